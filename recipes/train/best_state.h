@@ -9,8 +9,8 @@ namespace kb {
 
 struct BestState {
   int64_t step = 0;                // steps done
-  Evaluation evaluation;           // that it was chosen by
-  std::optional<Evaluation> test;  // of the test part, where it was chosen by another
+  Evaluation evaluation;           // chose the state
+  std::optional<Evaluation> test;  // evaluates the state on the test part, where another part chose it
 };
 
 // Returns the figure that states are compared by: the first metric's, or the loss where there is none.

@@ -33,9 +33,9 @@ class Evaluations {
   Evaluator evaluator_;
   std::optional<Evaluator> averaged_evaluator_;
   std::optional<Evaluation> evaluation_, averaged_;  // the last
-  const char* part_;                                 // that they are of
+  const char* part_;                                 // the part of the data that they evaluate
   int64_t evaluated_at_ = -1;                        // steps done at the last evaluation
-  double evaluated_seconds_ = 0;                     // of training, at the last evaluation
+  double evaluated_seconds_ = 0;                     // seconds of training at the last evaluation
 };
 
 }  // namespace kb

@@ -30,8 +30,8 @@ class FiniteGuard : public Instrument {
   [[noreturn]] void refuse_state(const std::string& fault, int64_t updates);
 
   const LoopParts& parts_;
-  std::unique_ptr<FiniteCheck> check_;  // of the phase; none before it is needed
-  size_t phase_ = 0;                    // phase of the plan that it is of
+  std::unique_ptr<FiniteCheck> check_;  // works for one phase; null: it was not needed yet
+  size_t phase_ = 0;                    // phase of the plan that the check works for
 };
 
 }  // namespace kb

@@ -16,7 +16,7 @@ namespace kb {
 struct ReportedStep {
   const StepMetrics& metrics;
   int age = 0;               // steps that were taken after it: its gradient is there no more unless this is 0
-  double train_seconds = 0;  // of training in this process so far, without evaluations
+  double train_seconds = 0;  // seconds of training in this process so far, without evaluations
 };
 
 // An evaluation in the course of a training, which the observer has been told.
@@ -29,19 +29,19 @@ struct ReportedEvaluation {
 // The evaluation of the test part at the end of a training that held out samples.
 struct ReportedTest {
   int64_t done = 0;              // steps done
-  const Evaluation& evaluation;  // of the final parameters
+  const Evaluation& evaluation;  // evaluates the final parameters
   Evaluator& evaluator;          // evaluates the store's parameters on the test part
 };
 
 // Hint for a person whose training diverged after an update.
 inline constexpr const char* kLowerRate = "a smaller --lr, or a longer --warmup-epochs";
 
-// What a training diverged by. Thrown where a value is not finite: nothing is done with such a state.
+// The fault by which a training diverges. Thrown where a value is not finite: nothing more is done with such a state.
 struct Fault {
   std::string what;          // "the loss is not a number"
   int64_t step = 0;          // updates that were made before
   std::string maker;         // the op that made the value; empty: it is not known
-  std::string hint;          // what a person may do
+  std::string hint;          // advice for a person
   bool keeps_state = false;  // the state after `step` steps is finite, and is saved before the training ends
 };
 

@@ -17,7 +17,7 @@ constexpr const char* kLayerPicture = "layers.svg";  // in the run folder
 // A parameter tensor, as the lines count them: the first layer of the model first.
 struct LoggedLayer {
   std::string name;
-  bool is_adapted = true;  // by layer-wise rates, where the optimizer has some
+  bool is_adapted = true;  // false: the layer-wise rates of an optimizer leave it out
 };
 std::vector<LoggedLayer> logged_layers(const ParameterSpace& space);
 

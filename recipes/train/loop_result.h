@@ -20,17 +20,17 @@ struct TargetReached {
 
 struct LoopResult {
   Ending ending = Ending::finished;
-  int64_t steps = 0;                     // done
-  bool is_cut = false;                   // ended by --stop-at
-  std::optional<TargetReached> target;   // nothing: it was not reached, or none was asked for
-  bool is_diverged = false;              // ended so, or diverging at its end (LearningWatch)
-  std::string reason;                    // for a person: why a run that diverged did, what is kept, a hint; else empty
-  double train_seconds = 0;              // without evaluations
-  double host_seconds = 0;               // that taking the steps kept the host, data apart
-  std::optional<Evaluation> evaluation;  // of the final parameters, on `part`
-  std::optional<Evaluation> averaged;    // of the averaged parameters, on `part`
+  int64_t steps = 0;                    // done
+  bool is_cut = false;                  // ended by --stop-at
+  std::optional<TargetReached> target;  // nothing: it was not reached, or none was asked for
+  bool is_diverged = false;             // ended so, or diverging at its end (LearningWatch)
+  std::string reason;        // text for a person: why the run diverged, what is kept, a hint; empty: it did not
+  double train_seconds = 0;  // seconds of training, without evaluations
+  double host_seconds = 0;   // time that the host took to begin the steps, without waiting for data
+  std::optional<Evaluation> evaluation;  // evaluates the final parameters on `part`
+  std::optional<Evaluation> averaged;    // evaluates the averaged parameters on `part`
   const char* part = kTestPart;          // kValidPart where samples are held out and the run was stopped
-  std::optional<BestState> best;         // by the evaluations in its course
+  std::optional<BestState> best;         // chosen by the evaluations in its course
   std::string schedule_state;            // RunSchedule::state() at the end
   std::optional<double> iterations;      // scale-invariant ones that are done, with AdaScale
 };

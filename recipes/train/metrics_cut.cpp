@@ -13,13 +13,13 @@ namespace {
 
 std::string text_of(const std::filesystem::path& path) { return is_there(path) ? read_file(path) : ""; }
 
-// final: an end, a stop, or a test of the state at an end.
+// Kinds of lines. final: an end, a stop, or a test of the state at an end.
 enum class Kind : uint8_t { step, evaluation, end, final, other, damaged, torn };
 
 struct MetricsLine {
   std::string_view text;  // with its end
   Kind kind = Kind::damaged;
-  int64_t step = 0, steps = 0;  // of a step, of an end
+  int64_t step = 0, steps = 0;  // set for a step, for an end
   bool is_kept = true;
 };
 

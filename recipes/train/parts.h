@@ -29,7 +29,7 @@ struct LoopStart {
   bool is_saved = true;              // the run has a checkpoint of that step, where step > 0
   bool has_trained_weights = false;  // the run began with weights that were trained
   std::string schedule_state = {};   // RunSchedule::state()
-  PastLines past = {};               // of the run's metrics, up to that step; none where the run begins
+  PastLines past = {};               // the run's metrics up to that step; none where the run begins
   // Collective call. Returns the model that a checkpoint of the run has after so many steps; empty where there is none.
   std::function<std::vector<NamedTensor>(int64_t step)> saved_model = {};
 };
@@ -38,7 +38,7 @@ struct LoopStart {
 struct LoopParts {
   const RunConfig& config;
   const RunPlan& plan;
-  BatchPlan batch;  // of the phase
+  BatchPlan batch;  // belongs to the phase
   RunSchedule schedule;
   const Task& task;                // with its sources
   int loader_threads;              // 0: a step fills its own minibatch
@@ -49,7 +49,7 @@ struct LoopParts {
   World& world;
   Observer& observer;
   const LoopStart& start;
-  Session* statistics;  // of batch norm, before every evaluation; null: there is none
+  Session* statistics;  // estimates those of batch norm before every evaluation; null: there is none
   Session* averaged;    // evaluates the averaged parameters; null: they are not evaluated
   std::function<std::unique_ptr<FiniteCheck>(const LoopParts&)> make_check;
   std::function<void()> restore;  // puts the state of the start back

@@ -1,5 +1,5 @@
 // Place of a training in its learning-rate schedule: AdaScale's gains, which follow from the norms of the steps, and
-// what a checkpoint knows the schedule by.
+// the hash by which a checkpoint knows the schedule.
 #pragma once
 #include "recipes/train/instrument.h"
 #include "recipes/train/parts.h"

@@ -12,8 +12,8 @@ namespace kb {
 struct TakenStep {
   int64_t step = 0;
   std::chrono::steady_clock::time_point begun;
-  double wait_ms = 0;       // for the data
-  double host_seconds = 0;  // that taking it kept the host, data apart
+  double wait_ms = 0;       // milliseconds that it waited for the data
+  double host_seconds = 0;  // seconds that the host took to begin it, without waiting for the data
 };
 
 class StepRunner {
@@ -31,7 +31,7 @@ class StepRunner {
 
   LoopParts& parts_;
   StepFeed& feed_;
-  int64_t profiled_ = -1;  // step that the profile is of
+  int64_t profiled_ = -1;  // the step that the profile measures
   std::optional<Profile> profile_;
 };
 

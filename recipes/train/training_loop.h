@@ -27,7 +27,7 @@ class TrainingLoop {
   // evaluation that is under way is then left, where no process has begun what ends it, and has changed nothing.
   // model.safetensors holds the parameters that were evaluated last, at first those of the start. A checkpoint is made
   // at every evaluation, every --save-every steps, and at the end. Ends as diverged, in all processes after the same
-  // step, where the loss or the state is not finite, and without --keep-going where a whole epoch behind the warmup has
+  // step, where the loss or the state is not finite, and without --keep-going where a whole epoch after the warmup has
   // a mean loss that is no better than kLearningShare of that of step 0 (not where it began with trained weights, nor
   // for noise). The op that made the first value that is not finite is named where that is in the first step, and with
   // --check-finite in any. Throws Error where a file cannot be written.
