@@ -47,7 +47,7 @@ std::map<std::string, std::string> checkpoint_facts(const Recipe& recipe, const 
 bool has_earlier_graph(const Checkpoint& checkpoint);
 // Throws Error with the differences where the checkpoint is of another run, graph or data. The graph is not compared
 // where the checkpoint has an earlier one; its tensors are, by load_checkpoint.
-// RunConfig that the checkpoint's Kilobatch did not have count as given by their defaults.
+// Flags that the checkpoint's Kilobatch did not have count as given by their defaults.
 void check_belongs(const Recipe& recipe, const Checkpoint& checkpoint, const std::map<std::string, std::string>& facts);
 // Into the store. Throws Error naming every tensor that is missing, not expected or of another type.
 void load_checkpoint(StateStore& store, const Checkpoint& checkpoint);

@@ -182,19 +182,18 @@ Hyperparameters Run::hyperparameters() const {
 void Run::begin_at(const Ready& ready, LoopStart& start) {
   const RunPlan& plan = ready.settled.plan;
   const int64_t first = first_step(plan);
-  LoopStart own;
-  own.step = first;
-  if (resumed_ && folder_)
-    own = start_from_metrics(folder_->file(kMetrics), ready.programs.metrics, first,
-                             evaluation_is_due(given_.judging.eval_every, plan, first_schedule(ready.settled), first),
-                             plan.epoch_begin(first), resumed_->begins_at, console_);
-  if (resumed_ && world_.size() > 1) own = leaders_start(world_, own, ready.programs.metrics);
-  own.is_saved = !branch_;
-  own.schedule_state = schedule_state();
-  own.has_trained_weights = !given_.resume.init.empty();
-  if (own.best && ready.task.valid) load_best_model(world_, resumed_->folder.checkpoints(), *own.best);
-  own.load_state = std::move(start.load_state);
-  start = std::move(own);
+  start.step = first;
+  start.is_saved = !branch_;
+  start.has_trained_weights = !given_.resume.init.empty();
+  start.schedule_state = schedule_state();
+  if (!resumed_) return;
+  std::string lines;
+  if (folder_)
+    lines = lines_before(folder_->file(kMetrics), first,
+                         evaluation_is_due(given_.judging.eval_every, plan, first_schedule(ready.settled), first),
+                         resumed_->begins_at, console_);
+  start.past = leaders_lines(world_, std::move(lines));
+  start.saved_model = [this](int64_t step) { return saved_model(world_, resumed_->folder.checkpoints(), step); };
 }
 
 void Run::open_record(const Ready& ready, const LoopStart& start, std::map<std::string, std::string> facts) {

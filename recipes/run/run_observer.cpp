@@ -51,18 +51,13 @@ void RunObserver::open(RunRecord record, StepPicture picture, MlperfLog log, boo
   explains_overlap_ = explains_overlap;
 }
 
-bool RunObserver::wants_profile(int64_t step) {
-  is_drawn_ = picture_->is_of(step);
-  return is_drawn_ || explains_overlap_;
+void RunObserver::profile_begins(int64_t step) {
+  if (picture_->is_of(step)) picture_->begin();
 }
 
-void RunObserver::profile_begins() {
-  if (is_drawn_) picture_->begin();
-}
-
-void RunObserver::profiled(const Session& training, const Profile& profile) {
+void RunObserver::profiled(int64_t step, const Session& training, const Profile& profile) {
   if (explains_overlap_) overlaps_.push_back(measured_overlap(training, profile));
-  if (is_drawn_) picture_->draw(training, profile);
+  if (picture_->is_of(step)) picture_->draw(training, profile);
 }
 
 void RunObserver::tested(const TestReport& report) {

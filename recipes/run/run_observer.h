@@ -2,6 +2,8 @@
 // picture of a step, and MLPerf's log.
 #pragma once
 #include <chrono>
+#include <optional>
+#include <vector>
 
 #include "compiler/overlap.h"
 #include "recipes/config/flag_names.h"
@@ -32,9 +34,9 @@ class RunObserver : public Observer {
   void tested(const TestReport& report) override;
   void save_model(int64_t steps) override { record_.save_model(steps); }
   void save_checkpoint(const CheckpointCursor& cursor) override { record_.save_checkpoint(cursor); }
-  bool wants_profile(int64_t step) override;
-  void profile_begins() override;
-  void profiled(const Session& training, const Profile& profile) override;
+  bool wants_profile(int64_t step) override { return explains_overlap_ || picture_->is_of(step); }
+  void profile_begins(int64_t step) override;
+  void profiled(int64_t step, const Session& training, const Profile& profile) override;
   void finish() override { record_.wait(); }
   std::string failed(const Failure& failure) override;
 
@@ -49,7 +51,7 @@ class RunObserver : public Observer {
 
  private:
   std::optional<StepPicture> picture_;
-  bool explains_overlap_ = false, is_drawn_ = false;  // of the step under way
+  bool explains_overlap_ = false;
   const std::chrono::steady_clock::time_point started_;
   bool has_stepped_ = false;
 };

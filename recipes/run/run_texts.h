@@ -8,7 +8,7 @@
 #include "recipes/config/run_task.h"
 #include "recipes/train/evaluation.h"
 #include "recipes/train/programs.h"
-#include "recipes/train/training_loop.h"
+#include "recipes/train/loop_result.h"
 
 namespace kb {
 

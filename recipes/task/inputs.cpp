@@ -36,7 +36,7 @@ std::vector<InputRow> input_table() {
 }
 
 constexpr const char *kFolder = "folder", *kOwn = "own", *kImagenet = "imagenet";
-constexpr int64_t kNoiseCount = 256;  // images of --data synthetic in each part; an evaluation runs over them
+constexpr int64_t kNoiseCount = 256;  // images of data.path synthetic in each part; an evaluation runs over them
 // Mean and standard deviation of pixels in [0, 1] that are made of equally likely bytes.
 constexpr double kUniformMean = 0.5, kUniformStddev = 0.2898;
 

@@ -18,7 +18,7 @@ struct InputSpec {
   std::vector<double> mean, stddev;  // a channel; of pixels scaled to [0, 1]
   int64_t train_count = 0;           // as published, or as found
   int64_t test_count = 0;            // likewise
-  bool noise = false;                // --data synthetic: one minibatch of noise for all steps
+  bool noise = false;                // data.path synthetic: one minibatch of noise for all steps
   bool in_files = false;             // the loader reads the images one by one; no memory holds them all
 };
 
@@ -34,7 +34,7 @@ constexpr const char* kNoise = "synthetic";
 // Data set of noise (data/sets/synthetic.h), which is read and shuffled like another.
 constexpr const char* kSynthetic = "synthetic";
 
-// A recipe's own way to its images; `dir` is --data, which it may leave alone. make_dataset adds the statistics.
+// A recipe's own way to its images; `dir` is data.path, which it may leave alone. make_dataset adds the statistics.
 using LoadImages = Dataset (*)(const std::filesystem::path& dir);
 
 // Source of images, by name: a published set; "glyphs"; "imagenet", see data/images/image_set.h; "folder", see
@@ -42,7 +42,7 @@ using LoadImages = Dataset (*)(const std::filesystem::path& dir);
 struct ImageSource {
   std::string dataset;
   Synthetic synthetic = {};
-  std::filesystem::path dir = {};  // --data; kNoise in place of a folder
+  std::filesystem::path dir = {};  // data.path; kNoise in place of a folder
   LoadImages load = nullptr;
   int64_t side = 224;  // of the images of "imagenet", pixels
 };

@@ -65,7 +65,7 @@ using ChoosePreset = Preset (*)(const PresetChoice& choice);
 
 // Arguments of a function that makes a recipe's own task.
 struct TaskRequest {
-  std::string data;           // --data, a file or a folder; "" where it is not given
+  std::string data;           // data.path, a file or a folder; "" where it is not given
   OptionValues options = {};  // flags of the recipe's own
 };
 

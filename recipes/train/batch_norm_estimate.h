@@ -3,13 +3,14 @@
 // al. 2017, section 5.1, keep that one, of momentum 0.9).
 #pragma once
 #include "recipes/train/feed.h"
+#include "recipes/train/instrument.h"
 
 namespace kb {
 
 // An estimate of batch norm's running statistics. Minibatch i holds the samples [i n, (i + 1) n) of the first epoch's
 // order, not augmented; there is no dropout. So the statistics depend on parameters, seed and n alone: not on steps
 // done, evaluations before, or the number of processes, each of which computes them all.
-class BatchNormEstimate {
+class BatchNormEstimate : public Instrument {
  public:
   // `session` runs a statistics program of a task with these fields; it and the source must outlive this. The
   // minibatches must lie in the source; of noise there is one, which stands for all.
@@ -18,6 +19,8 @@ class BatchNormEstimate {
 
   // Writes the running statistics.
   void run();
+
+  void evaluation_begins() override { run(); }
 
  private:
   Session& session_;

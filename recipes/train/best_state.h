@@ -2,18 +2,15 @@
 #pragma once
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "recipes/train/evaluation.h"
-#include "runtime/state_store.h"
 
 namespace kb {
 
 struct BestState {
-  int64_t step = 0;                     // steps done
-  Evaluation evaluation;                // that it was chosen by
-  std::optional<Evaluation> test;       // of the test part, where it was chosen by another
-  std::vector<NamedTensor> model = {};  // parameters and running statistics; empty: they are not kept in memory
+  int64_t step = 0;                // steps done
+  Evaluation evaluation;           // chose the state
+  std::optional<Evaluation> test;  // evaluates the state on the test part, where another part chose it
 };
 
 // Returns the figure that states are compared by: the first metric's, or the loss where there is none.

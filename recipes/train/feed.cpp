@@ -12,7 +12,7 @@ size_t elements(const Session& session, const std::string& input) {
   return session.has_input(input) ? static_cast<size_t>(session.input_type(input).elements()) : 0;
 }
 
-// Writes values of `dtype` into an input, which in a program of --precision f64 may be f64 where they are f32.
+// Writes values of `dtype` into an input, which in a program of precision f64 may be f64 where they are f32.
 void write(Session& session, const std::string& name, DType dtype, std::span<const std::byte> values) {
   const size_t count = values.size() / static_cast<size_t>(size_of(dtype));
   ensure(count == elements(session, name), "feed: a batch of another program");

@@ -1,4 +1,4 @@
-// --init FILE: weights to begin with, from any safetensors file with PyTorch's names and layouts (a run's folder, its
+// resume.init FILE: weights to begin with, from any safetensors file with PyTorch's names and layouts (a run's folder, its
 // model.safetensors or a checkpoint too, whose optimizer state is left behind).
 #pragma once
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 namespace kb {
 
-// The file that --init names: `given`, or model.safetensors in it where it is a folder. Throws Error where a folder has
+// The file that resume.init names: `given`, or model.safetensors in it where it is a folder. Throws Error where a folder has
 // none.
 std::filesystem::path init_file(const std::filesystem::path& given);
 

@@ -75,16 +75,27 @@ std::vector<LoggedLayer> logged_layers(const ParameterSpace& space) {
   return layers;
 }
 
-LayerLog::LayerLog(const TrainConfig& config, const RunPlan& plan, const ParameterSpace& space)
-    : plan_(plan), layers_(logged_layers(space)) {
-  if (!config.judging.log_layers) return;
-  const auto [count, is_epochs] = *config.judging.log_layers;
+LayerLog::LayerLog(const LoopParts& parts) : parts_(parts), layers_(logged_layers(parts.training().compiled().space)) {
+  if (!parts.config.judging.log_layers) return;
+  const auto [count, is_epochs] = *parts.config.judging.log_layers;
   every_ = {count, is_epochs ? Period::Unit::epochs : Period::Unit::steps};
 }
 
-bool LayerLog::is_due(int64_t step) const { return every_.count > 0 && (step == 0 || kb::is_due(every_, plan_, step)); }
+// The first step is, and from then on those with which a period begins.
+bool LayerLog::is_due(int64_t step) const {
+  return every_.count > 0 && (step == 0 || kb::is_due(every_, parts_.plan, step));
+}
 
-LayerNorms LayerLog::read(const Session& training, int64_t step, int age) const {
+void LayerLog::stepped(const ReportedStep& reported) {
+  const int64_t step = reported.metrics.step;
+  if (!is_due(step)) return;
+  parts_.observer.layers(read(step, reported.age));
+  if (reported.age == 0 && parts_.observer.wants_histograms()) parts_.observer.histograms(histograms(step));
+}
+
+// The step was taken `age` steps ago.
+LayerNorms LayerLog::read(int64_t step, int age) const {
+  const Session& training = parts_.training();
   LayerNorms norms{step, {}, {}, {}};
   for (const auto& [name, values] :
        {std::pair{"weight", &norms.weight}, {"gradient", &norms.gradient}, {"trust", &norms.trust}}) {
@@ -97,10 +108,12 @@ LayerNorms LayerLog::read(const Session& training, int64_t step, int age) const 
   return norms;
 }
 
-LayerHistograms LayerLog::histograms(const Session& training, const StateStore& store, int64_t step) const {
+// The step is the last that was taken, and no other is begun.
+LayerHistograms LayerLog::histograms(int64_t step) const {
+  const Session& training = parts_.training();
   LayerHistograms all{step, {}, {}};
   std::map<std::string_view, const TensorView*> weights;
-  const std::vector<TensorView> views = store.views(false);
+  const std::vector<TensorView> views = parts_.store.views(false);
   for (const TensorView& view : views) weights[view.name] = &view;
   const ParameterSpace& space = training.compiled().space;
   const DType dtype = training.output_type(kGradientVector).dtype;

@@ -1,4 +1,4 @@
-// Norms and histograms of every layer as a run goes (--log-layers), and a picture of the norms.
+// Norms and histograms of every layer as a run goes (judging.log_layers), and a picture of the norms.
 #pragma once
 #include <filesystem>
 #include <optional>
@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "compiler/passes.h"
-#include "recipes/config/plan.h"
-#include "recipes/train/metrics.h"
-#include "runtime/session.h"
+#include "recipes/train/instrument.h"
+#include "recipes/train/parts.h"
 
 namespace kb {
 
@@ -18,25 +17,27 @@ constexpr const char* kLayerPicture = "layers.svg";  // in the run folder
 // A parameter tensor, as the lines count them: the first layer of the model first.
 struct LoggedLayer {
   std::string name;
-  bool is_adapted = true;  // by layer-wise rates, where the optimizer has some
+  bool is_adapted = true;  // false: the layer-wise rates of an optimizer leave it out
 };
 std::vector<LoggedLayer> logged_layers(const ParameterSpace& space);
 
 // Looks at some of the steps of a training program that was compiled with CompileOptions::log_layers.
-class LayerLog {
+class LayerLog : public Instrument {
  public:
-  // The plan must outlive it.
-  LayerLog(const TrainConfig& config, const RunPlan& plan, const ParameterSpace& space);
-  // The first step is, and from then on those with which a period begins.
-  bool is_due(int64_t step) const;
-  // The step was taken `age` steps ago.
-  LayerNorms read(const Session& training, int64_t step, int age) const;
-  // Of the step that was taken last, before another is begun.
-  LayerHistograms histograms(const Session& training, const StateStore& store, int64_t step) const;
+  // `parts` must outlive it.
+  explicit LayerLog(const LoopParts& parts);
+
+  // The vector of gradients, for histograms, is there until the next step.
+  bool reads_at_once(int64_t step) const override { return is_due(step) && parts_.observer.wants_histograms(); }
+  void stepped(const ReportedStep& reported) override;
 
  private:
+  bool is_due(int64_t step) const;
+  LayerNorms read(int64_t step, int age) const;
+  LayerHistograms histograms(int64_t step) const;
+
+  const LoopParts& parts_;
   Period every_;  // a count of 0: never
-  const RunPlan& plan_;
   std::vector<LoggedLayer> layers_;
 };
 

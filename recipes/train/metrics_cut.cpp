@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
-#include "recipes/train/metrics.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
 #include "runtime/json_reader.h"
@@ -15,27 +13,15 @@ namespace {
 
 std::string text_of(const std::filesystem::path& path) { return is_there(path) ? read_file(path) : ""; }
 
-// final: an end, a stop, or a test of the state at an end.
+// Kinds of lines. final: an end, a stop, or a test of the state at an end.
 enum class Kind : uint8_t { step, evaluation, end, final, other, damaged, torn };
 
 struct MetricsLine {
   std::string_view text;  // with its end
   Kind kind = Kind::damaged;
-  int64_t step = 0, steps = 0;     // of a step or an evaluation, of an end
-  Evaluation evaluation = {};      // of a step the loss alone
-  std::vector<double> means = {};  // of a step's training metrics
-  std::optional<GradientNorms> norms = {};
+  int64_t step = 0, steps = 0;  // set for a step, for an end
   bool is_kept = true;
 };
-
-constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
-
-// A number that was not finite is written as null, and is NaN here: it makes a mean NaN, and is never the best figure,
-// as in the run that wrote it.
-double number(const JsonValue& json, const std::string& key, double absent = 0) {
-  if (!json.has(key)) return absent;
-  return json.at(key).kind() == JsonValue::Kind::null ? kNoNumber : json.get<double>(key);
-}
 
 Kind kind_named(const std::string& kind) {
   if (kind == "step") return Kind::step;
@@ -44,29 +30,26 @@ Kind kind_named(const std::string& kind) {
   return kind == "stop" || kind == "test" ? Kind::final : Kind::other;
 }
 
-// Throws Error where the line is damaged.
-void parse(MetricsLine& line, const ComputedMetrics& metrics) {
-  const JsonValue json = parse_json(std::string(line.text), "metrics.jsonl");
-  const std::string kind = json.get<std::string>("kind");
-  line.evaluation.loss = number(json, "loss");
-  if (kind == "step") {
-    line.step = json.get<int64_t>("step");
-    for (const auto& [name, how] : metrics.training)
-      line.means.push_back(number(json, how.finish ? name + kMeanSuffix : name));
-    if (json.has(kGradient2))
-      line.norms = {number(json, kWorkerGradient2, kNoNumber), number(json, kGradient2, kNoNumber)};
-  }
-  if (kind == "eval") {
-    if (json.has("step")) line.step = json.get<int64_t>("step");
-    line.evaluation.count = json.get<int64_t>("count");
-    for (const auto& [name, how] : metrics.test)
-      line.evaluation.figures.push_back({name, number(json, name, kNoNumber), how});
-  }
-  if (kind == "end") line.steps = json.get<int64_t>("steps");
-  line.kind = kind_named(kind);
+// All that a step or an evaluation tells of itself are numbers; one that was not finite is null. Throws Error where
+// another value stands there.
+void check_numbers(const JsonValue& json) {
+  for (const auto& [key, value] : json.members())
+    if (key != "kind" && key != "part" && value.kind() != JsonValue::Kind::null) value.as<double>();
 }
 
-MetricsLine metrics_line_at(std::string_view text, size_t at, const ComputedMetrics& metrics) {
+// Throws Error where the line is damaged.
+void parse(MetricsLine& line) {
+  const JsonValue json = parse_json(std::string(line.text), "metrics.jsonl");
+  const Kind kind = kind_named(json.get<std::string>("kind"));
+  if (kind == Kind::step || kind == Kind::evaluation) check_numbers(json);
+  if (kind == Kind::step) line.step = json.get<int64_t>("step");
+  if (kind == Kind::evaluation) json.get<int64_t>("count");
+  if (kind == Kind::evaluation && json.has("step")) json.get<int64_t>("step");
+  if (kind == Kind::end) line.steps = json.get<int64_t>("steps");
+  line.kind = kind;
+}
+
+MetricsLine metrics_line_at(std::string_view text, size_t at) {
   const size_t end = std::min(text.find('\n', at), text.size() - 1);
   MetricsLine line{text.substr(at, end + 1 - at)};
   if (!line.text.ends_with('\n')) {
@@ -74,17 +57,16 @@ MetricsLine metrics_line_at(std::string_view text, size_t at, const ComputedMetr
     return line;
   }
   try {
-    parse(line, metrics);
+    parse(line);
   } catch (const Error&) {
     line.kind = Kind::damaged;
   }
   return line;
 }
 
-std::vector<MetricsLine> metrics_lines(std::string_view text, const ComputedMetrics& metrics) {
+std::vector<MetricsLine> metrics_lines(std::string_view text) {
   std::vector<MetricsLine> lines;
-  for (size_t at = 0; at < text.size(); at += lines.back().text.size())
-    lines.push_back(metrics_line_at(text, at, metrics));
+  for (size_t at = 0; at < text.size(); at += lines.back().text.size()) lines.push_back(metrics_line_at(text, at));
   return lines;
 }
 
@@ -109,59 +91,22 @@ size_t check_order(std::vector<MetricsLine>& lines, int64_t step) {
   return end;
 }
 
-// Sums over the lines as a run makes them.
-class LossTotals {
- public:
-  explicit LossTotals(int64_t epoch_begin) : epoch_begin_(epoch_begin) {}
-
-  void take(MetricsLine& line) {
-    if (line.kind == Kind::step) take_step(line);
-    if (line.kind == Kind::evaluation) take_evaluation(line);
-    line.is_kept = line.kind != Kind::end && line.kind != Kind::final && line.kind != Kind::torn;
+// Decides what stays of the lines before `end`, the first that lies past the step. Returns the last step that stays.
+int64_t choose_lines(std::vector<MetricsLine>& lines, size_t end, bool is_due) {
+  int64_t last = -1;
+  MetricsLine* evaluation = nullptr;  // after the last step
+  for (size_t i = 0; i < lines.size(); ++i) {
+    MetricsLine& line = lines[i];
+    line.is_kept = i < end && line.kind != Kind::end && line.kind != Kind::final && line.kind != Kind::torn;
+    if (i >= end) continue;
+    if (line.kind == Kind::evaluation) evaluation = &line;
+    if (line.kind != Kind::step) continue;
+    last = line.step;
+    evaluation = nullptr;
   }
-
-  void drop_evaluation() {
-    if (!cut_.evaluation) return;
-    evaluation_->is_kept = false;
-    cut_ = earlier_;
-  }
-
-  MetricsCut cut() && {
-    cut_.losses = std::move(losses_);
-    cut_.norms = std::move(norms_);
-    return std::move(cut_);
-  }
-
- private:
-  void take_step(const MetricsLine& line) {
-    const double loss = line.evaluation.loss;
-    losses_.resize(static_cast<size_t>(line.step), kNoNumber);
-    losses_.push_back(loss);
-    if (line.norms) {
-      norms_.resize(static_cast<size_t>(line.step), {kNoNumber, kNoNumber});
-      norms_.push_back(*line.norms);
-    }
-    cut_.evaluation.reset();
-    cut_.last_step = line.step;
-    cut_.sums.add(loss, line.means);
-    if (line.step >= epoch_begin_) cut_.epoch.add(loss, line.means);
-  }
-
-  void take_evaluation(MetricsLine& line) {
-    evaluation_ = &line;
-    earlier_ = cut_;
-    earlier_.evaluation.reset();
-    cut_.evaluation = line.evaluation;
-    if (is_better(line.evaluation, cut_.best)) cut_.best = {line.step, line.evaluation, std::nullopt, {}};
-    cut_.sums = {};
-  }
-
-  const int64_t epoch_begin_;
-  MetricsCut cut_, earlier_;
-  std::vector<double> losses_;
-  std::vector<GradientNorms> norms_;
-  MetricsLine* evaluation_ = nullptr;
-};
+  if (evaluation && !is_due) evaluation->is_kept = false;
+  return last;
+}
 
 void keep_cut_lines(const std::filesystem::path& path, int64_t step, std::string_view lines) {
   std::string text = text_of(path) + fmt::format("{{\"kind\":\"cut\",\"step\":{}}}\n{}", step, lines);
@@ -171,19 +116,12 @@ void keep_cut_lines(const std::filesystem::path& path, int64_t step, std::string
 
 }  // namespace
 
-MetricsCut cut_metrics(const std::filesystem::path& path, const ComputedMetrics& metrics, int64_t step, bool is_due,
-                       int64_t epoch_begin) {
+MetricsCut cut_metrics(const std::filesystem::path& path, int64_t step, bool is_due) {
   const std::string text = text_of(path);
-  std::vector<MetricsLine> lines = metrics_lines(text, metrics);
+  std::vector<MetricsLine> lines = metrics_lines(text);
   const size_t end = check_order(lines, step);
-  LossTotals totals(epoch_begin);
-  for (size_t i = 0; i < lines.size(); ++i)
-    if (i < end)
-      totals.take(lines[i]);
-    else
-      lines[i].is_kept = false;
-  if (!is_due) totals.drop_evaluation();
-  MetricsCut result = std::move(totals).cut();
+  MetricsCut result;
+  result.last_step = choose_lines(lines, end, is_due);
   std::string kept, dropped;
   int64_t number = 0;
   for (const MetricsLine& line : lines) {
@@ -192,6 +130,8 @@ MetricsCut cut_metrics(const std::filesystem::path& path, const ComputedMetrics&
       ++result.dropped;
     else if (++number; line.kind == Kind::damaged)
       result.damaged.push_back(number);
+    else
+      result.past += line.text;
   }
   if (dropped.empty()) return result;
   keep_cut_lines(path.parent_path() / kCutMetrics, step, dropped);
@@ -203,7 +143,7 @@ std::optional<int64_t> ended_after(const std::filesystem::path& path) {
   const std::string text = text_of(path);
   if (text.empty()) return std::nullopt;
   const size_t begin = text.size() < 2 ? 0 : text.rfind('\n', text.size() - 2) + 1;
-  const MetricsLine last = metrics_line_at(text, begin, {});
+  const MetricsLine last = metrics_line_at(text, begin);
   return last.kind == Kind::end ? std::optional(last.steps) : std::nullopt;
 }
 

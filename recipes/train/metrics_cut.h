@@ -5,10 +5,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
-
-#include "optim/noise_scale.h"
-#include "recipes/train/best_state.h"
 
 namespace kb {
 
@@ -17,20 +15,14 @@ inline constexpr const char* kCutMetrics = "metrics.cut.jsonl";
 struct MetricsCut {
   int64_t dropped = 0;           // lines
   std::vector<int64_t> damaged;  // numbers, from 1, of kept lines that cannot be read or stand out of order
-  int64_t last_step = -1;
-  std::optional<Evaluation> evaluation;   // of the checkpoint's own parameters
-  std::vector<double> losses = {};        // of the steps from 0 to the last; NaN where there is no line
-  std::vector<GradientNorms> norms = {};  // of the same steps; NaN where a line has none, empty where none has
-  StepSums sums = {};
-  StepSums epoch = {};                 // since the epoch under way began
-  std::optional<BestState> best = {};  // by the evaluations that are kept
+  int64_t last_step = -1;        // that is kept
+  std::string past;              // the kept lines, without those that are damaged
 };
 
 // Keeps the lines of steps before `step` and all between them; drops later steps and what follows them, a torn last
-// line, ends, stops and tests, and, unless it `is_due`, an evaluation behind the last step (Ctrl-C makes one). A file
-// that is not there counts as empty. `epoch_begin`: first step of the epoch under way.
-MetricsCut cut_metrics(const std::filesystem::path& path, const ComputedMetrics& metrics, int64_t step, bool is_due,
-                       int64_t epoch_begin);
+// line, ends, stops and tests, and, unless it `is_due`, an evaluation after the last step (Ctrl-C makes one). A file
+// that is not there counts as empty.
+MetricsCut cut_metrics(const std::filesystem::path& path, int64_t step, bool is_due);
 
 // Steps of the run whose last line says that it ended; nothing of one that has not.
 std::optional<int64_t> ended_after(const std::filesystem::path& path);

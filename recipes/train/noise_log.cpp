@@ -6,25 +6,30 @@
 
 namespace kb {
 
-NoiseLog::NoiseLog(const TrainConfig& config, int64_t per_worker, const RunPlan& plan,
-                   std::span<const GradientNorms> before)
-    : is_on_(reads_gradient_norms(config)), per_worker_(per_worker), plan_(plan) {
-  for (size_t step = 0; step < before.size(); ++step) take(before[step], static_cast<int64_t>(step));
-}
+NoiseLog::NoiseLog(const LoopParts& parts)
+    : parts_(parts), is_on_(reads_gradient_norms(parts.config)), per_worker_(parts.batch.per_worker) {}
 
-int64_t NoiseLog::workers(int64_t step) const { return plan_.phase(plan_.phase_of(step)).minibatch / per_worker_; }
+int64_t NoiseLog::workers(int64_t step) const {
+  return parts_.plan.phase(parts_.plan.phase_of(step)).minibatch / per_worker_;
+}
 
 void NoiseLog::take(const GradientNorms& norms, int64_t step) {
   average_.add(noise_sample(norms, workers(step), per_worker_));
 }
 
+// Norms that were not finite count for nothing, as in the run that wrote them.
+void NoiseLog::restore(const FlatJson& line) {
+  if (is_step(line) && line.find(kGradient2))
+    take({line.number(kWorkerGradient2), line.number(kGradient2)}, step_of(line));
+}
+
 // A worker's part of the gradient is 1/k of the mean over its own samples.
-std::optional<GradientNorms> NoiseLog::read(const Session& training, int64_t step, int age) {
-  if (!is_on_) return std::nullopt;
-  const GradientNorms norms{static_cast<double>(workers(step)) * training.read_scalar(kWorkersNorm, age),
-                            training.read_scalar(kMeanNorm, age)};
-  take(norms, step);
-  return norms;
+void NoiseLog::add_to_step(StepMetrics& metrics, int age) {
+  if (!is_on_) return;
+  const Session& training = parts_.training();
+  metrics.norms = {static_cast<double>(workers(metrics.step)) * training.read_scalar(kWorkersNorm, age),
+                   training.read_scalar(kMeanNorm, age)};
+  take(*metrics.norms, metrics.step);
 }
 
 std::string to_text(const NoiseScale& noise) {

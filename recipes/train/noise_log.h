@@ -1,31 +1,33 @@
-// Gradient noise scale as a run goes (--noise-scale, and beside AdaScale; optim/noise_scale.h).
+// Gradient noise scale as a run goes (judging.noise_scale, and beside AdaScale; optim/noise_scale.h).
 #pragma once
 #include <optional>
-#include <span>
+#include <string>
 
 #include "optim/noise_scale.h"
-#include "recipes/config/plan.h"
-#include "runtime/session.h"
+#include "recipes/train/instrument.h"
+#include "recipes/train/parts.h"
 
 namespace kb {
 
-class NoiseLog {
+// Reads the norms of a training program that was compiled with Workers::gradient_norms.
+class NoiseLog : public Instrument {
  public:
-  // `before`: norms of the steps from 0 on that were taken earlier; not finite: not known. The plan must outlive it.
-  NoiseLog(const TrainConfig& config, int64_t per_worker, const RunPlan& plan, std::span<const GradientNorms> before);
-  // Takes a step of a training program that was compiled with Workers::gradient_norms, `age` steps after it was taken,
-  // and returns its norms. Nothing where the run does not ask for them.
-  std::optional<GradientNorms> read(const Session& training, int64_t step, int age);
+  // `parts` must outlive it.
+  explicit NoiseLog(const LoopParts& parts);
+
+  void restore(const FlatJson& line) override;
+  void add_to_step(StepMetrics& metrics, int age) override;
   // Nothing before two steps were taken.
-  std::optional<NoiseScale> estimate() const { return average_.estimate(); }
+  void add_to_epoch(EpochMetrics& metrics) override { metrics.noise = average_.estimate(); }
+  void add_to_evaluation(EvaluationReport& report) override { report.noise = average_.estimate(); }
 
  private:
   int64_t workers(int64_t step) const;
   void take(const GradientNorms& norms, int64_t step);
 
+  const LoopParts& parts_;
   const bool is_on_;
   const int64_t per_worker_;
-  const RunPlan& plan_;
   NoiseAverage average_;
 };
 

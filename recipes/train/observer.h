@@ -30,7 +30,7 @@ struct EvaluationReport {
   std::optional<double> lr = {};         // of the step before
   std::optional<double> gain = {};       // likewise, with AdaScale
   double seconds = 0;                    // of training since the last evaluation
-  std::optional<NoiseScale> noise = {};  // as --noise-scale asks
+  std::optional<NoiseScale> noise = {};  // as judging.noise_scale asks
 };
 
 // An evaluation of the test part at the end of a training that held out samples (Task::valid).
@@ -76,10 +76,11 @@ class Observer {
   virtual void tested(const TestReport&) {}
   virtual void save_model(int64_t) {}  // the parameters after so many steps are those that were evaluated last
   virtual void save_checkpoint(const CheckpointCursor&) {}
-  // True for a step that is to be timed part by part; profile_begins() and profiled() are then called around it.
+  // True for a step that is to be timed part by part; profile_begins() and profiled() are then called around it, with
+  // the step.
   virtual bool wants_profile(int64_t) { return false; }
-  virtual void profile_begins() {}
-  virtual void profiled(const Session&, const Profile&) {}
+  virtual void profile_begins(int64_t) {}
+  virtual void profiled(int64_t, const Session&, const Profile&) {}
   // After every step. Asks the training to end, in all processes after the same step: at once where there is one, as
   // soon as the others have heard of it where there are several. Its checkpoint is made.
   virtual bool wants_to_stop() { return false; }

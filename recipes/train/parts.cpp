@@ -16,6 +16,11 @@ bool evaluation_is_due(const Period& eval_every, const RunPlan& plan, const RunS
   return schedule.is_over(done) || is_due(eval_every, plan, done);
 }
 
+void set_phase(LoopParts& parts, size_t phase) {
+  parts.phase = phase;
+  parts.batch = parts.settled.batch_of(phase);
+}
+
 FieldFill training_fill(const LoopParts& parts) {
   const MinibatchPhase now = parts.plan.phase(parts.phase);
   const Order order = Order::training(order_seed(parts.config.arithmetic), parts.plan.samples, now.minibatch)

@@ -1,15 +1,15 @@
-// Parts that a training is made of, for all that work on them: the loop, and the check for values that are not finite.
+// Parts that a training is made of, for all that work on them: the loop, its instruments, and the check for values that
+// are not finite.
 #pragma once
 #include <functional>
 #include <memory>
 #include <optional>
 
 #include "data/order.h"
-#include "optim/noise_scale.h"
 #include "recipes/config/learning.h"
-#include "recipes/train/best_state.h"
 #include "recipes/train/evaluate.h"
 #include "recipes/train/observer.h"
+#include "recipes/train/past_lines.h"
 #include "recipes/train/run_schedule.h"
 #include "recipes/train/settled.h"
 #include "recipes/train/world.h"
@@ -21,21 +21,18 @@ class FiniteCheck;
 // World::stop_reason() of a run that an observer ended; signals have smaller numbers.
 inline constexpr int kObserverStop = 1 << 16;
 
-// Whether a run evaluates after `done` steps: as --eval-every asks, and at the end of its schedule.
+// Whether a run evaluates after `done` steps: as judging.eval_every asks, and at the end of its schedule.
 bool evaluation_is_due(const Period& eval_every, const RunPlan& plan, const RunSchedule& schedule, int64_t done);
 
 // State in which a run begins or goes on.
 struct LoopStart {
-  int64_t step = 0;                      // done before
-  std::optional<Evaluation> evaluation;  // of the parameters there
-  StepSums sums = {};
-  std::vector<double> losses = {};        // of the steps before, from 0 on; NaN: not known
-  std::vector<GradientNorms> norms = {};  // likewise, where --noise-scale asks
-  StepSums epoch = {};                    // of the steps of the epoch under way
-  std::optional<BestState> best = {};     // of the evaluations before
-  bool is_saved = true;                   // where step > 0: the run has a checkpoint of it
-  std::string schedule_state = {};        // RunSchedule::state()
-  bool has_trained_weights = false;       // the loss of step 0 is not that of initial values
+  int64_t step = 0;                  // steps done before
+  bool is_saved = true;              // the run has a checkpoint of that step, where step > 0
+  bool has_trained_weights = false;  // the run began with weights that were trained
+  std::string schedule_state = {};   // RunSchedule::state()
+  PastLines past = {};               // the run's metrics up to that step; none where the run begins
+  // Collective call. Returns the model that a checkpoint of the run has after so many steps; empty where there is none.
+  std::function<std::vector<NamedTensor>(int64_t step)> saved_model = {};
   std::function<void()> load_state = {};  // puts the state of the start into the store, again if need be
 };
 
@@ -44,7 +41,7 @@ struct LoopParts {
   const Settled& settled;
   const TrainConfig& config;
   const RunPlan& plan;
-  BatchPlan batch;  // of the phase
+  BatchPlan batch;  // belongs to the phase
   RunSchedule schedule;
   const Task& task;                // with its sources
   int loader_threads;              // 0: a step fills its own minibatch
@@ -54,15 +51,18 @@ struct LoopParts {
   StateStore& store;
   World& world;
   Observer& observer;
-  LoopStart start;
-  Session* statistics;  // of batch norm, before every evaluation; null: there is none
+  const LoopStart& start;
+  Session* statistics;  // estimates those of batch norm before every evaluation; null: there is none
   Session* averaged;    // evaluates the averaged parameters; null: they are not evaluated
   std::function<std::unique_ptr<FiniteCheck>(const LoopParts&)> make_check;
   std::function<void()> restore;  // puts the state of the start back
-  size_t phase = 0;               // of the plan, that the next step is of
+  size_t phase = 0;               // phase of the plan that the next step belongs to
 
   Session& training() const { return *sessions[phase]; }
 };
+
+// Makes the phase of the plan the one that the next step belongs to.
+void set_phase(LoopParts& parts, size_t phase);
 
 // Functions for any program that computes a run: what fills the batches of this process's workers and the first of
 // these, the constants, and one step's scalars.

@@ -8,6 +8,7 @@
 #include "recipes/task/checked_task.h"
 #include "recipes/task/validation.h"
 #include "recipes/train/device.h"
+#include "recipes/train/finite_check.h"
 #include "recipes/train/fit.h"
 #include "recipes/train/load_state.h"
 #include "recipes/train/settle.h"

@@ -4,6 +4,7 @@
 #include "recipes/train/layer_log.h"
 #include "recipes/train/metrics_csv.h"
 #include "recipes/train/metrics_cut.h"
+#include "recipes/train/past_lines.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
 #include "tests/fuzz/target.h"
@@ -17,9 +18,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const bool is_due = steering.byte() & 1;
   write_file_atomically(file, steering.rest());
   ended_after(file);
-  cut_metrics(file, {{{"error"}}, {{"error"}}}, step, is_due, step / 2);
+  const MetricsCut cut = cut_metrics(file, step, is_due);
+  for_each_flat_json(cut.past, [](const FlatJson& line) {
+    if (is_step(line)) fuzz::require(means_of(line, {{"error"}}).size() == 1, "a step has its metrics");
+    if (is_evaluation(line)) fuzz::require(evaluation_of(line, {{"error"}}).goal() != nullptr, "so has an evaluation");
+  });
   const std::string once = read_file(file);
-  cut_metrics(file, {{{"error"}}, {{"error"}}}, step, is_due, step / 2);
+  cut_metrics(file, step, is_due);
   fuzz::require(read_file(file).size() <= once.size(), "a file that was cut does not grow");
   fuzz::require(curves_picture("run", read_curves(once)).size() < 300'000, "a picture stays small");
   fuzz::require(metrics_csv(once).starts_with("kind,"), "a table has titles");

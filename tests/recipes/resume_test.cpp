@@ -7,7 +7,9 @@
 #include <cmath>
 #include <regex>
 
+#include "recipes/train/best_state.h"
 #include "recipes/train/metrics_cut.h"
+#include "recipes/train/past_lines.h"
 #include "tests/recipes/resumed_run.h"
 
 namespace kb::resume_test {
@@ -179,6 +181,30 @@ std::string step_lines(int64_t begin, int64_t end) {
   return text;
 }
 
+// What a training that goes on makes of the lines that are kept.
+struct PastState {
+  StepSums sums;  // since the last evaluation
+  std::vector<int64_t> steps;
+  std::optional<Evaluation> evaluation;  // after the last step
+  std::optional<BestState> best;
+};
+
+PastState past_state(const MetricsCut& cut, const ComputedMetrics& metrics = {{{"error"}}, {}}) {
+  PastState all;
+  for_each_flat_json(cut.past, [&](const FlatJson& line) {
+    if (is_step(line)) {
+      all.steps.push_back(step_of(line));
+      all.sums.add(loss_of(line), means_of(line, metrics.training));
+      all.evaluation.reset();
+    } else if (is_evaluation(line)) {
+      all.evaluation = evaluation_of(line, metrics.test);
+      all.sums = {};
+      if (is_better(*all.evaluation, all.best)) all.best = {step_of(line), *all.evaluation, std::nullopt};
+    }
+  });
+  return all;
+}
+
 // Whatever became of line 5, a checkpoint of step 60 keeps the 60 lines before it and the damaged one as it is.
 BOOST_AUTO_TEST_CASE(a_damaged_line_of_the_metrics_cuts_nothing_off) {
   const fs::path file = directory / "m";
@@ -189,16 +215,16 @@ BOOST_AUTO_TEST_CASE(a_damaged_line_of_the_metrics_cuts_nothing_off) {
         std::string("{\"kind\":\"step\",\"step\":1e999}\n"), step_line(99), step_line(0), step_line(-4)}) {
     test::write_file(file, before + damaged + after + past);
     fs::remove(directory / kCutMetrics);
-    const MetricsCut cut = cut_metrics(file, {{{"error"}}}, 60, false, 0);
+    const MetricsCut cut = cut_metrics(file, 60, false);
     BOOST_TEST(test::read_file(file) == before + damaged + after, damaged);
     BOOST_TEST(cut.dropped == 5, damaged);
     BOOST_TEST(cut.damaged == std::vector<int64_t>{5}, damaged);
     BOOST_TEST(cut.last_step == 59, damaged);
-    BOOST_TEST(cut.sums.steps == 59, damaged);
-    BOOST_TEST(cut.sums.loss == 60 * 61 / 2 - 5, damaged);
-    BOOST_TEST(cut.losses.at(0) == 1.0, damaged);
-    BOOST_TEST(cut.losses.size() == 60u, damaged);
-    BOOST_TEST(std::isnan(cut.losses.at(4)), damaged);
+    const PastState state = past_state(cut);
+    BOOST_TEST(state.sums.steps == 59, damaged);
+    BOOST_TEST(state.sums.loss == 60 * 61 / 2 - 5, damaged);
+    BOOST_TEST(state.steps.at(3) == 3, damaged);
+    BOOST_TEST(state.steps.at(4) == 5, damaged);
     BOOST_TEST(test::read_file(directory / kCutMetrics) == "{\"kind\":\"cut\",\"step\":60}\n" + past, damaged);
   }
 }
@@ -224,7 +250,7 @@ BOOST_AUTO_TEST_CASE(a_metric_that_was_not_finite_stays_so) {
                    "{\"kind\":\"step\",\"step\":0,\"loss\":2,\"error\":0.5,\"rms\":3,\"rms_mean\":9}\n"
                    "{\"kind\":\"step\",\"step\":1,\"loss\":1,\"error\":null,\"rms\":4,\"rms_mean\":16}\n");
   const ComputedMetrics metrics{{}, {{"error"}, {"rms", {.finish = std::sqrt}}}};
-  const StepSums sums = cut_metrics(file, metrics, 2, false, 0).sums;
+  const StepSums sums = past_state(cut_metrics(file, 2, false), metrics).sums;
   BOOST_REQUIRE(sums.metrics.size() == 2u);
   BOOST_TEST(std::isnan(sums.metrics[0]));
   BOOST_TEST(sums.metrics[1] == 25.0);
@@ -237,19 +263,19 @@ BOOST_AUTO_TEST_CASE(an_evaluation_that_was_not_finite_is_not_the_best) {
       step_line(0) + "{\"kind\":\"eval\",\"step\":1,\"loss\":3,\"error\":null,\"count\":37}\n" + step_line(1);
   const std::string finite = "{\"kind\":\"eval\",\"step\":2,\"loss\":3,\"error\":0.5,\"count\":37}\n";
   test::write_file(file, lines);
-  BOOST_TEST(!cut_metrics(file, {{{"error"}}}, 2, true, 0).best);
+  BOOST_TEST(!past_state(cut_metrics(file, 2, true)).best);
   test::write_file(file, lines + finite);
-  const MetricsCut cut = cut_metrics(file, {{{"error"}}}, 2, true, 0);
-  BOOST_REQUIRE(cut.best);
-  BOOST_TEST(cut.best->step == 2);
-  BOOST_TEST(cut.best->evaluation.figures.at(0).value == 0.5);
+  const std::optional<BestState> best = past_state(cut_metrics(file, 2, true)).best;
+  BOOST_REQUIRE(best);
+  BOOST_TEST(best->step == 2);
+  BOOST_TEST(best->evaluation.figures.at(0).value == 0.5);
 }
 
 BOOST_AUTO_TEST_CASE(metrics_are_cut_at_the_checkpoint) {
   const fs::path file = directory / "m";
   auto cut = [&](const std::string& text, int64_t step, bool due) {
     test::write_file(file, text);
-    return cut_metrics(file, {{{"error"}}}, step, due, 0);
+    return cut_metrics(file, step, due);
   };
   const std::string steps = "{\"kind\":\"step\",\"step\":0,\"loss\":2}\n{\"kind\":\"step\",\"step\":1,\"loss\":1}\n";
   const std::string eval = "{\"kind\":\"eval\",\"loss\":3,\"error\":0.5,\"count\":37}\n";
@@ -257,16 +283,16 @@ BOOST_AUTO_TEST_CASE(metrics_are_cut_at_the_checkpoint) {
   MetricsCut result = cut(steps + eval + end, 2, true);
   BOOST_TEST(test::read_file(file) == steps + eval);
   BOOST_TEST(result.dropped == 1);
-  BOOST_TEST(result.evaluation->count == 37);
-  BOOST_TEST(result.sums.steps == 0);
+  BOOST_TEST(past_state(result).evaluation->count == 37);
+  BOOST_TEST(past_state(result).sums.steps == 0);
   BOOST_TEST(result.last_step == 1);
   result = cut(steps + eval + end, 2, false);  // the evaluation of a Ctrl-C
   BOOST_TEST(test::read_file(file) == steps);
-  BOOST_TEST(!result.evaluation);
-  BOOST_TEST(result.sums.loss == 3.0);
-  BOOST_TEST(result.sums.steps == 2);
+  BOOST_TEST(!past_state(result).evaluation);
+  BOOST_TEST(past_state(result).sums.loss == 3.0);
+  BOOST_TEST(past_state(result).sums.steps == 2);
   result = cut(steps + eval, 1, false);
-  BOOST_TEST(result.sums.loss == 2.0);
+  BOOST_TEST(past_state(result).sums.loss == 2.0);
   BOOST_TEST(result.dropped == 2);
   result = cut(steps + "{\"kind\":\"step\",\"st", 9, false);  // torn
   BOOST_TEST(test::read_file(file) == steps);

@@ -2,7 +2,10 @@
 // apart.
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <cstring>
+#include <utility>
 
 #include "data/sets/synthetic.h"
 #include "graph/interpreter.h"
@@ -10,6 +13,7 @@
 #include "recipes/config/run_task.h"
 #include "recipes/task/model.h"
 #include "recipes/train/feed.h"
+#include "recipes/train/train.h"
 #include "runtime/cpu/arena_guard.h"
 #include "runtime/session.h"
 #include "tests/compile_check.h"
@@ -161,6 +165,58 @@ BOOST_AUTO_TEST_CASE(a_fresh_page_is_a_fault) {
   Counts used = Counts::now() - start;
   BOOST_TEST(used.faults >= 256);
   BOOST_TEST(used.ours >= 1);
+}
+
+// Counts allocations from step to step.
+struct AllocationsOfSteps : Observer {
+  int64_t last = 0;
+  std::vector<int64_t> counts;
+
+  AllocationsOfSteps() { counts.reserve(1000); }
+  bool wants_progress() override { return true; }
+  void step(const StepMetrics&) override {
+    counts.push_back(allocations_of_ours() - std::exchange(last, allocations_of_ours()));
+  }
+};
+
+// Numbers that follow from the batch; what fills a batch allocates nothing.
+struct Ramp : Source {
+  int64_t count() const override { return 1024; }
+  FieldFill gather(const Order&, int64_t) const override {
+    return [](int64_t batch, const FieldMemory& memory) {
+      const std::span<std::byte> x = memory.fields.at(0);
+      for (size_t at = 0; at + sizeof(float) <= x.size(); at += sizeof(float)) {
+        const float value = static_cast<float>((static_cast<size_t>(batch) + at) % 97) / 97;
+        std::memcpy(x.data() + at, &value, sizeof value);
+      }
+      std::fill(memory.weights.begin(), memory.weights.end(), 1.0f);
+      std::fill(memory.samples.begin(), memory.samples.end(), 0);
+    };
+  }
+};
+
+// Within an epoch, with all figures that a step may have.
+BOOST_AUTO_TEST_CASE(steps_of_the_training_loop_allocate_nothing) {
+  if (kGuarded) return;
+  const auto source = std::make_shared<Ramp>();
+  const auto model = [](Inputs& in) -> ModelOutput {
+    Tensor error = mean(abs(linear("out", in["x"], 1) - 1.0), {1});
+    return {error * error, {{"distance", error}}};
+  };
+  const Task task = {.name = "points",
+                     .fields = {{"x", DType::f32, {2}, "", 0, true}},
+                     .model = model,
+                     .train = source,
+                     .test = source};
+  RunConfig config = config_of({.minibatch = 16, .optimizer = "momentum", .lr = 0.01});
+  config.length.steps = 60;
+  config.batch.per_worker = 8;
+  config.judging.train_metrics = config.judging.noise_scale = true;
+  AllocationsOfSteps seen;
+  train(task, config, LocalMachine(2), seen);
+  BOOST_REQUIRE(seen.counts.size() == 60u);
+  for (size_t step = 10; step < seen.counts.size(); ++step)
+    BOOST_TEST(seen.counts[step] == 0, "step " << step << ": " << seen.counts[step]);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,75 @@
+#include "recipes/train/learning_judge.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+namespace kb {
+namespace {
+
+int64_t warmup_steps(const ScheduleSpec& spec) {
+  return spec.warmup == "none" ? 0 : std::llround(spec.warmup_epochs * static_cast<double>(spec.steps_per_epoch));
+}
+
+}  // namespace
+
+LearningJudge::LearningJudge(const LoopParts& parts)
+    : parts_(parts),
+      watch_(parts.task.classes, warmup_steps(parts.schedule.scalars().rate().spec()), class_counts(parts.task),
+             judged_part_name(parts.task)) {}
+
+// Has the watch know what it knew when the run was stopped. An epoch with a step whose line is missing is not judged.
+void LearningJudge::restore(const FlatJson& line) {
+  if (!is_step(line)) return;
+  const double loss = loss_of(line);
+  for (const int64_t step = step_of(line); restored_ <= step;) {
+    if (restored_ == step && !std::isnan(loss)) {
+      watch_.passed_step(step, loss);
+      epoch_.add(loss, {});
+    }
+    if (parts_.plan.ends_epoch(++restored_)) epoch_fault(std::exchange(epoch_, {}), restored_);
+  }
+}
+
+void LearningJudge::stepped(const ReportedStep& reported) {
+  note(watch_.step(reported.metrics.step, reported.metrics.loss, reported.metrics.lr));
+  epoch_.add(reported.metrics.loss, {});
+}
+
+void LearningJudge::epoch_ended() { ended_ = std::exchange(epoch_, {}); }
+
+void LearningJudge::evaluated(const ReportedEvaluation& reported) {
+  if (const std::optional<double> error = reported.evaluation.value("error"))
+    note(watch_.evaluation(reported.done, reported.done <= parts_.plan.steps_per_epoch, *error,
+                           reported.evaluation.count));
+}
+
+std::optional<EndWish> LearningJudge::wants(int64_t done) {
+  if (!ended_) return std::nullopt;
+  const std::string fault = epoch_fault(*std::exchange(ended_, std::nullopt), done);
+  if (fault.empty()) return std::nullopt;
+  if (!parts_.config.judging.keep_going)
+    return EndWish{Fault{fault, done, "", fmt::format("{}; judging.keep_going goes on all the same", kLowerRate), true}};
+  if (!std::exchange(told_keep_going_, true)) note("NOTE: " + fault + "\n  it goes on all the same: judging.keep_going");
+  return std::nullopt;
+}
+
+// The loss of step 0 of a run that began with trained weights is no measure.
+bool LearningJudge::judges_epochs() const {
+  return !parts_.task.is_noise && parts_.task.is_learnable && !parts_.start.has_trained_weights;
+}
+
+// Says why the run diverges, by the epoch that ends after `done` steps; empty where it does not, or is not judged.
+std::string LearningJudge::epoch_fault(const StepSums& epoch, int64_t done) {
+  const int64_t whole = parts_.plan.phase(parts_.plan.phase_of(done - 1)).steps_per_epoch;
+  if (epoch.steps < whole || !judges_epochs()) return "";
+  const int64_t number = std::llround(parts_.plan.epochs(done));
+  return watch_.epoch(number, done, epoch.steps, epoch.loss / static_cast<double>(epoch.steps));
+}
+
+void LearningJudge::note(const std::string& text) {
+  if (!text.empty() && !parts_.task.is_noise) parts_.observer.note(text);
+}
+
+}  // namespace kb

@@ -1,0 +1,33 @@
+#include "recipes/train/past_lines.h"
+
+#include "recipes/train/metrics.h"
+
+namespace kb {
+namespace {
+
+// Returns 0 where the line lacks the number.
+double number_in(const FlatJson& line, std::string_view key) { return line.find(key) ? line.number(key) : 0; }
+
+}  // namespace
+
+bool is_step(const FlatJson& line) { return line.text("kind") == "step"; }
+
+bool is_evaluation(const FlatJson& line) { return line.text("kind") == "eval"; }
+
+int64_t step_of(const FlatJson& line) { return static_cast<int64_t>(number_in(line, "step")); }
+
+double loss_of(const FlatJson& line) { return number_in(line, "loss"); }
+
+std::vector<double> means_of(const FlatJson& line, const std::vector<NamedMetric>& metrics) {
+  std::vector<double> means;
+  for (const auto& [name, how] : metrics) means.push_back(number_in(line, how.finish ? name + kMeanSuffix : name));
+  return means;
+}
+
+Evaluation evaluation_of(const FlatJson& line, const std::vector<NamedMetric>& metrics) {
+  Evaluation evaluation{loss_of(line), static_cast<int64_t>(number_in(line, "count")), {}};
+  for (const auto& [name, how] : metrics) evaluation.figures.push_back({name, line.number(name), how});
+  return evaluation;
+}
+
+}  // namespace kb

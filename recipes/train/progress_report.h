@@ -1,0 +1,23 @@
+// How far a training is, after every step, for an observer that shows it.
+#pragma once
+#include "recipes/train/best_keeper.h"
+#include "recipes/train/instrument.h"
+#include "recipes/train/parts.h"
+
+namespace kb {
+
+class ProgressReport : public Instrument {
+ public:
+  // Both must outlive it.
+  ProgressReport(const LoopParts& parts, const BestKeeper& best)
+      : parts_(parts), best_(best), last_step_(last_step(parts.config.length.stop_at, parts.plan)) {}
+
+  void stepped(const ReportedStep& reported) override;
+
+ private:
+  const LoopParts& parts_;
+  const BestKeeper& best_;
+  const int64_t last_step_;  // steps after which the training ends at the latest
+};
+
+}  // namespace kb

@@ -1,0 +1,40 @@
+#include "recipes/train/step_feed.h"
+
+#include <utility>
+
+#include "recipes/train/residency.h"
+
+namespace kb {
+
+void StepFeed::open(int64_t step) {
+  Session& training = parts_.training();
+  const Source& source = *parts_.task.train;
+  set_constants(training, parts_);
+  slots_.clear();
+  for (int i = host_batches(training, source, parts_.loader_threads); i > 0; --i)
+    slots_.emplace_back(training, parts_.task.fields);
+  FieldFill fill = training_fill(parts_);
+  if (source.is_constant()) {
+    slots_.front().fill(fill, 0);
+    return slots_.front().feed(training);
+  }
+  fill_tables(training, parts_.task.fields, source, kTrainingPart);
+  const int64_t workers = parts_.batch.virtual_workers;
+  const bool is_last = parts_.phase + 1 == parts_.plan.phase_count();
+  const int64_t end = is_last ? parts_.plan.steps : parts_.plan.phase(parts_.phase + 1).begin_step;
+  loader_.emplace(
+      [this, fill = std::move(fill)](int64_t batch, int slot) {
+        slots_[static_cast<size_t>(slot)].fill(fill, batch, {kTrainingPart, parts_.task.train.get()});
+      },
+      static_cast<int>(slots_.size()),
+      LoaderOptions{step * workers, end * workers, parts_.loader_threads, training.depth()});
+}
+
+double StepFeed::next() {
+  if (!loader_) return 0;
+  const LoadedBatch batch = loader_->next();
+  slots_[static_cast<size_t>(batch.slot)].lend(parts_.training());
+  return batch.wait_ms;
+}
+
+}  // namespace kb
