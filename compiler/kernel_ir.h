@@ -1,5 +1,5 @@
 // KernelIR: one kernel as structured instructions over virtual registers. `lower` writes it for a Target; printers
-// (C++, CUDA C++) turn it into text one-to-one and decide nothing; the interpreter (kernel_interpreter.h) runs it in
+// (C++, CUDA C++) turn it into text one-to-one and decide nothing; the interpreter (kernel/interpreter.h) runs it in
 // double and defines what it means.
 //
 // Shape of a kernel: a list of phases; a phase is a number of tiles and a body run for each (loop variable `tile`). All

@@ -79,7 +79,7 @@ struct Init {
   friend bool operator==(const Init& x, const Init& y) { return x.kind == y.kind && x.a == y.a && x.b == y.b; }
 };
 
-// A vector that holds one number for every element of the parameters (compiler/parameter_space.h).
+// A vector that holds one number for every element of the parameters (compiler/passes/parameter_space.h).
 struct FlatVector {
   std::string slot = {};  // of the update rule; empty: the parameters themselves
 };

@@ -65,7 +65,7 @@ enum class TypeRule : uint8_t { none, floats, arithmetic, compare, bits, integer
 
 // The time that one element of a point-wise op takes. cheap: as long as an addition. slow: several times that.
 // function: as long as a function of the C library, which floats narrower than f64 compute by a polynomial
-// (compiler/kernel_math.h). A composite costs at least what the ops in its formula do.
+// (compiler/kernel/math.h). A composite costs at least what the ops in its formula do.
 enum class OpCost : uint8_t { cheap, slow, function };
 
 // The argument of an op on two arguments that leaves the other as it is; none: there is no such argument. lowest and
@@ -100,7 +100,7 @@ struct OpInfo {
   // for ops on floats alone.
   int64_t (*integer)(int64_t x, int64_t y, int64_t bits) = nullptr;
   std::string_view infix = {};  // the operator of C++ and of CUDA C++, as "+"
-  // The function that the op is a call of, in the prelude of either language (compiler/print_prelude.h). If there is an
+  // The function that the op is a call of, in the prelude of either language (compiler/print/prelude.h). If there is an
   // infix too, only integers call the function.
   std::string_view helper = {};
   // The greatest error in f32 of an op of OpCost::function, in units in the last place, for |x| <= `ulps_to` and for

@@ -1,6 +1,6 @@
 // The interface of an update rule: one function of tensors, which updates all parameters of a model. The built-in rules
 // are in optim/update_rules.cpp, and a user writes one of their own the same way. The compiler makes the context
-// (compiler/add_optimizer.cpp) and calls the rule when it compiles.
+// (compiler/passes/add_optimizer.cpp) and calls the rule when it compiles.
 #pragma once
 #include <functional>
 #include <string>

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/overlap.h"
 #include "compiler/schedule.h"
+#include "compiler/schedule/overlap.h"
 
 namespace kb {
 

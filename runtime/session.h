@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/pipeline.h"
+#include "compiler/pipeline/pipeline.h"
 #include "runtime/backend.h"
 #include "runtime/state_store.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "compiler/parameter_space.h"
+#include "compiler/passes/parameter_space.h"
 #include "graph/interpreter.h"
 #include "runtime/sha256.h"
 

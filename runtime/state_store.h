@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/passes.h"
+#include "compiler/passes/passes.h"
 #include "runtime/backend.h"
 
 namespace kb {

@@ -48,6 +48,13 @@ edges=$(includes)
 folders='graph:
 optim:
 compiler:
+compiler/kernel: .
+compiler/print: . kernel
+compiler/fuse: . kernel
+compiler/lower: . kernel
+compiler/passes: . kernel fuse
+compiler/schedule: . kernel fuse lower passes
+compiler/pipeline: . fuse passes schedule
 data:
 data/images: .
 data/sets: . images

@@ -5,7 +5,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
-#include "compiler/schedule_interpreter.h"
+#include "compiler/schedule/interpreter.h"
 #include "graph/layers.h"
 #include "graph/text.h"
 #include "optim/update_rules.h"

@@ -1,6 +1,6 @@
 // A graph through the whole compiler, judged by the graph interpreter.
 #pragma once
-#include "compiler/pipeline.h"
+#include "compiler/pipeline/pipeline.h"
 #include "graph/interpreter.h"
 
 namespace kb::test {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-#include "compiler/kernel_math.h"
+#include "compiler/kernel/math.h"
 #include "tests/edge_draft.h"
 
 namespace kb::test {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "compiler/passes.h"
+#include "compiler/passes/passes.h"
 #include "graph/functions.h"
 #include "graph/interpreter.h"
 #include "optim/optimizer.h"

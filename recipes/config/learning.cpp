@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compiler/passes.h"
+#include "compiler/passes/passes.h"
 #include "recipes/task/suggest.h"
 
 namespace kb {

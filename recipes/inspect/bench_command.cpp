@@ -6,8 +6,8 @@
 #include <array>
 #include <chrono>
 
-#include "compiler/describe_steps.h"
-#include "compiler/layout_table.h"
+#include "compiler/passes/layout_table.h"
+#include "compiler/schedule/describe_steps.h"
 #include "recipes/config/run_task.h"
 #include "recipes/inspect/conv_times.h"
 #include "recipes/inspect/measured_step.h"

@@ -9,7 +9,7 @@
 #include <map>
 #include <memory>
 
-#include "compiler/layout_table.h"
+#include "compiler/passes/layout_table.h"
 
 #include "runtime/cpu/library_plan.h"
 

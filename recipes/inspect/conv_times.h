@@ -29,7 +29,7 @@ const char* name(ConvKind kind);
 // Whether training computes `kind` of the layer: images need no gradient.
 bool trains(const ConvLayer& layer, ConvKind kind);
 
-// The spec as the compiler plans it where compiler/layout_table.cpp says `block` (0: NHWC).
+// The spec as the compiler plans it where compiler/passes/layout_table.cpp says `block` (0: NHWC).
 ConvSpec in_layout(ConvSpec spec, ConvKind kind, int64_t block);
 
 // Zeroed memory for a call: zero is no slower than any other value to multiply; NaN and denormals, which fresh memory

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "compiler/print_cuda.h"
+#include "compiler/print/cuda.h"
 #include "graph/error.h"
 #include "runtime/cuda/nvrtc_compiler.h"
 #include "runtime/threads.h"

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/describe_steps.h"
 #include "compiler/schedule.h"
+#include "compiler/schedule/describe_steps.h"
 #include "recipes/inspect/step_model.h"
 #include "runtime/cuda/cubin.h"
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <string>
 
-#include "compiler/pipeline.h"
+#include "compiler/pipeline/pipeline.h"
 #include "recipes/inspect/device_kernels.h"
 #include "recipes/inspect/schedule_table.h"
 #include "runtime/backend.h"

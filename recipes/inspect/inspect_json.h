@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "compiler/pipeline.h"
+#include "compiler/pipeline/pipeline.h"
 #include "recipes/inspect/device_kernels.h"
 #include "recipes/inspect/step_model.h"
 #include "runtime/backend.h"

@@ -1,5 +1,5 @@
-// The rows of compiler/layout_table.cpp as text: which block measured times speak for, the source line that says so,
-// and the table's source with such lines in it.
+// The rows of compiler/passes/layout_table.cpp as text: which block measured times speak for, the source line that says
+// so, and the table's source with such lines in it.
 #pragma once
 #include <cstdint>
 #include <map>

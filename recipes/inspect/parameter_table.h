@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "compiler/parameter_space.h"
+#include "compiler/passes/parameter_space.h"
 #include "recipes/inspect/schedule_table.h"
 
 namespace kb {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "compiler/describe_steps.h"
+#include "compiler/schedule/describe_steps.h"
 #include "recipes/perf/memory_answer.h"
 
 namespace kb {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <set>
 
-#include "compiler/describe_steps.h"
-#include "compiler/parameter_space.h"
-#include "compiler/plan_memory.h"
+#include "compiler/passes/parameter_space.h"
+#include "compiler/schedule/describe_steps.h"
+#include "compiler/schedule/plan_memory.h"
 
 namespace kb {
 namespace {

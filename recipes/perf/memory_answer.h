@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/describe_steps.h"
-#include "compiler/pipeline.h"
+#include "compiler/pipeline/pipeline.h"
+#include "compiler/schedule/describe_steps.h"
 
 namespace kb {
 

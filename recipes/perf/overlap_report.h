@@ -3,8 +3,8 @@
 #pragma once
 #include <string>
 
-#include "compiler/overlap.h"
-#include "compiler/pipeline.h"
+#include "compiler/pipeline/pipeline.h"
+#include "compiler/schedule/overlap.h"
 
 namespace kb {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "compiler/overlap.h"
+#include "compiler/schedule/overlap.h"
 #include "runtime/session.h"
 
 namespace kb {

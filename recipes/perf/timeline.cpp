@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "compiler/plan_memory.h"
+#include "compiler/schedule/plan_memory.h"
 
 namespace kb {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/describe_steps.h"
+#include "compiler/schedule/describe_steps.h"
 #include "recipes/perf/memory_answer.h"
 #include "runtime/profile.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "compiler/overlap.h"
+#include "compiler/schedule/overlap.h"
 #include "recipes/config/flag_names.h"
 #include "recipes/run/console.h"
 #include "recipes/run/mlperf_log.h"

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "compiler/pipeline.h"
+#include "compiler/pipeline/pipeline.h"
 #include "graph/layers.h"
 #include "optim/update_rules.h"
 #include "recipes/config/command_line.h"

@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "compiler/describe_steps.h"
-#include "compiler/pipeline.h"
+#include "compiler/pipeline/pipeline.h"
+#include "compiler/schedule/describe_steps.h"
 #include "graph/layers.h"
 #include "recipes/config/command_line.h"
 #include "recipes/perf/copy_bandwidth.h"

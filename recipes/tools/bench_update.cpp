@@ -10,7 +10,7 @@
 #include <chrono>
 #include <set>
 
-#include "compiler/describe_steps.h"
+#include "compiler/schedule/describe_steps.h"
 #include "graph/error.h"
 #include "recipes/config/run_task.h"
 #include "recipes/perf/copy_bandwidth.h"

@@ -1,13 +1,13 @@
 // summary: layout by the committed table (`./run tune` refreshes it)
 //
 // Times the convolutions of ResNet-50 with what the library has for this machine in every layout of
-// compiler/layout_table.cpp, adds them up over a training step, and prints the rows that the table should hold.
+// compiler/passes/layout_table.cpp, adds them up over a training step, and prints the rows that the table should hold.
 #include <fmt/format.h>
 
 #include <string>
 #include <vector>
 
-#include "compiler/layout_table.h"
+#include "compiler/passes/layout_table.h"
 #include "recipes/config/command_line.h"
 #include "recipes/inspect/conv_times.h"
 #include "recipes/inspect/layout_rows.h"
@@ -65,7 +65,7 @@ LayoutTimes measure_step(ConvTimer& timer, const Options& options, DType dtype) 
 }
 
 void print_rows(const std::string& isa, const std::vector<LayoutChoice>& choices) {
-  fmt::print("\nrows of compiler/layout_table.cpp for {}:\n", isa);
+  fmt::print("\nrows of compiler/passes/layout_table.cpp for {}:\n", isa);
   bool differ = false;
   for (const LayoutChoice& choice : choices) {
     fmt::print("    {}\n", layout_row(isa, choice));
@@ -107,7 +107,7 @@ int main(int argc, char** argv) {
       .whole({"--repeats", "N", "runs of each call, of which the fastest counts"}, options.repeats, 1)
       .whole({"--threads", "N", "threads; 0: one a processor"}, options.threads, 0, 4096)
       .flag("--quick", options.quick, "few layers: a look, no ground for the table")
-      .text({"--write", "FILE", "rewrite the rows in this copy of compiler/layout_table.cpp"}, options.write)
+      .text({"--write", "FILE", "rewrite the rows in this copy of compiler/passes/layout_table.cpp"}, options.write)
       .excludes("--quick");
   return guarded_main("tune", [&] {
     if (!line.parse({argv + 1, argv + argc})) return 0;

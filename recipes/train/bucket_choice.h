@@ -3,7 +3,7 @@
 #pragma once
 #include <string>
 
-#include "compiler/pipeline.h"
+#include "compiler/pipeline/pipeline.h"
 #include "recipes/config/network.h"
 #include "recipes/task/task.h"
 #include "recipes/train/machine.h"

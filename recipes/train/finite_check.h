@@ -1,5 +1,5 @@
 // Which op made the first value that is not finite: a step's losses and gradients computed on the side, every value
-// looked at (compiler/probe.h).
+// looked at (compiler/passes/probe.h).
 #pragma once
 #include "recipes/train/feed.h"
 #include "recipes/train/parts.h"

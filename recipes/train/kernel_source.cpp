@@ -4,8 +4,8 @@
 
 #include <set>
 
-#include "compiler/print_cpp.h"
-#include "compiler/print_cuda.h"
+#include "compiler/print/cpp.h"
+#include "compiler/print/cuda.h"
 
 namespace kb {
 

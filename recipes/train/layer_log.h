@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/passes.h"
+#include "compiler/passes/passes.h"
 #include "recipes/train/instrument.h"
 #include "recipes/train/parts.h"
 

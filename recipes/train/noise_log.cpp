@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "compiler/gradient_norms.h"
+#include "compiler/passes/gradient_norms.h"
 
 namespace kb {
 

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "compiler/loss_scale.h"
+#include "compiler/passes/loss_scale.h"
 #include "optim/wrapped_rules.h"
 
 namespace kb {

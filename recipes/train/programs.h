@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/pipeline.h"
-#include "compiler/probe.h"
+#include "compiler/passes/probe.h"
+#include "compiler/pipeline/pipeline.h"
 #include "recipes/config/dump.h"
 #include "recipes/task/task.h"
 #include "recipes/train/settled.h"

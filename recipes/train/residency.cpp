@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "compiler/rewrite.h"
+#include "compiler/passes/rewrite.h"
 #include "recipes/perf/memory_answer.h"
 
 namespace kb {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "compiler/loss_scale.h"
+#include "compiler/passes/loss_scale.h"
 
 namespace kb {
 

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "compiler/passes.h"
+#include "compiler/passes/passes.h"
 #include "graph/layers.h"
 #include "runtime/evaluate.h"
 

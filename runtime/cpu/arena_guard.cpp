@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <sanitizer/asan_interface.h>
 
-#include "compiler/plan_memory.h"
+#include "compiler/schedule/plan_memory.h"
 #endif
 
 namespace kb {

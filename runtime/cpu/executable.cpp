@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstring>
 
-#include "compiler/print_cpp.h"
+#include "compiler/print/cpp.h"
 #include "runtime/comm/communicator.h"
 #include "runtime/comm/heartbeat.h"
 #include "runtime/cpu/arena_guard.h"

@@ -8,8 +8,8 @@
 #include <system_error>
 #include <utility>
 
-#include "compiler/fuse.h"
-#include "compiler/lower.h"
+#include "compiler/fuse/fuse.h"
+#include "compiler/lower/lower.h"
 #include "compiler/text_hash.h"
 #include "graph/functions.h"
 #include "runtime/comm/halving_doubling.h"

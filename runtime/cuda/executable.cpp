@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "compiler/print_cuda.h"
+#include "compiler/print/cuda.h"
 #include "runtime/comm/heartbeat.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/memory.h"

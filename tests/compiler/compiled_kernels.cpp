@@ -10,7 +10,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "compiler/print_cpp.h"
+#include "compiler/print/cpp.h"
 #include "runtime/host_compiler.h"
 #include "runtime/processor.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/kernel_interpreter.h"
+#include "compiler/kernel/interpreter.h"
 #include "compiler/kernel_ir.h"
 #include "runtime/options.h"
 #include "tests/support.h"

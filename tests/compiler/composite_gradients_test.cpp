@@ -2,7 +2,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
-#include "compiler/passes.h"
+#include "compiler/passes/passes.h"
 #include "graph/functions.h"
 #include "graph/interpreter.h"
 #include "tests/compiler/gradient_case.h"

@@ -1,5 +1,5 @@
 // Words for the steps of whole programs, and their phases.
-#include "compiler/describe_steps.h"
+#include "compiler/schedule/describe_steps.h"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>

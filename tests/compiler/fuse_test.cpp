@@ -1,10 +1,10 @@
 // Tests which ops end up in one launch (batch norm, softmax cross-entropy, library epilogues, one update), and which
 // must stay apart.
-#include "compiler/fuse.h"
+#include "compiler/fuse/fuse.h"
 
 #include <boost/test/unit_test.hpp>
 
-#include "compiler/order.h"
+#include "compiler/schedule/order.h"
 #include "compiler/views.h"
 #include "graph/layers.h"
 #include "tests/compile_check.h"

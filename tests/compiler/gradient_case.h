@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/passes.h"
+#include "compiler/passes/passes.h"
 #include "graph/functions.h"
 #include "graph/interpreter.h"
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <set>
 
-#include "compiler/gradient_rules.h"
-#include "compiler/passes.h"
+#include "compiler/passes/gradient_rules.h"
+#include "compiler/passes/passes.h"
 #include "graph/formula.h"
 #include "graph/layers.h"
 #include "graph/text.h"

@@ -1,5 +1,5 @@
 // Tests which kernels the KernelIR interpreter refuses, and kernels of thread blocks, which only it runs here.
-#include "compiler/kernel_interpreter.h"
+#include "compiler/kernel/interpreter.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

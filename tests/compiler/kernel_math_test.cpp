@@ -1,5 +1,5 @@
 // Accuracy of the f32 functions against the C library in long double, in units in the last place; special values.
-#include "compiler/kernel_math.h"
+#include "compiler/kernel/math.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <random>
 
-#include "compiler/print_cpp.h"
+#include "compiler/print/cpp.h"
 #include "tests/compiler/compiled_kernels.h"
 #include "tests/compiler/sample_kernels.h"
 

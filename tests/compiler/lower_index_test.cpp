@@ -1,4 +1,4 @@
-#include "compiler/lower_index.h"
+#include "compiler/lower/index.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,9 +1,9 @@
-#include "compiler/lower.h"
+#include "compiler/lower/lower.h"
 
 #include <boost/test/unit_test.hpp>
 #include <random>
 
-#include "compiler/passes.h"
+#include "compiler/passes/passes.h"
 #include "tests/compiler/lowered_group.h"
 #include "tests/compiler/sample_graphs.h"
 #include "tests/support.h"

@@ -6,10 +6,10 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
-#include "compiler/extents.h"
-#include "compiler/fuse.h"
-#include "compiler/print_cuda.h"
-#include "compiler/schedule_interpreter.h"
+#include "compiler/fuse/fuse.h"
+#include "compiler/passes/extents.h"
+#include "compiler/print/cuda.h"
+#include "compiler/schedule/interpreter.h"
 #include "graph/text.h"
 
 namespace kb::test {

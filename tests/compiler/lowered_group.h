@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/kernel_interpreter.h"
-#include "compiler/lower.h"
+#include "compiler/kernel/interpreter.h"
+#include "compiler/lower/lower.h"
 #include "graph/functions.h"
 #include "graph/interpreter.h"
 #include "tests/compiler/sample_graphs.h"

@@ -1,5 +1,5 @@
 // State written in place, by launches that also read it: every reader sees what it was before the step.
-#include "compiler/order.h"
+#include "compiler/schedule/order.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,9 +1,9 @@
 // Schedules by hand, whose times have closed forms.
-#include "compiler/overlap.h"
+#include "compiler/schedule/overlap.h"
 
 #include <boost/test/unit_test.hpp>
 
-#include "compiler/pipeline.h"
+#include "compiler/pipeline/pipeline.h"
 #include "graph/error.h"
 #include "tests/compile_check.h"
 #include "tests/hand_step.h"

@@ -1,14 +1,14 @@
 // The graph passes one by one: each leaves a graph that means the same (check_pass), and does what its head comment
 // says.
-#include "compiler/passes.h"
+#include "compiler/passes/passes.h"
 
 #include <boost/test/unit_test.hpp>
 
 #include <map>
 
-#include "compiler/check_passes.h"
-#include "compiler/cut.h"
-#include "compiler/extents.h"
+#include "compiler/passes/cut.h"
+#include "compiler/passes/extents.h"
+#include "compiler/pipeline/check_passes.h"
 #include "graph/functions.h"
 #include "graph/layers.h"
 #include "graph/text.h"

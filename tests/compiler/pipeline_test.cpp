@@ -1,11 +1,11 @@
 // The whole pipeline against the graph interpreter: a small training step, inference, random graphs.
-#include "compiler/pipeline.h"
+#include "compiler/pipeline/pipeline.h"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 
-#include "compiler/fuse.h"
-#include "compiler/lowering_passes.h"
+#include "compiler/fuse/fuse.h"
+#include "compiler/pipeline/lowering_passes.h"
 #include "graph/functions.h"
 #include "tests/compile_check.h"
 #include "tests/random_graph.h"

@@ -1,5 +1,5 @@
 // Printed kernels: golden texts, and the same bits as the interpreter at every width of vectors.
-#include "compiler/print_cpp.h"
+#include "compiler/print/cpp.h"
 
 #include <fmt/format.h>
 

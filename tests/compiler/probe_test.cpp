@@ -1,12 +1,12 @@
 // Whatever made the first value that is not finite is named, and what legitimately holds infinities is not.
-#include "compiler/probe.h"
+#include "compiler/passes/probe.h"
 
 #include <fmt/format.h>
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
-#include "compiler/passes.h"
+#include "compiler/passes/passes.h"
 #include "graph/functions.h"
 #include "graph/interpreter.h"
 #include "tests/compile_check.h"

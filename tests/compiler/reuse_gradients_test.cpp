@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "compiler/passes.h"
+#include "compiler/passes/passes.h"
 #include "graph/interpreter.h"
 #include "graph/layers.h"
 #include "graph/scope.h"

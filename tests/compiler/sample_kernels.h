@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/kernel_builder.h"
+#include "compiler/kernel/builder.h"
 
 namespace kb::test {
 

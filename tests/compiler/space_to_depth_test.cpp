@@ -3,8 +3,8 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "compiler/check_passes.h"
-#include "compiler/passes.h"
+#include "compiler/passes/passes.h"
+#include "compiler/pipeline/check_passes.h"
 #include "graph/functions.h"
 #include "graph/text.h"
 

@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "compiler/pipeline.h"
+#include "compiler/pipeline/pipeline.h"
 #include "graph/functions.h"
 #include "recipes/config/flags.h"
 #include "recipes/inspect/gpu_rates.h"

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "compiler/plan_memory.h"
+#include "compiler/schedule/plan_memory.h"
 #include "recipes/papers/table.h"
 #include "recipes/perf/overlap_forecast.h"
 #include "recipes/perf/step_profiles.h"

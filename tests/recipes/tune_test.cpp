@@ -4,7 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <nlohmann/json.hpp>
 
-#include "compiler/layout_table.h"
+#include "compiler/passes/layout_table.h"
 #include "graph/error.h"
 #include "recipes/inspect/conv_times.h"
 #include "recipes/inspect/layout_rows.h"
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_source_without_the_table_is_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(the_committed_table_with_its_own_rows_is_itself) {
-  const std::string source = test::read_file(test::source_dir() / "compiler/layout_table.cpp");
+  const std::string source = test::read_file(test::source_dir() / "compiler/passes/layout_table.cpp");
   for (const char* isa : {"amx", "avx512_bf16", "avx512", "avx2"}) {
     std::vector<LayoutChoice> choices;
     for (DType dtype : {DType::f32, DType::bf16}) choices.push_back({dtype, table_block(isa, dtype)});

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <thread>
 
-#include "compiler/schedule_interpreter.h"
+#include "compiler/schedule/interpreter.h"
 #include "runtime/session.h"
 #include "tests/compile_check.h"
 #include "tests/random_graph.h"

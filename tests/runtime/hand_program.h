@@ -1,7 +1,7 @@
 // A program written by hand, for tests of what runs programs: no pass and no lowering has a part in it.
 #pragma once
-#include "compiler/pipeline.h"
-#include "compiler/plan_memory.h"
+#include "compiler/pipeline/pipeline.h"
+#include "compiler/schedule/plan_memory.h"
 #include "graph/functions.h"
 #include "runtime/session.h"
 #include "tests/compiler/sample_kernels.h"

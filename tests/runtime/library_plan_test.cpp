@@ -7,7 +7,7 @@
 #include <cmath>
 #include <random>
 
-#include "compiler/schedule_interpreter.h"
+#include "compiler/schedule/interpreter.h"
 #include "graph/infer.h"
 
 namespace kb::library_plan_test {

@@ -4,7 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <optional>
 
-#include "compiler/schedule_interpreter.h"
+#include "compiler/schedule/interpreter.h"
 #include "graph/text.h"
 #include "runtime/session.h"
 

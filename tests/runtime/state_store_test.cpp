@@ -2,7 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "compiler/parameter_space.h"
+#include "compiler/passes/parameter_space.h"
 #include "graph/interpreter.h"
 #include "tests/says.h"
 

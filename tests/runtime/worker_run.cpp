@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "compiler/gradient_norms.h"
+#include "compiler/passes/gradient_norms.h"
 #include "graph/functions.h"
 #include "optim/optimizer.h"
 #include "runtime/session.h"

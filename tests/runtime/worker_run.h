@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/passes.h"
+#include "compiler/passes/passes.h"
 #include "runtime/backend.h"
 #include "runtime/state_store.h"
 

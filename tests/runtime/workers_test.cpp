@@ -5,7 +5,7 @@
 #include <set>
 #include <thread>
 
-#include "compiler/worker_routines.h"
+#include "compiler/passes/worker_routines.h"
 #include "graph/functions.h"
 #include "runtime/comm/communicator.h"
 #include "runtime/session.h"

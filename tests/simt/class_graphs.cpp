@@ -1,7 +1,7 @@
 #include "tests/simt/class_graphs.h"
 
-#include "compiler/kernel_math.h"
-#include "compiler/parameter_space.h"
+#include "compiler/kernel/math.h"
+#include "compiler/passes/parameter_space.h"
 #include "graph/layers.h"
 #include "optim/optimizer.h"
 #include "tests/compiler/sample_graphs.h"
@@ -33,7 +33,7 @@ void functions_of_floats(Tensor x, bool expanded) {
       output(std::string(row.name), pointwise(row.op, {clamp(x, row.smooth.low, row.smooth.high)}));
 }
 
-// Applies the functions that kernel_math.cpp expands in f32 and 16 bits; in f64 they are the device's own.
+// Applies the functions that compiler/kernel/math.cpp expands in f32 and 16 bits; in f64 they are the device's own.
 void expanded_functions(Tensor x, Tensor z) {
   functions_of_floats(x, true);
   output("power", pow(abs(x) + 0.5, z));

@@ -2,7 +2,7 @@
 // defines the results.
 #include <limits>
 
-#include "compiler/passes.h"
+#include "compiler/passes/passes.h"
 #include "tests/compiler/sample_graphs.h"
 #include "tests/simt/class_graphs.h"
 
@@ -36,7 +36,7 @@ void of_one_element(KernelGraphs& graphs) {
   }
 }
 
-// Compares clamped integers with their operands, which is where ptxas errs (compiler/print_cuda_prelude.cpp).
+// Compares clamped integers with their operands, which is where ptxas errs (compiler/print/cuda_prelude.cpp).
 void clamped_integers(KernelGraphs& graphs) {
   Graph graph;
   const Tensor x = input_of(graph, {1003}, DType::i32) - 2.0, z = input_of(graph, {1003}, DType::i32, "z") - 1.0;

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <new>
 
-#include "compiler/print_cuda.h"
+#include "compiler/print/cuda.h"
 #include "graph/error.h"
 
 namespace kb::simt {

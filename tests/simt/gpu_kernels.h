@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/schedule_interpreter.h"
+#include "compiler/schedule/interpreter.h"
 
 namespace kb::test {
 

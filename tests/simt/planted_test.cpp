@@ -6,7 +6,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cstdio>
 
-#include "compiler/print_cuda.h"
+#include "compiler/print/cuda.h"
 #include "tests/compiler/lowered_group.h"
 #include "tests/simt/emulated_kernels.h"
 #include "tests/support.h"

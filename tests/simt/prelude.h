@@ -1,5 +1,5 @@
 // Makes CUDA text acceptable to a C++ compiler: it gives a prelude, and rewrites the text. The prelude defines the
-// words that compiler/print_cuda.h lists and, beyond them, atomicAdd, blockDim, __syncwarp, warp shuffles and votes,
+// words that compiler/print/cuda.h lists and, beyond them, atomicAdd, blockDim, __syncwarp, warp shuffles and votes,
 // __ldg and CUDA's vector types.
 #pragma once
 #include <string>

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <thread>
 
-#include "compiler/print_cuda.h"
+#include "compiler/print/cuda.h"
 #include "runtime/cuda/memory.h"
 #include "tests/gpu/checks/device_block.h"
 #include "tests/runtime/comm/conformance.h"

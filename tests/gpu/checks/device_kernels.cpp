@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "compiler/print_cuda.h"
+#include "compiler/print/cuda.h"
 #include "tests/gpu/checks/device_block.h"
 
 namespace kb::test {

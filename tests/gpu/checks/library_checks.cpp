@@ -8,7 +8,7 @@
 #include <cmath>
 #include <random>
 
-#include "compiler/schedule_interpreter.h"
+#include "compiler/schedule/interpreter.h"
 #include "graph/interpreter.h"
 #include "tests/gpu/checks/checks.h"
 #include "tests/gpu/checks/device_block.h"

@@ -1,6 +1,6 @@
 // A small net that a backend trains step by step.
 #pragma once
-#include "compiler/pipeline.h"
+#include "compiler/pipeline/pipeline.h"
 #include "runtime/session.h"
 #include "runtime/state_store.h"
 #include "tests/compile_check.h"

@@ -7,7 +7,7 @@
 #include <map>
 #include <regex>
 
-#include "compiler/print_cuda.h"
+#include "compiler/print/cuda.h"
 #include "runtime/cuda/nvrtc_compiler.h"
 #include "runtime/cuda/sass.h"
 #include "runtime/options.h"

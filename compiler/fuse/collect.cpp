@@ -1,0 +1,79 @@
+// The last part of fusion: the nodes that each group computes, the values that it reads, and those that it writes.
+#include <algorithm>
+
+#include "compiler/fuse/rules.h"
+
+namespace kb {
+namespace {
+
+bool has_value(const std::vector<Value>& values, Value v) {
+  return std::find(values.begin(), values.end(), v) != values.end();
+}
+
+// A cheap value whose large inputs the group reads anyway is computed again instead of read: a mask from the input that
+// it was made from. True when there are such values.
+bool repeats_derived(Drafts& drafts, const Group& group, const std::vector<Value>& inputs) {
+  if (!traits(group.cls).computes_again) return false;
+  const Graph& graph = drafts.graph();
+  const Memory& memory = drafts.memory();
+  std::vector<Value> derived;
+  for (Value input : inputs) {
+    const size_t id = drafts.id(input);
+    if (drafts.owner(input) != input || !memory.root[id] || !memory.cheap[id]) continue;
+    const int64_t elements = graph.type(input).elements();
+    const Trace alone = drafts.trace(input.node, -1);
+    if (!std::all_of(alone.inputs.begin(), alone.inputs.end(),
+                     [&](Value v) { return 2 * graph.type(v).elements() < elements || has_value(inputs, v); }))
+      continue;
+    derived.push_back(input);
+    drafts.compute_again(derived);
+  }
+  return !derived.empty();
+}
+
+void collect_library(const Drafts& drafts, Draft& call) {
+  Group& group = call.group;
+  group.nodes = call.seeds;
+  group.inputs = drafts.node(call.seeds[0]).inputs;
+  if (group.epilogue.bias.valid()) group.inputs.push_back(group.epilogue.bias);
+}
+
+void collect_group(Drafts& drafts, int32_t g) {
+  Group& group = drafts[g].group;
+  if (group.cls == FusionClass::library) return collect_library(drafts, drafts[g]);
+  drafts.compute_again({});
+  Trace all = drafts.trace_group(g);
+  if (repeats_derived(drafts, group, all.inputs)) all = drafts.trace_group(g);
+  group.nodes = std::move(all.nodes);
+  group.inputs = std::move(all.inputs);
+}
+
+// A group writes what another group, an output or a state write reads.
+void mark_outputs(Drafts& drafts) {
+  std::vector<uint8_t> wanted = drafts.memory().needed;
+  for (int32_t g = 0; g < drafts.size(); ++g)
+    for (Value input : drafts[g].group.inputs) wanted[drafts.id(drafts.owner(input))] = 1;
+  for (int32_t g = 0; g < drafts.size(); ++g) {
+    Group& group = drafts[g].group;
+    if (group.cls == FusionClass::library) {
+      group.outputs = {group.epilogue.result};
+      continue;
+    }
+    for (int32_t seed : drafts[g].seeds)
+      for (int32_t out = 0; out < static_cast<int32_t>(drafts.node(seed).outputs.size()); ++out)
+        if (wanted[drafts.id({seed, out})] || group.cls == FusionClass::window) group.outputs.push_back({seed, out});
+  }
+}
+
+}  // namespace
+
+std::vector<Group> collect(Drafts& drafts) {
+  for (int32_t g = 0; g < drafts.size(); ++g) collect_group(drafts, g);
+  mark_outputs(drafts);
+  std::vector<Group> groups;
+  groups.reserve(static_cast<size_t>(drafts.size()));
+  for (int32_t g = 0; g < drafts.size(); ++g) groups.push_back(std::move(drafts[g].group));
+  return groups;
+}
+
+}  // namespace kb

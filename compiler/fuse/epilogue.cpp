@@ -1,0 +1,77 @@
+// A library call takes inside, as its epilogue, a bias that only its result feeds, and on a CPU a relu.
+#include <algorithm>
+
+#include "compiler/fuse/rules.h"
+#include "graph/image_layout.h"
+
+namespace kb {
+namespace {
+
+// The result axes along which a broadcast's input really varies.
+Ints varying_axes(const Graph& graph, const Node& spread) {
+  Ints result;
+  const Dims& shape = graph.type(spread.inputs[0]).shape;
+  const Ints& axes = spread.attrs.ints("axes");
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (shape[i] != 1 || spread.type().shape[static_cast<size_t>(axes[i])] == 1) result.push_back(axes[i]);
+  return result;
+}
+
+Ints channel_axes(const Node& library) {
+  if (library.op == Op::matmul) return library.type().rank() == 2 ? Ints{1} : Ints{-1};
+  const auto spatial = static_cast<int64_t>(library.attrs.ints("stride").size());
+  return image_layout(library.type().shape, library.attrs.integer("block_out", 0), spatial).value().axes_of(1);
+}
+
+}  // namespace
+
+Epilogues::Epilogues(Drafts& drafts, const Target& target) : drafts_(drafts), target_(target) {
+  const Graph& graph = drafts.graph();
+  readers_.resize(static_cast<size_t>(drafts.memory().ids.size()));
+  for (int32_t n = 0; n < static_cast<int32_t>(graph.nodes.size()); ++n)
+    for (Value input : drafts.node(n).inputs) readers_[drafts.id(input)].push_back(n);
+}
+
+void Epilogues::add(int32_t n, int32_t group) {
+  Epilogue& epilogue = drafts_[group].group.epilogue;
+  epilogue.result = {n, 0};
+  if (drafts_.node(n).op != Op::conv2d && drafts_.node(n).op != Op::matmul) return;
+  if (const int32_t sum = only_reader(n); sum >= 0 && drafts_.node(sum).op == Op::add) {
+    const Value bias = bias_of(drafts_.node(sum), n);
+    if (bias.valid()) {
+      drafts_.absorb(sum, group);
+      drafts_.add_bias(group, bias);
+    }
+  }
+  // The relu of a GPU's libraries need not keep NaN, so what reads the result computes it.
+  if (target_.processor == Processor::gpu) return;
+  const int32_t next = only_reader(epilogue.result.node);
+  if (next < 0 || drafts_.node(next).op != Op::relu) return;
+  drafts_.absorb(next, group);
+  epilogue.relu = true;
+}
+
+// -1: there are others, or the result is in memory by need.
+int32_t Epilogues::only_reader(int32_t n) const {
+  const size_t id = drafts_.id({n, 0});
+  return readers_[id].size() != 1 || drafts_.memory().needed[id] ? -1 : readers_[id][0];
+}
+
+// The bias vector that `sum` adds along the channels of library result `n`, as a readable value; invalid if it is no
+// such sum.
+Value Epilogues::bias_of(const Node& sum, int32_t n) const {
+  const Graph& graph = drafts_.graph();
+  const Value other = sum.inputs[0].node == n ? sum.inputs[1] : sum.inputs[0];
+  const Node& spread = graph.node(other);
+  if (spread.op != Op::broadcast || sum.inputs[0] == sum.inputs[1] || !drafts_.memory().readable(spread.inputs[0]))
+    return {};
+  const Value bias = spread.inputs[0];
+  const int32_t from = drafts_.writer_behind(bias);
+  if (from >= 0 && drafts_[from].last > n) return {};
+  // Libraries add a bias of their sums' own precision.
+  const DType dtype = graph.type(bias).dtype;
+  const bool fits = dtype == drafts_.node(n).type().dtype && !is_low_precision(dtype);
+  return fits && varying_axes(graph, spread) == channel_axes(drafts_.node(n)) ? bias : Value{};
+}
+
+}  // namespace kb

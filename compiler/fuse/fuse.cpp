@@ -1,0 +1,101 @@
+// fuse: takes the final graph; leaves groups, one a launch. It stands after every rewrite of the graph because from
+// here on nodes are never changed again, and before `order` because what a launch reads and writes is only known here.
+//
+// Every root (a value that memory needs, see materialise.h) is a seed. Seeds are visited in graph order; each joins the
+// first group that a rule lets it into without making a cycle, or opens its own. Ops that run alone open theirs at
+// once; library ops take an epilogue.
+#include "compiler/fuse/fuse.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "compiler/fuse/domain.h"
+#include "compiler/fuse/rules.h"
+
+namespace kb {
+namespace {
+
+constexpr size_t kMaxOperands = 24;  // buffers of one launch
+constexpr size_t kMaxGroupNodes = 240;
+constexpr ptrdiff_t kMaxRecent = 4;  // launches that are asked although the node takes nothing from them
+
+using JoinRule = bool (*)(const Joining& joining);
+constexpr JoinRule kJoinRules[] = {joins_pointwise, joins_rows, makes_rows, joins_finish, joins_reductions};
+
+bool may_join(const Drafts& drafts, int32_t n, int32_t group, const Trace& inside) {
+  const Draft& into = drafts[group];
+  if (into.nodes + inside.nodes.size() > kMaxGroupNodes || into.reads.size() + inside.inputs.size() > kMaxOperands)
+    return false;
+  const Joining joining{drafts, n, group, into, inside};
+  return std::any_of(std::begin(kJoinRules), std::end(kJoinRules), [&](JoinRule rule) { return rule(joining); }) &&
+         drafts.keeps_order(inside, group);
+}
+
+// Groups that write what the seed reads or computes, nearest first; then those that read the same; then the latest.
+std::vector<int32_t> candidates(Drafts& drafts, int32_t n) {
+  std::vector<int32_t> result;
+  const auto propose = [&](int32_t g) {
+    if (g >= 0 && std::find(result.begin(), result.end(), g) == result.end()) result.push_back(g);
+  };
+  const Trace alone = drafts.trace(n, -1);
+  for (Value input : alone.inputs) propose(drafts.writer_behind(input));
+  for (int32_t inner : alone.nodes)
+    for (int32_t out = 0; out < static_cast<int32_t>(drafts.node(inner).outputs.size()); ++out)
+      propose(drafts.writer({inner, out}));
+  std::sort(result.begin(), result.end(), std::greater<>());
+  for (Value input : alone.inputs) {
+    const std::vector<int32_t>& readers = drafts.readers(input);
+    const ptrdiff_t recent = std::min(std::ssize(readers), kMaxRecent);
+    std::for_each(readers.rbegin(), readers.rbegin() + recent, propose);
+  }
+  for (int32_t g = drafts.size(); g-- > 0 && drafts.size() - g <= kMaxRecent;) propose(g);
+  return result;
+}
+
+// The class of a launch that the node alone makes up; pointwise: one that others may share.
+FusionClass class_alone(const Graph& graph, const Node& seed) {
+  const OpClass cls = info(seed.op).cls;
+  if (cls == OpClass::library) return FusionClass::library;
+  if (is_placed_concat(graph, seed)) return FusionClass::copy;
+  if (cls == OpClass::window) return FusionClass::window;
+  if (seed.op == Op::carry) return FusionClass::carry;
+  if (seed.op == Op::all_reduce) return FusionClass::exchange;
+  if (seed.op == Op::scatter_add) return FusionClass::scatter;
+  return FusionClass::pointwise;
+}
+
+void join_or_open(Drafts& drafts, int32_t n) {
+  for (int32_t group : candidates(drafts, n)) {
+    if (!traits(drafts[group].group.cls).shared) continue;
+    const Trace inside = drafts.trace(n, group);
+    if (may_join(drafts, n, group, inside)) return drafts.join(n, group, inside);
+  }
+  const Node& seed = drafts.node(n);
+  if (info(seed.op).cls != OpClass::reduction) {
+    drafts.open(n, FusionClass::pointwise, seed.type().shape, {});
+    return;
+  }
+  const Dims& domain = drafts.graph().type(seed.inputs[0]).shape;
+  const Ints axes = reduced_axes(seed);
+  drafts.open(n, reduction_class(domain, axes), domain, axes);
+}
+
+}  // namespace
+
+std::vector<Group> fuse(const Graph& graph, const Target& target) {
+  Drafts drafts(graph);
+  Epilogues epilogues(drafts, target);
+  for (int32_t n = 0; n < static_cast<int32_t>(graph.nodes.size()); ++n) {
+    if (!drafts.is_seed(n)) continue;
+    const FusionClass alone = class_alone(graph, graph.nodes[static_cast<size_t>(n)]);
+    if (alone == FusionClass::pointwise) {
+      join_or_open(drafts, n);
+      continue;
+    }
+    const int32_t group = drafts.open(n, alone, drafts.node(n).type().shape, {});
+    if (alone == FusionClass::library) epilogues.add(n, group);
+  }
+  return collect(drafts);
+}
+
+}  // namespace kb

@@ -1,0 +1,20 @@
+// A reduction of long rows joins a point-wise launch whose results it reads: that launch becomes one of rows. Rows are
+// long where each is work for all threads of a GPU's block, and not for several blocks.
+#include "compiler/fuse/domain.h"
+#include "compiler/fuse/rules.h"
+
+namespace kb {
+namespace {
+
+constexpr int64_t kLeastShared = 512, kMostShared = 2048;  // elements of such a row
+
+}  // namespace
+
+bool makes_rows(const Joining& joining) {
+  if (!joining.reduces() || joining.into.group.cls != FusionClass::pointwise) return false;
+  if (joining.drafts.graph().type(joining.node().inputs[0]).shape != joining.domain()) return false;
+  const int64_t row = row_elements(joining.domain(), reduced_axes(joining.node()));
+  return row >= kLeastShared && row <= kMostShared && joining.inside.meets_group && joining.stays_in_place();
+}
+
+}  // namespace kb

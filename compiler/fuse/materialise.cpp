@@ -1,0 +1,181 @@
+#include "compiler/fuse/materialise.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/kernel/math.h"
+
+namespace kb {
+
+bool Memory::readable(Value v) const {
+  auto owner_id = static_cast<size_t>(ids(owner(v).owner));
+  return hard[owner_id] || root[owner_id];
+}
+
+bool is_placed_concat(const Graph& graph, const Node& node) {
+  if (node.op != Op::concat) return false;
+  const Dims& shape = graph.type(node.inputs[0]).shape;
+  int64_t axis = node.attrs.integer("axis");
+  return std::all_of(shape.begin(), shape.begin() + axis, [](int64_t extent) { return extent == 1; });
+}
+
+bool is_exchange(const Node& node) { return node.op == Op::carry || node.op == Op::all_reduce; }
+
+bool is_zeros(const Graph& graph, Value value) {
+  const Node& node = graph.node(resolve_alias(graph, value).owner);
+  if (node.op != Op::constant) return false;
+  const std::vector<double>& values = node.attrs.reals("values");
+  return std::all_of(values.begin(), values.end(), [](double x) { return x == 0 && !std::signbit(x); });
+}
+
+namespace {
+
+constexpr size_t kMaxLeaves = 8;
+constexpr int32_t kMaxNodes = 100;
+constexpr int32_t kMaxAgain = 24;  // nodes of an expression that is computed again instead of read
+
+// The cost of computing a value inside a launch instead of reading it from memory.
+struct Cost {
+  std::vector<int32_t> leaves;  // large values read, by id, sorted
+  int32_t nodes = 0;
+  bool expensive = false;  // calls a function
+  bool slow = false;       // divides or takes a root: nothing to repeat for every element
+};
+
+class Chooser {
+ public:
+  explicit Chooser(const Graph& graph) : graph_(graph), memory_(graph) {
+    auto size = static_cast<size_t>(memory_.ids.size());
+    memory_.alias.resize(size);
+    memory_.root.assign(size, 0);
+    memory_.hard.assign(size, 0);
+    memory_.needed.assign(size, 0);
+    memory_.repeatable.assign(size, 0);
+    memory_.cheap.assign(size, 0);
+    readers_.assign(size, 0);
+    costs_.resize(size);
+  }
+
+  Memory run() {
+    for_each_value([&](Value v, const Node&) { memory_.alias[id(v)] = resolve_alias(graph_, v); });
+    for (const Node& node : graph_.nodes) mark_needs(node);
+    for (const Output& output : graph_.outputs) need(output.value);
+    for (const StateWrite& write : graph_.writes) need(write.value);
+    for_each_value([&](Value v, const Node& node) { weigh(v, node); });
+    return std::move(memory_);
+  }
+
+ private:
+  size_t id(Value v) const { return static_cast<size_t>(memory_.ids(v)); }
+
+  template <class F>
+  void for_each_value(F f) {
+    for (int32_t n = 0; n < static_cast<int32_t>(graph_.nodes.size()); ++n) {
+      const Node& node = graph_.nodes[static_cast<size_t>(n)];
+      for (int32_t out = 0; out < static_cast<int32_t>(node.outputs.size()); ++out) f(Value{n, out}, node);
+    }
+  }
+
+  void need(Value v) {
+    size_t owner = id(memory_.owner(v).owner);
+    memory_.needed[owner] = 1;
+    if (!memory_.hard[owner]) memory_.root[owner] = 1;
+  }
+
+  void mark_needs(const Node& node) {
+    auto number = static_cast<int32_t>(&node - graph_.nodes.data());
+    OpClass cls = info(node.op).cls;
+    bool placed = is_placed_concat(graph_, node);
+    bool hard = cls == OpClass::library || cls == OpClass::window || cls == OpClass::reduction ||
+                node.op == Op::scatter_add || placed || node.op == Op::variable || node.op == Op::input ||
+                is_exchange(node);
+    for (int32_t out = 0; hard && out < static_cast<int32_t>(node.outputs.size()); ++out)
+      memory_.hard[id({number, out})] = 1;
+    for (Value input : node.inputs) ++readers_[id(input)];
+    if (cls == OpClass::library || cls == OpClass::window || node.op == Op::scatter_add || is_exchange(node))
+      for (Value input : node.inputs) need(input);
+    if (node.op == Op::gather) need(node.inputs[0]);
+    if (placed)
+      for (Value input : node.inputs)
+        if (!is_zeros(graph_, input)) need(input);
+  }
+
+  void add_leaf(Cost& cost, int32_t leaf) const {
+    auto at = std::lower_bound(cost.leaves.begin(), cost.leaves.end(), leaf);
+    if (at == cost.leaves.end() || *at != leaf) cost.leaves.insert(at, leaf);
+  }
+
+  Cost cost_of(Value v, const Node& node) const {
+    Cost cost{{}, 1, calls_math(node.op), info(node.op).cost == OpCost::slow};
+    int64_t large = graph_.type(v).elements() / 2;
+    for (Value input : node.inputs) {
+      bool is_large = graph_.type(input).elements() > large;
+      if (memory_.readable(input)) {
+        if (is_large) add_leaf(cost, memory_.ids(memory_.owner(input).owner));
+        continue;
+      }
+      const Cost& inner = costs_[id(input)];
+      cost.nodes += inner.nodes;
+      cost.slow |= inner.slow;
+      cost.expensive |= inner.expensive && is_large;
+      if (is_large)
+        for (int32_t leaf : inner.leaves) add_leaf(cost, leaf);
+    }
+    return cost;
+  }
+
+  // A computed value about to be repeated along new axes.
+  void write_before_broadcast(const Node& node) {
+    if (node.op != Op::broadcast) return;
+    Value source = node.inputs[0];
+    int64_t elements = graph_.type(source).elements();
+    bool computes = costs_[id(source)].nodes > 1 || !costs_[id(source)].leaves.empty();
+    const Cost& cost = costs_[id(source)];
+    bool trivial = cost.nodes <= 2 && !cost.slow;
+    if (trivial || (elements == 1 && !cost.expensive)) return;
+    if (elements < node.type().elements() && computes && !memory_.readable(source)) need_soft(source);
+  }
+
+  void need_soft(Value v) {
+    size_t owner = id(memory_.owner(v).owner);
+    if (!memory_.hard[owner]) memory_.root[owner] = 1;
+  }
+
+  // Returns the value that `v` was exactly widened from, which has fewer bytes to write and read; else `v` itself.
+  Value narrowest(Value v) const {
+    for (const Node* node = &graph_.node(v); node->op == Op::cast; node = &graph_.node(v)) {
+      const DType from = graph_.type(node->inputs[0]).dtype, to = graph_.type(v).dtype;
+      if (!is_float(from) || !is_float(to) || size_of(from) >= size_of(to)) break;
+      v = node->inputs[0];
+    }
+    return v;
+  }
+
+  void weigh(Value v, const Node& node) {
+    write_before_broadcast(node);
+    if (memory_.hard[id(v)]) return;
+    Cost cost = cost_of(v, node);
+    bool leaf = info(node.op).cls == OpClass::leaf;
+    bool shared = readers_[id(v)] > 1 && !leaf && graph_.type(v).elements() > 1;
+    bool costly = cost.leaves.size() > 2 || (cost.expensive && !cost.leaves.empty());
+    if ((shared && costly && !is_view_op(graph_, node)) || cost.leaves.size() > kMaxLeaves || cost.nodes > kMaxNodes) {
+      const Value written = narrowest(v);
+      need_soft(written);
+      if (written != v) cost = cost_of(v, node);
+    }
+    memory_.cheap[id(v)] = cost.leaves.size() <= 2 && !cost.expensive && cost.nodes <= kMaxAgain;
+    memory_.repeatable[id(v)] = memory_.root[id(v)] && !memory_.needed[id(v)] && memory_.cheap[id(v)];
+    costs_[id(v)] = std::move(cost);
+  }
+
+  const Graph& graph_;
+  Memory memory_;
+  std::vector<int32_t> readers_;
+  std::vector<Cost> costs_;
+};
+
+}  // namespace
+
+Memory choose_materialised(const Graph& graph) { return Chooser(graph).run(); }
+
+}  // namespace kb

@@ -1,0 +1,26 @@
+// A point-wise node joins a point-wise launch over its own domain that it reads, with which it shares a large input
+// nearby, or that stands next door.
+#include <algorithm>
+
+#include "compiler/fuse/rules.h"
+
+namespace kb {
+namespace {
+
+// The node computes, inside itself, a value that the launch writes.
+bool computes_seed(const Joining& joining) {
+  const std::vector<int32_t>& nodes = joining.inside.nodes;
+  return std::any_of(joining.into.seeds.begin(), joining.into.seeds.end(),
+                     [&](int32_t seed) { return std::binary_search(nodes.begin(), nodes.end(), seed); });
+}
+
+}  // namespace
+
+bool joins_pointwise(const Joining& joining) {
+  if (joining.reduces() || !joining.into.group.axes.empty()) return false;
+  if (joining.node().type().shape != joining.domain() || !joining.stays_in_place()) return false;
+  return joining.inside.meets_group || computes_seed(joining) || (joining.is_near() && joining.shares_input()) ||
+         joining.is_next_door();
+}
+
+}  // namespace kb

@@ -1,0 +1,106 @@
+// State that the steps of lowering one group share: the kernel being written, its buffers and arguments, and the loops
+// that kernels of all classes are made of.
+#pragma once
+#include <functional>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "compiler/kernel/builder.h"
+#include "compiler/lower/index.h"
+#include "compiler/lower/lower.h"
+
+namespace kb {
+
+// Number of rounds of a loop: a literal, or a register (an extent that grows with the minibatch) of which only a
+// literal factor is known.
+struct Extent {
+  int64_t literal = 1;
+  ir::Reg reg = ir::kNone;
+  int64_t multiple = 1;  // divides the register's value
+  bool dynamic() const { return reg != ir::kNone; }
+};
+
+class Context {
+ public:
+  Context(const Graph& graph, const Group& group, const Target& target, const std::string& kind);
+
+  const Graph& graph;
+  const Group& group;
+  const Target& target;
+  ir::Builder b;
+  IndexMath math;
+
+  // The i64 argument of this name (made on first use), in whose place this instance passes `value`. One name always
+  // has one value; equal values of two names stay two arguments, so that the text does not depend on chance.
+  ir::Reg argument(const std::string& name, int64_t value);
+
+  // Buffer number of a materialised input or of an output; -1: neither.
+  int32_t input_buffer(Value value) const;
+  int32_t output_buffer(Value value) const;
+  int32_t add_scratch(DType dtype, int64_t elements);
+
+  // Elements of a buffer at a row-major position, in register form (f32 for bf16 and f16).
+  ir::Reg load(int32_t buffer, const Index& position, ir::Reg where = ir::kNone, double otherwise = 0);
+  void store(int32_t buffer, const Index& position, ir::Reg value, bool streams);
+  void store_output(Value value, const Index& position, ir::Reg reg);
+
+  // Loops. `vectors` runs over `extent` elements by lanes, the tail with fewer valid ones; the index is the element's.
+  using Body = std::function<void(const Index&)>;
+  Extent literal(int64_t value) const { return {value, ir::kNone, value}; }
+  Extent least(int64_t most, const Extent& whole, const Index& begin);  // min(most, whole - begin)
+  ir::Reg reg(const Extent& extent);
+  void serial(const Extent& extent, const Body& body);
+  void vectors(const Extent& extent, const Body& body);
+  // `extent` rounds in blocks of `size`: body gets a block's first round and how many it has.
+  void blocks(const Extent& extent, int64_t size, const std::function<void(const Index&, const Extent&)>& body);
+
+  // One vector: `valid` elements of the lanes from `begin` on; a single one goes without lanes.
+  void one_vector(const Extent& valid, const Index& begin, const Body& body);
+
+  // CPU: serial. GPU: a loop over the block's threads, where each has rounds thread, thread + threads, ... of at most
+  // `most`.
+  void shared(const Extent& extent, int64_t most, const Body& body);
+  // `unroll`: rounds that are under way at once, where none writes memory.
+  void rounds_of_thread(const Extent& extent, int64_t most, const Index& thread, int64_t threads, const Body& body,
+                        int32_t unroll = 1);
+
+  // `dynamic`: the number of tiles grows with the minibatch.
+  void add_phase(int64_t tiles, bool dynamic, const Body& body);
+  Lowered finish();
+
+  // A chunk of about `most` elements, dividing `extent` where a divisor is near, else rounded up to `unit`.
+  static int64_t chunk_of(int64_t extent, int64_t most, int64_t unit);
+
+  // Positions of loads and stores, and indices used as numbers, as the expression went: see lower_nest.
+  struct Note {
+    Index index;
+    bool as_number = false;
+  };
+  std::vector<Note>* notes = nullptr;
+  void note(const Index& index, bool as_number) {
+    if (notes) notes->push_back({index, as_number});
+  }
+
+ private:
+  int64_t streaming_argument();
+  bool reads_variable(const std::string& name) const;
+  bool is_large(int32_t buffer) const;
+  bool masks_loads(int32_t buffer) const;
+  ir::Reg load_in_two(int32_t buffer, const Place& place, ir::Reg where);
+  bool fits_narrow_index() const;
+  int32_t add_buffer(const ir::BufferParam& param, Value value, int64_t scratch_bytes);
+  Lowered result_;
+  std::map<std::string, int64_t> arguments_;
+  std::unordered_map<Value, int32_t, ValueHash> inputs_, outputs_;
+  std::unordered_set<Value, ValueHash> in_place_;  // outputs that may lie where an input does
+  int64_t output_bytes_ = 0;
+  bool whole_vectors_ = false;  // inside a lane loop without a tail
+};
+
+// Register form of a dtype: f32 for bf16 and f16.
+DType register_type(DType dtype);
+
+}  // namespace kb

@@ -1,0 +1,91 @@
+// The value of a graph node at an index vector, as a register: recursion down to the group's materialised inputs.
+// Movement only changes the index; iota, random bits, extents, gathers and composites expand in place; window ops and
+// reductions over few elements become loops in place. A value that is not in a group's inputs is computed again
+// wherever it is asked for at an index not seen before.
+#pragma once
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "compiler/lower/context.h"
+
+namespace kb {
+
+// A window op's reach along one axis.
+struct AxisWindow {
+  int64_t kernel, stride, padding, dilation;
+  int64_t from;  // extent of the axis that is read
+
+  // Windows of a gradient are counted from the last one that may hold the element, where they are dense.
+  int64_t gradient_taps() const { return dilation == 1 ? (kernel + stride - 1) / stride : kernel; }
+};
+
+class Expression {
+ public:
+  explicit Expression(Context& context) : cx_(context), b_(context.b), math_(context.math) {}
+
+  // Register form (f32 for bf16 and f16, rounded to the value's dtype) of one element.
+  ir::Reg value(Value v, const Indices& at);
+  // The value at a row-major position of its elements.
+  ir::Reg value_at(Value v, const Index& position);
+  // From here on, while the register lives, `v` at `at` is `reg`.
+  void bind(Value v, const Indices& at, ir::Reg reg) { known_[{v, at, guard_}] = reg; }
+  // Stores values, each at its own index. All are computed before the first is stored: a state that the kernel
+  // overwrites in place may be read again, through another view, for a later one.
+  void store(const std::vector<std::pair<Value, Indices>>& values);
+
+ private:
+  ir::Reg own_result(Value v) const;
+  ir::Reg evaluate(Value v, const Indices& at);
+  ir::Reg pointwise(const Node& node, const Indices& at);
+  ir::Reg guarded(ir::Reg condition, Value v, const Indices& at, ir::Reg otherwise);
+  ir::Reg pad(const Node& node, const Indices& at);
+  ir::Reg concat(const Node& node, const Indices& at);
+  ir::Reg constant(const Node& node, const Indices& at);
+  ir::Reg number(const Index& index, DType dtype);
+  ir::Reg random_bits(const Node& node, const Indices& at);
+  ir::Reg extent(const Node& node);
+  ir::Reg gather(const Node& node, const Indices& at);
+  struct Checked {
+    Index index;
+    ir::Reg holds;
+  };
+  Checked checked(const Node& node, size_t input, const Indices& at, int64_t extent);
+  ir::Reg where_checked(ir::Reg holds, ir::Reg value, DType dtype);
+  std::string place(const Node& node) const;
+  ir::Reg crop(const Node& node, const Indices& at);
+  ir::Reg both(ir::Reg a, ir::Reg b);  // a and b; kNone holds everywhere
+  ir::Reg inside(const Index& index, int64_t low, int64_t high);
+  // compiler/lower/window.cpp
+  using TapStep =
+      std::function<std::vector<ir::Reg>(const std::vector<ir::Reg>& before, const Indices& read, ir::Reg holds)>;
+  ir::Reg window(Value v, const Indices& at);
+  ir::Reg max_pool(Value v, const Indices& at);
+  Index first_under(const AxisWindow& axis, const Index& position);
+  std::vector<ir::Reg> over_taps(const Node& node, const Indices& at, bool gradient,
+                                 const std::vector<ir::Reg>& initial, const TapStep& step);
+  std::vector<ir::Reg> loop_values(
+      int64_t rounds, const std::vector<ir::Reg>& initial,
+      const std::function<std::vector<ir::Reg>(const Index&, const std::vector<ir::Reg>&)>& body);
+
+  Indices moved(const Node& node, const Indices& at);
+
+  Context& cx_;
+  ir::Builder& b_;
+  IndexMath& math_;
+  ir::Reg guard_ = ir::kNone;  // loads happen only where it holds
+  std::map<std::tuple<Value, Indices, ir::Reg>, ir::Reg> known_;
+};
+
+// One point-wise op on registers in register form; composites expand, the result is rounded to `dtype` (bf16, f16).
+ir::Reg emit_pointwise(ir::Builder& b, Op op, DType dtype, ir::Reg x, ir::Reg y = ir::kNone, ir::Reg z = ir::kNone);
+ir::Reg emit_cast(ir::Builder& b, DType to, ir::Reg x);
+// The least number of `dtype` (floats: minus infinity) and the greatest, in register form.
+ir::Reg emit_lowest(ir::Builder& b, DType dtype);
+ir::Reg emit_highest(ir::Builder& b, DType dtype);
+// Whether x > y, where NaN is greater than every number.
+ir::Reg emit_exceeds(ir::Builder& b, ir::Reg x, ir::Reg y);
+// A number of `dtype` in register form.
+ir::Reg emit_number(ir::Builder& b, DType dtype, double value);
+
+}  // namespace kb

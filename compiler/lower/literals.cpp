@@ -1,0 +1,109 @@
+#include <algorithm>
+#include <bit>
+#include <tuple>
+
+#include "compiler/kernel/builder.h"
+#include "compiler/lower/classes.h"
+
+namespace kb {
+namespace {
+
+using ir::Code;
+using ir::Instr;
+using ir::Reg;
+
+constexpr int64_t kShaping = 8;  // literals up to it shape the code: taps of a window, strides
+
+// One argument for each place that reads a literal: whether two literals happen to be equal must not show in the text.
+class Sharing {
+ public:
+  Sharing(Lowered& lowered, int64_t lanes)
+      : lowered_(lowered), lanes_(lanes), literals_(static_cast<size_t>(lowered.kernel.registers), kNoLiteral) {}
+
+  void run() {
+    for (ir::Phase& phase : lowered_.kernel.phases) {
+      std::vector<Instr> made;
+      made_ = &made;
+      visit(phase.body, false);
+      phase.body.insert(phase.body.begin(), made.begin(), made.end());
+      sort_constants(phase.body);
+    }
+    ir::tidy(lowered_.kernel);
+  }
+
+ private:
+  static constexpr int64_t kNoLiteral = INT64_MIN;
+
+  void visit(std::vector<Instr>& body, bool in_loop) {
+    for (Instr& instr : body) {
+      if (instr.code == Code::constant && instr.type == DType::i64)
+        literals_[static_cast<size_t>(instr.dst)] = instr.integer;
+      replace(instr, in_loop);
+      visit(instr.body, in_loop || keeps_divisors(instr));
+    }
+  }
+
+  // A constant stands where its first use was before sharing, which depends on what else happened to have its value.
+  static void sort_constants(std::vector<Instr>& body) {
+    const auto end = std::stable_partition(body.begin(), body.end(),
+                                           [](const Instr& instr) { return instr.code == Code::constant; });
+    const auto key = [](const Instr& instr) {
+      return std::make_tuple(instr.type, instr.integer, std::bit_cast<uint64_t>(instr.number));
+    };
+    std::sort(body.begin(), end, [&](const Instr& x, const Instr& y) { return key(x) < key(y); });
+  }
+
+  bool keeps_divisors(const Instr& instr) const {
+    if (instr.code != Code::loop) return false;
+    return instr.bind == ir::Bind::lane || (instr.bind == ir::Bind::serial && lowered_.kernel.block_threads > 0);
+  }
+
+  // On a GPU a division by an argument is twenty instructions; by a power of two it is one.
+  bool is_shift(int64_t divisor) const {
+    return lowered_.kernel.block_threads > 0 && divisor > 0 && std::has_single_bit(static_cast<uint64_t>(divisor));
+  }
+
+  void replace(Instr& instr, bool in_loop) {
+    switch (instr.code) {
+      case Code::index_div:
+      case Code::index_mod:
+        if (!in_loop && !is_shift(literals_[static_cast<size_t>(instr.b)])) share(instr.b, 2);
+        return;
+      case Code::index_sub:
+      case Code::index_min:
+        return share(instr.a, kShaping + 1);
+      case Code::index_mul:
+      case Code::index_mul_add:
+        return share(instr.b, kShaping + 1);
+      case Code::loop:
+        if (instr.bind == ir::Bind::serial) share(instr.b, kShaping + 1);
+        return;
+      default:
+        return;
+    }
+  }
+
+  void share(Reg& reg, int64_t least) {
+    const int64_t value = literals_[static_cast<size_t>(reg)];
+    if (value == kNoLiteral || value < least || value == lanes_) return;
+    Instr argument;
+    argument.code = Code::argument;
+    argument.type = DType::i64;
+    argument.integer = lowered_.kernel.arguments++;
+    argument.dst = reg = lowered_.kernel.registers++;
+    lowered_.arguments.push_back(value);
+    made_->push_back(argument);
+    literals_.push_back(kNoLiteral);
+  }
+
+  Lowered& lowered_;
+  int64_t lanes_;
+  std::vector<int64_t> literals_;  // by register
+  std::vector<Instr>* made_ = nullptr;
+};
+
+}  // namespace
+
+void share_literals(Lowered& lowered, int64_t lanes) { Sharing(lowered, lanes).run(); }
+
+}  // namespace kb

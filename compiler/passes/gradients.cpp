@@ -1,0 +1,132 @@
+// Reverse-mode differentiation of a graph into the same graph (Griewank and Walther 2008, chapter 3): from the loss
+// backwards, each node once, gradients of a value used several times added up in the order met. Near-linear in nodes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "compiler/passes/gradient_rules.h"
+#include "compiler/passes/passes.h"
+#include "graph/functions.h"
+#include "graph/scope.h"
+
+namespace kb {
+namespace {
+
+class Differentiation {
+ public:
+  Differentiation(Tensor loss, const std::vector<Tensor>& targets)
+      : graph_(loss.graph()), loss_(loss), size_(static_cast<size_t>(loss.value().node) + 1) {
+    mark_needed(targets);
+  }
+
+  void run() {
+    if (!needed_[size_ - 1]) return;
+    at_node(loss_.value().node, [&] { gradients_[loss_.value()] = constant(graph_, loss_.dtype(), 1.0); });
+    for (size_t i = size_; i-- > 0;) {
+      if (needed_[i]) visit(static_cast<int32_t>(i));
+    }
+  }
+
+  // Zeros where the loss does not depend on `target`; f32 for a target of 16 bits where the sum was made in f32.
+  Tensor gradient(const Tensor& target) {
+    const auto found = gradients_.find(target.value());
+    const bool exact =
+        found != gradients_.end() && (found->second.dtype() == target.dtype() || is_low_precision(target.dtype()));
+    if (exact) return found->second;
+    Tensor result;
+    at_node(target.value().node,
+            [&] { result = found == gradients_.end() ? full_like(target, 0) : cast(found->second, target.dtype()); });
+    return result;
+  }
+
+ private:
+  // A node is needed when it is a target or a gradient can flow from it to one.
+  void mark_needed(const std::vector<Tensor>& targets) {
+    needed_.assign(size_, false);
+    for (const Tensor& target : targets) {
+      const auto node = static_cast<size_t>(target.value().node);
+      if (node < size_) needed_[node] = true;
+    }
+    for (size_t i = 0; i < size_; ++i) {
+      const Node& node = graph_.nodes[i];
+      if (gradient_rule(node.op) == nullptr || !is_float(node.type().dtype)) continue;
+      const auto needs = [&](const Value& v) { return needed(v); };
+      if (std::any_of(node.inputs.begin(), node.inputs.end(), needs)) needed_[i] = true;
+    }
+  }
+
+  bool needed(const Value& v) const { return needed_[static_cast<size_t>(v.node)] && is_float(graph_.type(v).dtype); }
+
+  void visit(int32_t index) {
+    const Node& node = graph_.nodes[static_cast<size_t>(index)];
+    const GradientRule rule = gradient_rule(node.op);
+    std::vector<bool> needs;
+    for (const Value& v : node.inputs) needs.push_back(needed(v));
+    if (rule == nullptr || std::find(needs.begin(), needs.end(), true) == needs.end()) return;
+    std::vector<Tensor> gradients(node.outputs.size());
+    bool flows = false;
+    for (size_t o = 0; o < gradients.size(); ++o) {
+      const auto found = gradients_.find({index, static_cast<int32_t>(o)});
+      if (found == gradients_.end()) continue;
+      gradients[o] = found->second;
+      flows = true;
+    }
+    if (!flows) return;
+    at_node(index, [&] {
+      for (size_t o = 0; o < gradients.size(); ++o) {
+        const DType dtype = graph_.type({index, static_cast<int32_t>(o)}).dtype;
+        if (gradients[o].valid())
+          gradients[o] = in_dtype(gradients[o], dtype, graph_.nodes[static_cast<size_t>(index)]);
+      }
+      rule(BackwardNode(graph_, index, std::move(gradients), std::move(needs),
+                        [&](Value v, Tensor gradient) { accumulate(v, gradient); }));
+    });
+  }
+
+  // Gradients of weights may be wider than the weights (f32 of bf16): a cast hands them on as they are, all else works
+  // in its own dtype.
+  static Tensor in_dtype(const Tensor& gradient, DType dtype, const Node& node) {
+    return gradient.dtype() == dtype || node.op == Op::cast ? gradient : cast(gradient, dtype);
+  }
+
+  void accumulate(Value v, Tensor gradient) {
+    const DType dtype = graph_.type(v).dtype;
+    if (size_of(gradient.dtype()) < size_of(dtype)) gradient = cast(gradient, dtype);
+    const auto [at, is_first] = gradients_.try_emplace(v, gradient);
+    if (is_first) return;
+    Tensor& sum = at->second;
+    const DType wider = size_of(sum.dtype()) < size_of(gradient.dtype()) ? gradient.dtype() : sum.dtype();
+    const auto widened = [&](const Tensor& t) { return t.dtype() == wider ? t : cast(t, wider); };
+    sum = widened(sum) + widened(gradient);
+  }
+
+  // Runs `build`; the nodes that it adds get the scope and source line of the forward node that they belong to.
+  template <class F>
+  void at_node(int32_t node, F&& build) {
+    const Node& forward = graph_.nodes[static_cast<size_t>(node)];
+    const Origin origin(graph_, forward.scope, forward.frame);
+    build();
+  }
+
+  Graph& graph_;
+  Tensor loss_;
+  size_t size_;
+  std::vector<bool> needed_;
+  std::unordered_map<Value, Tensor, ValueHash> gradients_;
+};
+
+}  // namespace
+
+std::vector<Tensor> gradients(Tensor loss, const std::vector<Tensor>& with_respect_to) {
+  if (loss.rank() != 0 || !is_float(loss.dtype())) {
+    throw Error(fmt::format("gradients: expected a scalar loss of a float dtype, got {}", to_string(loss.type())));
+  }
+  Differentiation differentiation(loss, with_respect_to);
+  differentiation.run();
+  std::vector<Tensor> result;
+  for (const Tensor& target : with_respect_to) result.push_back(differentiation.gradient(target));
+  return result;
+}
+
+}  // namespace kb

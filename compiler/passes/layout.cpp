@@ -1,0 +1,356 @@
+// layout: takes a graph in logical order; leaves one in which a tensor's shape is its physical row-major shape. It
+// stands behind precision (the choice depends on the dtype) and before recompute and fuse, which then see every
+// transposition as a node.
+//
+// Convolutions ask for the layout of compiler/passes/layout_table.h; point-wise ops, reductions, pooling, slices and
+// pads follow their input; all else asks for logical order. A value is brought to another layout at its first reader
+// that wants it, once. Weights of convolutions go through pack_weights where the library keeps a format of its own; on
+// a GPU they are transposed to (O, H, W, I), in which their gradients leave the library too.
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+
+#include "compiler/passes/layout_table.h"
+#include "compiler/passes/passes.h"
+#include "compiler/passes/rewrite.h"
+#include "graph/image_layout.h"
+
+namespace kb {
+namespace {
+
+class LayoutPass {
+ public:
+  LayoutPass(const Graph& from, const Target& target)
+      : from_(from), target_(target), to_(from.name, from.mode), rewriter_(from, to_), ids_(from) {
+    native_.resize(static_cast<size_t>(ids_.size()));
+    others_.resize(static_cast<size_t>(ids_.size()));
+  }
+
+  Graph run() {
+    std::vector<uint8_t> needed = rewriter_.needed();
+    for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n)
+      if (needed[static_cast<size_t>(n)]) visit(n);
+    for (const Output& output : from_.outputs) rewriter_.replace(output.value, get(output.value, {}));
+    for (const StateWrite& write : from_.writes) rewriter_.replace(write.value, get(write.value, {}));
+    rewriter_.finish();
+    return without_unused(to_);
+  }
+
+ private:
+  const Node& old(int32_t n) const { return from_.nodes[static_cast<size_t>(n)]; }
+  const Dims& shape_of(Value v) const { return from_.type(v).shape; }
+  bool is_image(Value v, const ImageLayout& layout) const { return std::ssize(shape_of(v)) == layout.spatial + 2; }
+  ImageLayout& native(Value v) { return native_[static_cast<size_t>(ids_(v))]; }
+
+  Value add(const Node& like, Op op, std::vector<Value> inputs, Attrs attrs) {
+    return to_.add_like(from_, like, op, std::move(inputs), std::move(attrs));
+  }
+  Value reshape(const Node& like, Value v, Dims shape) {
+    return to_.type(v).shape == shape
+               ? v
+               : add(like, Op::reshape, {v}, {{"shape", std::move(shape)}, {"names", std::string()}});
+  }
+
+  // ---- values in layouts
+  // ---------------------------------------------------------------------------------------------------------------
+
+  // A transposition that moves extents of 1 alone is a reshape.
+  Value permute(const Node& like, Value v, const Ints& perm) {
+    const Dims& shape = to_.type(v).shape;
+    Dims permuted;
+    Ints moved;
+    for (int64_t axis : perm) {
+      permuted.push_back(shape[static_cast<size_t>(axis)]);
+      if (permuted.back() != 1) moved.push_back(axis);
+    }
+    if (std::is_sorted(moved.begin(), moved.end())) return reshape(like, v, permuted);
+    return add(like, Op::transpose, {v}, {{"perm", perm}});
+  }
+
+  // `v` of the old graph, in a layout, in the new graph.
+  Value get(Value v, const ImageLayout& layout) {
+    if (native(v) == layout) return rewriter_.map(v);
+    for (const auto& [other, value] : others_[static_cast<size_t>(ids_(v))])
+      if (other == layout) return value;
+    Value fresh = make(v, layout);
+    others_[static_cast<size_t>(ids_(v))].emplace_back(layout, fresh);
+    return fresh;
+  }
+
+  Value make(Value v, const ImageLayout& layout) {
+    const Node& node = from_.node(v);
+    if (!layout.is_logical()) {
+      if (node.op == Op::broadcast) return make_broadcast(node, layout);
+      if (node.op == Op::random_bits) return make_random(node, layout);
+      if (node.op == Op::constant && node.attrs.reals("values").size() == 1) {
+        Attrs attrs = node.attrs;
+        attrs.set("shape", layout.physical(node.type().shape));
+        return add(node, Op::constant, {}, std::move(attrs));
+      }
+    }
+    if (!native(v).is_logical() && !layout.is_logical())
+      return from_logical(node, to_logical(node, v), layout, shape_of(v));
+    return layout.is_logical() ? to_logical(node, v) : from_logical(node, rewriter_.map(v), layout, shape_of(v));
+  }
+
+  Value to_logical(const Node& like, Value v) {
+    const ImageLayout& layout = native(v);
+    if (layout.is_logical()) return rewriter_.map(v);
+    return reshape(like, permute(like, rewriter_.map(v), layout.to_split()), shape_of(v));
+  }
+
+  Value from_logical(const Node& like, Value v, const ImageLayout& layout, const Dims& shape) {
+    return permute(like, reshape(like, v, layout.split(shape)), layout.from_split());
+  }
+
+  Value make_broadcast(const Node& node, const ImageLayout& layout) {
+    Value x = get(node.inputs[0], {});
+    const Dims& extents = shape_of(node.inputs[0]);
+    const Ints& axes = node.attrs.ints("axes");
+    Dims shape;
+    Ints physical;
+    for (size_t i = 0; i < extents.size(); ++i) {
+      Ints parts = layout.axes_of(axes[i]);
+      if (parts.size() == 2) {
+        shape.insert(shape.end(),
+                     {extents[i] == 1 ? 1 : extents[i] / layout.block, extents[i] == 1 ? 1 : layout.block});
+      } else {
+        shape.push_back(extents[i]);
+      }
+      physical.insert(physical.end(), parts.begin(), parts.end());
+    }
+    auto [sorted, perm] = sorted_axes(physical);
+    Value split = reshape(node, x, shape);
+    split = permute(node, split, perm);
+    return add(node, Op::broadcast, {split}, {{"shape", layout.physical(node.type().shape)}, {"axes", sorted}});
+  }
+
+  static std::pair<Ints, Ints> sorted_axes(const Ints& axes) {
+    Ints perm(axes.size());
+    for (size_t i = 0; i < perm.size(); ++i) perm[i] = static_cast<int64_t>(i);
+    std::sort(perm.begin(), perm.end(),
+              [&](int64_t a, int64_t b) { return axes[static_cast<size_t>(a)] < axes[static_cast<size_t>(b)]; });
+    Ints sorted;
+    for (int64_t p : perm) sorted.push_back(axes[static_cast<size_t>(p)]);
+    return {sorted, perm};
+  }
+
+  Value make_random(const Node& node, const ImageLayout& layout) {
+    Ints steps = node.attrs.ints("strides");
+    steps[0] = 0;  // samples are counted apart
+    Attrs attrs = node.attrs;
+    attrs.set("shape", layout.physical(node.type().shape));
+    attrs.set("strides", layout.strides(steps));
+    std::vector<Value> inputs;
+    for (Value input : node.inputs) inputs.push_back(get(input, {}));
+    return add(node, Op::random_bits, std::move(inputs), std::move(attrs));
+  }
+
+  // ---- nodes
+  // ---------------------------------------------------------------------------------------------------------------------------
+
+  void visit(int32_t n) {
+    const Node& node = old(n);
+    switch (info(node.op).cls) {
+      case OpClass::pointwise:
+        return follow(n, layout_of_inputs(node));
+      case OpClass::marker:
+        return follow(n, native(node.inputs[0]));
+      case OpClass::reduction:
+        return reduce(n);
+      case OpClass::window:
+        return window(n);
+      case OpClass::library:
+        return library(n);
+      case OpClass::movement:
+        if (node.op == Op::slice || node.op == Op::pad) return cut(n);
+        if (node.op == Op::reshape) return reshape_image(n);
+        return plain(n);
+      default:
+        return plain(n);
+    }
+  }
+
+  void plain(int32_t n) {
+    const Node& node = old(n);
+    if (node.op == Op::variable) return rewriter_.copy(n);
+    follow(n, {});
+  }
+
+  static Ints physical_axes(const ImageLayout& layout, const Ints& logical) {
+    Ints axes;
+    for (int64_t axis : logical)
+      for (int64_t physical : layout.axes_of(axis)) axes.push_back(physical);
+    std::sort(axes.begin(), axes.end());
+    return axes;
+  }
+
+  static Ints spatial_axes(const ImageLayout& layout) {
+    Ints axes(static_cast<size_t>(layout.spatial));
+    std::iota(axes.begin(), axes.end(), 2);
+    return axes;
+  }
+
+  ImageLayout layout_of_inputs(const Node& node) {
+    for (Value input : node.inputs)
+      if (!native(input).is_logical()) return native(input);
+    return {};
+  }
+
+  // The node as it is, on inputs in `layout`; its results have it too.
+  void follow(int32_t n, const ImageLayout& layout, const Attrs* attrs = nullptr) {
+    Node node = old(n);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      node.inputs[i] = get(old(n).inputs[i], is_image(old(n).inputs[i], layout) ? layout : ImageLayout{});
+    }
+    if (attrs) node.attrs = *attrs;
+    if (layout.is_logical()) {
+      set_results(n, to_.append(from_, std::move(node)), layout);
+    } else {
+      set_results(n, add(old(n), node.op, std::move(node.inputs), std::move(node.attrs)).node, layout);
+    }
+  }
+
+  void set_results(int32_t n, int32_t fresh, const ImageLayout& layout) {
+    for (int32_t out = 0; out < static_cast<int32_t>(old(n).outputs.size()); ++out) {
+      rewriter_.replace({n, out}, {fresh, out});
+      if (is_image({n, out}, layout)) native({n, out}) = layout;
+    }
+  }
+
+  // Reduces in the input's layout when the channel axis leaves whole or goes whole.
+  void reduce(int32_t n) {
+    const Node& node = old(n);
+    ImageLayout layout = native(node.inputs[0]);
+    bool kept_in_order = true;
+    if (!layout.is_logical() && node.op != Op::argmax) {
+      const Ints& axes = node.attrs.ints("axes");
+      auto reduced = [&](int64_t axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
+      const Ints spatial = spatial_axes(layout);
+      kept_in_order = reduced(1) || std::all_of(spatial.begin(), spatial.end(), reduced);
+    }
+    if (layout.is_logical() || node.op == Op::argmax || !kept_in_order) return follow(n, {});
+    Attrs attrs = node.attrs;
+    attrs.set("axes", physical_axes(layout, node.attrs.ints("axes")));
+    int32_t fresh = add(node, node.op, {get(node.inputs[0], layout)}, std::move(attrs)).node;
+    for (int32_t out = 0; out < static_cast<int32_t>(node.outputs.size()); ++out)
+      rewriter_.replace({n, out}, reshape(node, {fresh, out}, node.type(out).shape));
+  }
+
+  void window(int32_t n) {
+    ImageLayout layout = layout_of_inputs(old(n));
+    const Ints& axes = old(n).attrs.ints("axes");
+    if (layout.is_logical() || axes != spatial_axes(layout)) return follow(n, {});
+    Attrs attrs = old(n).attrs;
+    attrs.set("axes", physical_axes(layout, axes));
+    follow(n, layout, &attrs);
+  }
+
+  // slice and pad: their vectors, one number an axis, in physical order; a cut through the channels needs NHWC or whole
+  // blocks.
+  void cut(int32_t n) {
+    const Node& node = old(n);
+    ImageLayout layout = native(node.inputs[0]);
+    if (layout.is_logical() || node.type().shape[1] != layout.channels) return follow(n, {});
+    Attrs attrs = node.attrs;
+    for (const char* key : {"begin", "end", "step", "low", "high", "interior"}) {
+      if (!attrs.has(key)) continue;
+      const Ints& v = attrs.ints(key);
+      const bool end = key == std::string_view("end");
+      attrs.set(key, layout.in_memory_order(v, end ? v[1] / layout.block : v[1], end ? layout.block : v[1]));
+    }
+    follow(n, layout, &attrs);
+  }
+
+  // A reshape that only adds or drops spatial axes of extent 1, as 1-D convolutions do, leaves an image where it lies.
+  void reshape_image(int32_t n) {
+    const Value x = old(n).inputs[0];
+    const Dims& shape = old(n).type().shape;
+    ImageLayout layout = native(x);
+    if (layout.is_logical() || !is_same_image(shape_of(x), shape)) return follow(n, {});
+    layout.spatial = std::ssize(shape) - 2;
+    rewriter_.replace({n, 0}, reshape(old(n), rewriter_.map(x), layout.physical(shape)));
+    native({n, 0}) = layout;
+  }
+
+  static bool is_same_image(const Dims& a, const Dims& b) {
+    const auto proper = [](const Dims& shape) {
+      Dims extents{shape[0], shape[1]};
+      std::copy_if(shape.begin() + 2, shape.end(), std::back_inserter(extents), [](int64_t e) { return e != 1; });
+      return extents;
+    };
+    return a.size() > 2 && b.size() > 2 && proper(a) == proper(b);
+  }
+
+  // ---- convolutions
+  // --------------------------------------------------------------------------------------------------------------------
+
+  ImageLayout wanted(DType dtype, int64_t channels, int64_t spatial) const {
+    return {channel_block(target_, dtype, channels), channels, spatial};
+  }
+
+  void library(int32_t n) {
+    const Node& node = old(n);
+    if (node.op == Op::conv2d) return convolution(n, shape_of(node.inputs[0])[1], node.type().shape[1], "forward");
+    if (node.op == Op::conv2d_input_grad)
+      return convolution(n, node.type().shape[1], shape_of(node.inputs[0])[1], "input_grad");
+    if (node.op == Op::conv2d_weight_grad)
+      return convolution(n, shape_of(node.inputs[0])[1], shape_of(node.inputs[1])[1], "");
+    follow(n, {});
+  }
+
+  // `usage` names the packed weights' reader; empty for the weight gradient, which reads none.
+  void convolution(int32_t n, int64_t channels_in, int64_t channels_out, const char* usage) {
+    const Node& node = old(n);
+    DType dtype = from_.type(node.inputs[0]).dtype;
+    const auto spatial = std::ssize(node.attrs.ints("stride"));
+    const ImageLayout in = wanted(dtype, channels_in, spatial), out = wanted(dtype, channels_out, spatial);
+    Attrs attrs = node.attrs;
+    if (in.block > 0) attrs.set("block_in", in.block);
+    if (out.block > 0) attrs.set("block_out", out.block);
+    bool forward = node.op == Op::conv2d, weights = node.op == Op::conv2d_weight_grad;
+    const Dims& bank = weights ? node.type().shape : shape_of(node.inputs[1]);
+    const ImageLayout filters{weights_last(target_) ? bank[1] : 0, bank[1], spatial};
+    if (!filters.is_logical()) attrs.set("weights_last", int64_t{1});
+    std::vector<Value> inputs{get(node.inputs[0], forward || weights ? in : out)};
+    if (weights) {
+      inputs.push_back(get(node.inputs[1], out));
+    } else {
+      Value w = get(node.inputs[1], filters);
+      Value packed = pack(node, w, attrs, usage);
+      if (packed.valid()) attrs.set("packed", int64_t{1});
+      inputs.push_back(packed.valid() ? packed : w);
+    }
+    int32_t fresh = add(node, node.op, std::move(inputs), std::move(attrs)).node;
+    rewriter_.replace({n, 0}, {fresh, 0});
+    native({n, 0}) = weights ? filters : forward ? out : in;
+    if (!weights) return;
+    // Here and not at its reader, which stands behind the whole backward pass: a bucket of gradients may go early.
+    rewriter_.replace({n, 0}, to_logical(node, {n, 0}));
+    native({n, 0}) = {};
+  }
+
+  Value pack(const Node& conv, Value weight, Attrs attrs, const char* usage) {
+    if (!target_.library) return {};
+    const Dims& x_shape = conv.op == Op::conv2d ? shape_of(conv.inputs[0]) : conv.type().shape;
+    attrs.set("usage", std::string(usage));
+    attrs.set("x_shape", x_shape);
+    Node probe{Op::pack_weights, {weight}, attrs, {to_.type(weight)}, 0, -1};
+    if (target_.library->packed_bytes(to_, probe) == 0) return {};
+    return add(conv, Op::pack_weights, {weight}, std::move(attrs));
+  }
+
+  const Graph& from_;
+  const Target& target_;
+  Graph to_;
+  Rewriter rewriter_;
+  ValueIds ids_;
+  std::vector<ImageLayout> native_;                                 // by old value
+  std::vector<std::vector<std::pair<ImageLayout, Value>>> others_;  // the same value in other layouts
+};
+
+}  // namespace
+
+Graph apply_layout(Graph graph, CompileState& state) { return LayoutPass(graph, state.options.target).run(); }
+
+}  // namespace kb

@@ -1,0 +1,96 @@
+// The passes `Graph -> Graph` in the order of the pipeline table (compiler/pipeline/pipeline.cpp). Each lives in a file
+// of its own whose head comment says what it takes, what it leaves, why it stands there.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compiler/arithmetic.h"
+#include "compiler/target.h"
+#include "graph/update_rule.h"
+
+namespace kb {
+
+// Gradients of `loss` (a scalar output or inner value) with respect to `with_respect_to`, built into the same graph; a
+// value that the loss does not depend on gets zeros. Second and higher order work: call it again on what it gave.
+std::vector<Tensor> gradients(Tensor loss, const std::vector<Tensor>& with_respect_to);
+
+// One parameter's place in the flat space.
+struct Segment {
+  std::string name;
+  Type type;
+  Role role = Role::none;
+  Init init;
+  int64_t offset = 0;  // elements; a multiple of the space's block
+  int64_t length = 0;
+  bool decay = true, adapt = true;
+};
+
+// Flat vectors "flat.parameters", "flat.SLOT" in one order, segments padded with zeros to whole blocks.
+struct ParameterSpace {
+  DType dtype = DType::f32;
+  std::vector<Segment> segments;
+  int64_t length = 0;  // elements, padding included
+  int64_t block = 16;  // elements; 64 bytes of f32
+  int64_t blocks_of(const Segment& segment) const { return (segment.length + block - 1) / block; }
+  const Segment* find(const std::string& name) const;
+};
+
+// Who shares a step: processes x virtual workers of each. Every one computes its own samples; see PartRole.
+struct Workers {
+  int64_t processes = 1, virtual_workers = 1;
+  int64_t bucket_bytes = 0;  // of the gradient, summed over processes together; 0: all of it
+  // In which the gradient leaves a worker; every sum over workers is rounded to it. f32: as it is.
+  DType reduce_precision = DType::f32;
+  // Running statistics: the mean over all workers, in place of those of the first. Reads the scalar "worker_share".
+  bool mean_statistics = false;
+  // A step has the outputs kWorkersNorm and kMeanNorm, where it has several workers: see
+  // compiler/passes/gradient_norms.h.
+  bool gradient_norms = false;
+  int64_t total() const { return processes * virtual_workers; }
+};
+
+inline const std::string kLayerOutput = "layer.";  // before the names of outputs about layers, of log_layers
+// Among them, in the order of ParameterSpace, as the update rule reads it.
+inline const std::string kGradientVector = kLayerOutput + "gradients";
+
+struct CompileOptions {
+  Target target;
+  Workers workers;
+  Precision precision = Precision::f32;
+  UpdateRule optimizer;  // empty: inference graph
+  std::vector<Role> no_decay = kSkippedRoles, no_adapt = kSkippedRoles;
+  bool log_layers = false;  // outputs "layer.weight", "layer.gradient" (norms) and what the rule reports: (layers, 1);
+                            // and kGradientVector
+  const ParameterSpace* space = nullptr;  // inference: the training graph's, which it adopts
+  std::string offset = {};                // inference: slot that is added to the parameters, "" = none
+  bool check_passes = false;              // interpret before and after every pass on random inputs (tests)
+  bool recompute = true;                  // activations are computed again where the target's memory is short
+  std::function<void(const std::string& pass, const std::string& before, const std::string& after)>
+      dump;  // empty: none
+};
+
+// Data that passes read and leave besides the graph.
+struct CompileState {
+  const CompileOptions& options;
+  ParameterSpace space;
+  std::vector<std::string> recomputed;  // activations that are computed again, a line each
+};
+
+using Pass = Graph (*)(Graph graph, CompileState& state);
+
+Graph differentiate(Graph graph, CompileState& state);  // output "loss" [] -> gradient of every parameter, each behind
+                                                        // a worker_sum, as outputs "grad.NAME"
+Graph add_optimizer(Graph graph,
+                    CompileState& state);  // grad outputs -> flat update; parameters become views of flat.parameters
+// Returns the slot at which a rule takes its gradient (UpdateContext::gradient_offset); "" = none.
+std::string gradient_offset(const UpdateRule& rule);
+Graph simplify(Graph graph, CompileState& state);  // fold, CSE, DCE; exact rewrites only
+Graph apply_precision(Graph graph, CompileState& state);
+Graph space_to_depth(Graph graph, CompileState& state);  // a GPU's convolutions over images of few channels
+Graph apply_layout(Graph graph, CompileState& state);
+Graph recompute(Graph graph, CompileState& state);
+Graph place_all_reduce(Graph graph, CompileState& state);  // what leaves a worker, in flat vectors behind worker_sums
+Graph constants_to_tables(Graph graph, CompileState& state);  // constants of several numbers become data in memory
+
+}  // namespace kb

@@ -1,0 +1,338 @@
+// place_all_reduce: takes a training graph as one worker computes it, every value that is summed over workers behind a
+// worker_sum of its own; leaves, where a step has several workers, one in which all that leaves a worker goes through
+// the worker_sums of two flat vectors: the gradient, cut into buckets - contiguous ranges of the flat gradient in the
+// order in which the backward pass finishes them, so that nothing is copied into a bucket and the first are summed
+// while later ones are computed -, and "rest": losses, and the new running statistics, which go first and are waited
+// for last, behind the update. It stands behind the last rewrite of what a worker computes, so that a worker computes
+// the same bits in every split; `cut` turns worker_sums into carries and all-reduces.
+//
+// Running statistics are those of global worker 0 (Goyal et al. 2017, section 2.3: no statistics over workers): every
+// other worker gives zeros to the sum (x + 0 = x but for the sign of a zero). Or their mean, where that is asked for:
+// every worker gives its share.
+//
+// Norms of the workers' gradients (compiler/passes/gradient_norms.h) are taken of the flat vectors as they leave a
+// worker, and their sum joins the rest, which then goes last.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "compiler/fuse/materialise.h"
+#include "compiler/passes/gradient_norms.h"
+#include "compiler/passes/parameter_space.h"
+#include "compiler/passes/rewrite.h"
+#include "graph/functions.h"
+
+namespace kb {
+namespace {
+
+// By node: differs from worker to worker; what is summed over them does not.
+std::vector<uint8_t> of_one_worker(const Graph& graph) {
+  std::vector<uint8_t> result(graph.nodes.size(), 0);
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    if (node.op == Op::worker_sum) continue;
+    result[n] = node.op == Op::random_bits || (node.op == Op::input && !node.type().shape.empty()) ||
+                std::any_of(node.inputs.begin(), node.inputs.end(),
+                            [&](Value input) { return result[static_cast<size_t>(input.node)] != 0; });
+  }
+  return result;
+}
+
+Value below_reshapes(const Graph& graph, Value value) {
+  while (graph.node(value).op == Op::reshape) value = graph.node(value).inputs[0];
+  return value;
+}
+
+// The worker_sum below reshapes and transposes (a GPU's filters lie otherwise than their gradients are summed); invalid
+// if there is none.
+Value sum_below(const Graph& graph, Value value) {
+  while (graph.node(value).op == Op::reshape || graph.node(value).op == Op::transpose)
+    value = graph.node(value).inputs[0];
+  return graph.node(value).op == Op::worker_sum ? value : Value{};
+}
+
+// The flat gradient: the concat of parts that are summed over workers. -1: there is none.
+int32_t find_flat_gradient(const Graph& graph) {
+  int32_t found = -1;
+  for (int32_t n = 0; n < static_cast<int32_t>(graph.nodes.size()); ++n) {
+    const Node& node = graph.nodes[static_cast<size_t>(n)];
+    if (!is_placed_concat(graph, node)) continue;
+    const bool sums =
+        std::any_of(node.inputs.begin(), node.inputs.end(), [&](Value part) { return sum_below(graph, part).valid(); });
+    if (!sums) continue;
+    ensure(found < 0, "place_all_reduce: there are two flat gradients");
+    found = n;
+  }
+  return found;
+}
+
+class Placer {
+ public:
+  Placer(const Graph& from, const Workers& workers)
+      : from_(from), workers_(workers), to_(from.name, from.mode), rewriter_(from, to_), own_(of_one_worker(from)) {}
+
+  Graph run() {
+    flat_ = find_flat_gradient(from_);
+    if (flat_ >= 0) plan_buckets();
+    const std::vector<uint8_t> needed = rewriter_.needed();
+    for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n)
+      if (needed[static_cast<size_t>(n)] && old(n).op == Op::worker_sum && !in_gradient_.contains(n))
+        rest_sums_.insert(n);
+    const int32_t rest_ready = find_rest_ready();
+    for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n) {
+      if (needed[static_cast<size_t>(n)]) visit(n);
+      sum_buckets_up_to(n);
+      if (n == rest_ready) gather_rest();
+    }
+    finish();
+    return std::move(to_);
+  }
+
+ private:
+  struct Bucket {
+    std::vector<Value> parts;  // old values
+    int64_t offset = 0, elements = 0;
+    int32_t ready = 0;  // the node that computes its last part
+    Value sum = {};     // new
+  };
+
+  const Node& old(int32_t n) const { return from_.nodes[static_cast<size_t>(n)]; }
+
+  // ---- the gradient
+
+  void plan_buckets() {
+    int64_t offset = 0;
+    for (Value part : old(flat_).inputs) {
+      if (const Value sum = sum_below(from_, part); sum.valid()) in_gradient_[sum.node] = true;
+      const int64_t elements = from_.type(part).elements();
+      const bool full = !buckets_.empty() && bucket_bytes() > 0 && buckets_.back().parts.size() > 1 &&
+                        buckets_.back().elements * size_of(leaving_dtype()) >= bucket_bytes();
+      if (buckets_.empty() || full) buckets_.push_back({{}, offset});
+      Bucket& bucket = buckets_.back();
+      bucket.parts.push_back(part);
+      bucket.elements += elements;
+      bucket.ready = std::max(bucket.ready, ready(part));
+      offset += elements;
+    }
+    for (size_t b = 1; b < buckets_.size(); ++b) buckets_[b].ready = std::max(buckets_[b].ready, buckets_[b - 1].ready);
+  }
+
+  int64_t bucket_bytes() const { return workers_.processes > 1 ? workers_.bucket_bytes : 0; }
+
+  // The node that computes a part: worker_sums and reshapes may stand far behind it.
+  int32_t ready(Value part) const { return is_zeros(from_, part) ? 0 : resolve_alias(from_, part).owner.node; }
+
+  void sum_buckets_up_to(int32_t n) {
+    for (; next_ < buckets_.size() && buckets_[next_].ready <= n; ++next_) {
+      Bucket& bucket = buckets_[next_];
+      std::vector<Value> parts;
+      for (Value part : bucket.parts) parts.push_back(leaving(part));
+      const Value own = join(parts);
+      if (workers_.gradient_norms) norms_.push_back(squared_norm(Tensor(to_, own)));
+      bucket.sum = sum(own, SumGroup::gradient, bucket.offset);
+    }
+  }
+
+  DType own_dtype() const { return old(flat_).type().dtype; }
+  DType leaving_dtype() const {
+    return is_low_precision(workers_.reduce_precision) ? workers_.reduce_precision : own_dtype();
+  }
+
+  // A part as it leaves a worker.
+  Value leaving(Value part) {
+    if (leaving_dtype() == own_dtype()) return one_workers(part);
+    if (is_zeros(from_, part)) return zeros(leaving_dtype(), from_.type(part).shape);
+    return to_.add(Op::cast, {one_workers(part)}, {{"dtype", leaving_dtype()}});
+  }
+
+  Value zeros(DType dtype, const Dims& shape) {
+    return to_.add(Op::constant, {}, {{"dtype", dtype}, {"shape", shape}, {"values", std::vector<double>{0.0}}});
+  }
+
+  Value one_workers(Value part) {
+    if (!sum_below(from_, part).valid()) return mapped(part);
+    const Value base = below_reshapes(from_, part);
+    const Node& node = from_.node(base);
+    const Value own = mapped(node.op == Op::worker_sum ? node.inputs[0] : base);
+    return to_.add(Op::reshape, {own}, {{"shape", from_.type(part).shape}, {"names", std::string()}});
+  }
+
+  // Views, and the zeros between segments, may stand behind what is ready.
+  Value mapped(Value value) {
+    if (!rewriter_.has(value)) rewriter_.copy_upto(value);
+    return rewriter_.map(value);
+  }
+
+  Value join(const std::vector<Value>& parts) {
+    return parts.size() == 1 ? parts[0] : to_.add(Op::concat, parts, {{"axis", int64_t{0}}});
+  }
+
+  Value sum(Value flat, SumGroup group, int64_t offset) {
+    return to_.add(Op::worker_sum, {flat}, {{"group", std::string(name(group))}, {"offset", offset}});
+  }
+
+  // ---- the graph
+
+  void visit(int32_t n) {
+    if (rewriter_.has({n, 0})) return;
+    const Node& node = old(n);
+    if (n == flat_) {
+      std::vector<Value> sums;
+      for (const Bucket& bucket : buckets_) sums.push_back(bucket.sum);
+      const Value total = join(sums);
+      if (leaving_dtype() == own_dtype()) return rewriter_.replace({n, 0}, total);
+      return rewriter_.replace({n, 0}, to_.add(Op::cast, {total}, {{"dtype", own_dtype()}}));
+    }
+    // The gradient's are made whole in buckets; any other's result is an output, and comes out of the rest.
+    if (node.op == Op::worker_sum) return rewriter_.replace({n, 0}, rewriter_.map(node.inputs[0]));
+    for (Value input : node.inputs)
+      if (rest_sums_.contains(input.node)) refuse_inner_sum(node, old(input.node));
+    rewriter_.copy(n);
+  }
+
+  [[noreturn]] void refuse_inner_sum(const Node& reader, const Node& sum) const {
+    throw Error(
+        fmt::format("{}: {} reads what is summed over the workers at {}\n  expected: one worker, or a sum that is "
+                    "an output alone\n  got:      {} workers\n  hint:     one worker with all of their samples, "
+                    "computes the same",
+                    from_.place(reader), name(reader.op), from_.place(sum), workers_.total()));
+  }
+
+  // ---- the rest
+
+  bool is_own(Value value) const { return own_[static_cast<size_t>(value.node)] != 0; }
+
+  // The node that computes the last of it: losses and statistics are of the forward pass, so that their sum hides
+  // behind the whole backward pass.
+  int32_t find_rest_ready() const {
+    int32_t last = -1;
+    for (const int32_t n : rest_sums_) last = std::max(last, ready(old(n).inputs[0]));
+    for (const StateWrite& write : from_.writes)
+      if (is_own(write.value)) last = std::max(last, ready(write.value));
+    for (const Output& output : from_.outputs)
+      if (is_own(output.value)) last = std::max(last, ready(output.value));
+    return workers_.gradient_norms && !buckets_.empty() ? std::max(last, buckets_.back().ready) : last;
+  }
+
+  void gather_rest() {
+    for (const int32_t n : rest_sums_) take({n, 0}, mapped(old(n).inputs[0]));
+    for (const StateWrite& write : from_.writes)
+      if (is_own(write.value)) take(write.value, statistics(mapped(write.value)));
+    for (const Output& output : from_.outputs) {
+      if (!is_own(output.value)) continue;
+      if (output.merge == Merge::per_sample)
+        throw Error(fmt::format("graph \"{}\": output \"{}\" has a row a sample: expected one worker, got {}",
+                                from_.name, output.name, workers_.total()));
+      const Value value = mapped(output.value);
+      take(output.value, output.merge == Merge::first ? of_first_worker(value) : value);
+    }
+    if (!norms_.empty()) rest_.push_back({{}, worker_norm()});
+    if (rest_.empty()) return;
+    sum_rest();
+  }
+
+  void take(Value old_value, Value fresh) {
+    if (taken_.insert(old_value).second) rest_.push_back({old_value, fresh});
+  }
+
+  Value statistics(Value value) {
+    if (!workers_.mean_statistics) return of_first_worker(value);
+    const Type type = to_.type(value);
+    return to_.add(Op::mul, {value, spread(scalar("worker_share", type.dtype), type.shape)});
+  }
+
+  Value of_first_worker(Value value) {
+    const Type type = to_.type(value);
+    if (!is_first_.valid()) is_first_ = to_.add(Op::eq, {scalar("worker", DType::u32), zeros(DType::u32, {})});
+    return to_.add(Op::select, {spread(is_first_, type.shape), value, spread(zeros(type.dtype, {}), type.shape)});
+  }
+
+  Value scalar(const std::string& name, DType dtype) {
+    if (const Value there = to_.find_input(name); there.valid()) return there;
+    return to_.add(Op::input, {},
+                   {{"name", name},
+                    {"kind", std::string("scalar")},
+                    {"dtype", dtype},
+                    {"shape", Dims{}},
+                    {"names", std::string()}});
+  }
+
+  Value spread(Value scalar, const Dims& shape) {
+    return to_.add(Op::broadcast, {scalar}, {{"shape", shape}, {"axes", Ints{}}});
+  }
+
+  void sum_rest() {
+    const DType dtype = to_.type(rest_[0].fresh).dtype;
+    std::vector<Value> parts;
+    int64_t length = 0;
+    for (const auto& [old_value, fresh] : rest_) {
+      ensure(to_.type(fresh).dtype == dtype,
+             "place_all_reduce: what leaves a worker beside its gradient has one dtype");
+      const int64_t elements = to_.type(fresh).elements();
+      parts.push_back(to_.add(Op::reshape, {fresh}, {{"shape", Dims{elements}}, {"names", std::string()}}));
+      length += elements;
+    }
+    // At least two parts, so that the vector has memory of its own.
+    parts.push_back(zeros(dtype, {kSegmentBlock - length % kSegmentBlock}));
+    rest_sum_ = sum(join(parts), SumGroup::rest, 0);
+  }
+
+  // In the rest's dtype.
+  Value worker_norm() {
+    Tensor norm = norms_.front();
+    for (size_t i = 1; i < norms_.size(); ++i) norm = norm + norms_[i];
+    return rest_.empty() ? norm.value() : cast(norm, to_.type(rest_.front().fresh).dtype).value();
+  }
+
+  // Behind everything else: whoever reads a sum waits for it.
+  void finish() {
+    int64_t offset = 0;
+    Value workers_norm;
+    for (const auto& [old_value, fresh] : rest_) {
+      Segment segment;
+      segment.type = to_.type(fresh);
+      segment.offset = offset;
+      segment.length = segment.type.elements();
+      const Value sum = segment_view(to_, rest_sum_, segment);
+      if (old_value.valid())
+        rewriter_.replace(old_value, sum);
+      else
+        workers_norm = sum;
+      offset += segment.length;
+    }
+    rewriter_.finish();
+    if (workers_norm.valid()) add_norm_outputs(Tensor(to_, workers_norm), Tensor(to_, rewriter_.map({flat_, 0})));
+  }
+
+  struct Leaving {
+    Value old_value, fresh;  // no old value: the norm of a worker's gradient
+  };
+
+  const Graph& from_;
+  const Workers& workers_;
+  Graph to_;
+  Rewriter rewriter_;
+  const std::vector<uint8_t> own_;  // see of_one_worker
+  int32_t flat_ = -1;
+  std::vector<Bucket> buckets_;
+  size_t next_ = 0;  // bucket that is not summed yet
+  std::map<int32_t, bool> in_gradient_;
+  std::set<int32_t> rest_sums_;  // worker_sums of what is no gradient
+  std::vector<Leaving> rest_;
+  std::vector<Tensor> norms_;  // squared, of the buckets of a worker
+  std::set<Value> taken_;
+  Value rest_sum_ = {};
+  Value is_first_;
+};
+
+}  // namespace
+
+Graph place_all_reduce(Graph graph, CompileState& state) {
+  const Workers& workers = state.options.workers;
+  if (workers.total() == 1 || !state.options.optimizer) return graph;
+  return Placer(graph, workers).run();
+}
+
+}  // namespace kb

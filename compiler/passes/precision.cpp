@@ -1,0 +1,218 @@
+// precision: takes a graph in f32; leaves it so (f32), so but for library ops that may round their inputs to tf32
+// (tf32), wholly in f64 (f64), or in mixed precision with f16 (Micikevicius et al. 2018; differentiate and
+// add_optimizer scale the loss) or with bf16 in its place, which needs no loss scaling. It stands behind simplify,
+// which would fold its casts, and before layout, which chooses by dtype.
+//
+// Mixed, bf16 standing for either: library ops read and give bf16, weight gradients (what is summed over workers) f32;
+// parameters, optimizer, reductions, norms and losses stay in f32; activations that a library op takes, or several
+// readers for each of which it would cost more to compute them again, are stored in bf16 (rounded once, all readers see
+// the rounded value). On a GPU the weight gradients of convolutions leave the library in bf16 and are widened behind
+// it: of cuDNN 9.19's 75 engines none gives f32 of bf16, for any of ResNet-50's shapes (tests/runtime/cuda/vendor). A
+// CPU rounds them to the same where its target says so.
+#include <algorithm>
+
+#include "compiler/kernel/math.h"
+#include "compiler/passes/parameter_space.h"
+#include "compiler/passes/rewrite.h"
+
+namespace kb {
+namespace {
+
+// Every f32 becomes f64.
+Graph widen(const Graph& from, CompileState& state) {
+  Graph to(from.name, from.mode);
+  Rewriter rewriter(from, to);
+  auto wide = [](DType dtype) { return dtype == DType::f32 ? DType::f64 : dtype; };
+  for (int32_t n = 0; n < static_cast<int32_t>(from.nodes.size()); ++n) {
+    Node node = from.nodes[static_cast<size_t>(n)];
+    if (node.op == Op::variable) {
+      Variable variable = *from.find_variable(node.attrs.text("name"));
+      variable.type.dtype = wide(variable.type.dtype);
+      rewriter.replace({n, 0}, to.find_variable(variable.name) ? to.read(variable.name) : to.add_variable(variable));
+      continue;
+    }
+    for (Value& input : node.inputs) input = rewriter.map(input);
+    if (node.attrs.has("dtype")) node.attrs.set("dtype", wide(node.attrs.dtype("dtype")));
+    for (Type& type : node.outputs) type.dtype = wide(type.dtype);
+    int32_t at = to.append(from, std::move(node));
+    for (int32_t out = 0; out < static_cast<int32_t>(from.nodes[static_cast<size_t>(n)].outputs.size()); ++out)
+      rewriter.replace({n, out}, {at, out});
+  }
+  rewriter.finish();
+  state.space.dtype = wide(state.space.dtype);
+  for (Segment& segment : state.space.segments) segment.type.dtype = wide(segment.type.dtype);
+  return to;
+}
+
+class Mixed {
+ public:
+  Mixed(const Graph& from, DType low, const Target& target)
+      : from_(from), low_(low), target_(target), to_(from.name, from.mode), rewriter_(from, to_) {
+    library_user_.assign(from.nodes.size(), 0);
+    users_.assign(from.nodes.size(), 0);
+    activation_.assign(from.nodes.size(), 0);
+    mark_summed();
+    for (const Node& node : from.nodes)
+      for (Value input : node.inputs) {
+        ++users_[static_cast<size_t>(input.node)];
+        OpClass cls = info(node.op).cls;
+        library_user_[static_cast<size_t>(input.node)] |= cls == OpClass::library || cls == OpClass::window;
+      }
+  }
+
+  Graph run() {
+    for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n) visit(n);
+    for (const Output& output : from_.outputs)
+      rewriter_.replace(output.value, as(output.value, from_.type(output.value).dtype));
+    for (const StateWrite& write : from_.writes)
+      rewriter_.replace(write.value, as(write.value, from_.type(write.value).dtype));
+    rewriter_.finish();
+    return std::move(to_);
+  }
+
+ private:
+  // Marks values that reach a WorkerSum through point-wise ops and movement alone: gradients of parameters.
+  void mark_summed() {
+    summed_.assign(from_.nodes.size(), 0);
+    for (size_t n = from_.nodes.size(); n-- > 0;) {
+      const Node& node = from_.nodes[n];
+      const bool through = summed_[n] && (is_pointwise(node.op) || info(node.op).cls == OpClass::movement);
+      if (!through && node.op != Op::worker_sum) continue;
+      for (Value input : node.inputs) summed_[static_cast<size_t>(input.node)] = 1;
+    }
+  }
+
+  // The old value in the new graph as `dtype`; casts of one value are shared.
+  Value as(Value old, DType dtype) {
+    Value v = rewriter_.map(old);
+    if (to_.type(v).dtype == dtype) return v;
+    auto [at, fresh] = casts_.try_emplace({v, dtype});
+    if (fresh)
+      at->second = is_parameter_part(old) ? low_parameter(old)
+                                          : to_.add_like(from_, from_.node(old), Op::cast, {v}, {{"dtype", dtype}});
+    return at->second;
+  }
+
+  // A parameter is a view of the flat vector; its low-precision copy is the same view of one cast of the whole vector.
+  bool is_parameter_part(Value old) const {
+    const Node* node = &from_.node(old);
+    while (node->op == Op::reshape || node->op == Op::slice) node = &from_.node(node->inputs[0]);
+    return is_flat_parameters(*node);
+  }
+
+  // At an offset or without one: a graph's weights are views of one of both.
+  bool is_flat_parameters(const Node& node) const {
+    if (node.op != Op::variable) return is_offset_parameters(from_, node);
+    const Variable* variable = from_.find_variable(node.attrs.text("name"));
+    return variable->kind == VariableKind::parameter && variable->flat;
+  }
+
+  Value low_parameter(Value old) {
+    const Node& node = from_.node(old);
+    if (is_flat_parameters(node)) {
+      if (!flat_low_.valid()) flat_low_ = to_.add_like(from_, node, Op::cast, {rewriter_.map(old)}, {{"dtype", low_}});
+      return flat_low_;
+    }
+    return to_.add_like(from_, node, node.op, {low_parameter(node.inputs[0])}, node.attrs);
+  }
+
+  void visit(int32_t n) {
+    const Node& node = from_.nodes[static_cast<size_t>(n)];
+    if (node.op == Op::variable) return rewriter_.copy(n);
+    bool library = info(node.op).cls == OpClass::library;
+    mark(n, node, library);
+    bool low = library || (info(node.op).cls == OpClass::window && all_low(node));
+    Node copy = node;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      DType dtype = from_.type(node.inputs[i]).dtype;
+      copy.inputs[i] = as(node.inputs[i], low && dtype == DType::f32 ? low_ : dtype);
+    }
+    if (node.op == Op::matmul && summed_[static_cast<size_t>(n)]) copy.attrs.set("dtype", DType::f32);
+    const bool narrow = node.op == Op::conv2d_weight_grad && target_.narrow_weight_gradients;
+    const bool by_library = target_.processor == Processor::gpu;
+    if (narrow && by_library) copy.attrs.set("dtype", low_);
+    int32_t at = low ? to_.add_like(from_, node, node.op, std::move(copy.inputs), std::move(copy.attrs)).node
+                     : to_.append(from_, std::move(copy));
+    for (int32_t out = 0; out < static_cast<int32_t>(node.outputs.size()); ++out)
+      rewriter_.replace({n, out}, {at, out});
+    if (narrow && !by_library) store_low(n);
+    if (narrow) rewriter_.replace({n, 0}, as({n, 0}, DType::f32));
+    if (stores_low(n, node)) store_low(n);
+  }
+
+  bool all_low(const Node& node) const {
+    return std::all_of(node.inputs.begin(), node.inputs.end(), [&](Value v) {
+      return from_.type(v).dtype != DType::f32 || is_low_precision(to_.type(rewriter_.map(v)).dtype) ||
+             activation_[static_cast<size_t>(v.node)];
+    });
+  }
+
+  // Activations: what follows from library results and samples, but not through a reduction or a weight gradient.
+  void mark(int32_t n, const Node& node, bool library) {
+    bool follows = false;
+    for (Value input : node.inputs) follows |= activation_[static_cast<size_t>(input.node)] != 0;
+    OpClass cls = info(node.op).cls;
+    if (library) follows = node.op != Op::conv2d_weight_grad && !summed_[static_cast<size_t>(n)];
+    if (cls == OpClass::reduction || node.op == Op::worker_sum) follows = false;
+    activation_[static_cast<size_t>(n)] = follows;
+  }
+
+  bool stores_low(int32_t n, const Node& node) const {
+    if (!is_pointwise(node.op) || node.type().dtype != DType::f32 || !activation_[static_cast<size_t>(n)]) return false;
+    return library_user_[static_cast<size_t>(n)] ||
+           (node.type().rank() == 4 && users_[static_cast<size_t>(n)] > 1 && !is_computed_again(node));
+  }
+
+  // From one large value and without calling a function: never written to memory (materialise.h, rule 3), such as x
+  // less its mean in a batch norm.
+  bool is_computed_again(const Node& node) const {
+    const auto is_large = [&](Value input) {
+      const Op op = from_.node(input).op;
+      return op != Op::broadcast && op != Op::constant;
+    };
+    return !calls_math(node.op) && std::count_if(node.inputs.begin(), node.inputs.end(), is_large) <= 1;
+  }
+
+  void store_low(int32_t n) {
+    Value exact = rewriter_.map({n, 0});
+    const Node& like = from_.nodes[static_cast<size_t>(n)];
+    rewriter_.replace({n, 0}, to_.add_like(from_, like, Op::cast, {exact}, {{"dtype", low_}}));
+  }
+
+  const Graph& from_;
+  DType low_;  // bf16 or f16
+  const Target& target_;
+  Graph to_;
+  Rewriter rewriter_;
+  Value flat_low_;
+  std::map<std::pair<Value, DType>, Value> casts_;
+  std::vector<uint8_t> library_user_, activation_, summed_;
+  std::vector<int32_t> users_;
+};
+
+// Leave to round the inputs of library ops to tf32, which only a GPU's library takes.
+Graph allow_tf32(Graph graph) {
+  for (Node& node : graph.nodes)
+    if (info(node.op).cls == OpClass::library) node.attrs.set("tf32", int64_t{1});
+  return graph;
+}
+
+}  // namespace
+
+Graph apply_precision(Graph graph, CompileState& state) {
+  switch (state.options.precision) {
+    case Precision::f64:
+      return widen(graph, state);
+    case Precision::bf16:
+      return Mixed(graph, DType::bf16, state.options.target).run();
+    case Precision::f16:
+      return Mixed(graph, DType::f16, state.options.target).run();
+    case Precision::tf32:
+      return allow_tf32(std::move(graph));
+    case Precision::f32:
+      break;
+  }
+  return graph;
+}
+
+}  // namespace kb

@@ -1,0 +1,153 @@
+// recompute: takes a graph in physical layouts; leaves it so where memory is enough, else one in which cheap values
+// with a long pause between their readers (forward, then backward) are computed again instead of kept: normalised
+// activations and masks are then never stored. It stands behind simplify, because nothing behind it may merge equal
+// nodes again, and before fuse, which then inlines the second computation where it can.
+//
+// A value is computed again when its late readers stand more than kPause nodes behind its early ones, and it follows by
+// a few cheap point-wise ops from one value as large as itself that is in memory then anyway (a batch norm's input) and
+// from small ones.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/kernel/math.h"
+#include "compiler/passes/passes.h"
+#include "compiler/passes/rewrite.h"
+
+namespace kb {
+namespace {
+
+constexpr int32_t kPause = 64;             // nodes between two readers
+constexpr size_t kMaxCone = 24;            // nodes computed again for one value
+constexpr int64_t kMinRowElements = 1024;  // of one sample; smaller values are not worth a launch
+constexpr int64_t kSmall = 16;             // a value this many times smaller counts as small
+
+bool is_cheap(Op op) { return (is_pointwise(op) && !calls_math(op)) || op == Op::broadcast; }
+
+class Recompute {
+ public:
+  Recompute(const Graph& from, CompileState& state)
+      : from_(from), state_(state), to_(from.name, from.mode), rewriter_(from, to_) {
+    users_.resize(from.nodes.size());
+    for (int32_t n = 0; n < count(); ++n)
+      for (Value input : node(n).inputs) users_[static_cast<size_t>(input.node)].push_back(n);
+    last_use_.assign(from.nodes.size(), -1);
+    for (int32_t n = count(); n-- > 0;)
+      for (int32_t user : users_[static_cast<size_t>(n)])
+        last_use_[static_cast<size_t>(n)] = std::max(last_use_[static_cast<size_t>(n)], last_read(user));
+  }
+
+  Graph run() {
+    std::vector<std::vector<int32_t>> clones(from_.nodes.size());  // values to compute again before a node
+    for (int32_t n = 0; n < count(); ++n)
+      if (int32_t late = late_reader(n); late >= 0 && is_recomputable(n, late))
+        clones[static_cast<size_t>(late)].push_back(n);
+    for (int32_t n = 0; n < count(); ++n) {
+      for (int32_t value : clones[static_cast<size_t>(n)]) clone(value);
+      if (!rewriter_.has({n, 0})) rewriter_.copy(n);
+    }
+    rewriter_.finish();
+    return std::move(to_);
+  }
+
+ private:
+  int32_t count() const { return static_cast<int32_t>(from_.nodes.size()); }
+  const Node& node(int32_t n) const { return from_.nodes[static_cast<size_t>(n)]; }
+  static int64_t row_elements(const Type& type) {
+    return type.rank() == 0 || type.shape[0] == 0 ? 0 : type.elements() / type.shape[0];
+  }
+
+  // When a reader reads: a cheap one is computed inside its own readers, the last of which counts.
+  int32_t last_read(int32_t user) const {
+    return is_cheap(node(user).op) ? std::max(user, last_use_[static_cast<size_t>(user)]) : user;
+  }
+
+  // Only what a library or window op reads would be kept in memory at all.
+  bool is_kept(int32_t n) const {
+    const auto& users = users_[static_cast<size_t>(n)];
+    return std::any_of(users.begin(), users.end(), [&](int32_t user) {
+      OpClass cls = info(node(user).op).cls;
+      return cls == OpClass::library || cls == OpClass::window;
+    });
+  }
+
+  // First reader behind the longest pause, -1 if there is no long one.
+  int32_t late_reader(int32_t n) const {
+    if (!is_cheap(node(n).op) || node(n).op == Op::broadcast || row_elements(node(n).type()) < kMinRowElements ||
+        !is_kept(n))
+      return -1;
+    const auto& users = users_[static_cast<size_t>(n)];
+    int32_t best = -1, longest = kPause;
+    for (size_t i = 1; i < users.size(); ++i)
+      if (users[i] - users[i - 1] > longest) longest = users[i] - users[i - 1], best = users[i];
+    return best;
+  }
+
+  bool is_small(Value v, const Type& like) const { return from_.type(v).elements() * kSmall <= like.elements(); }
+
+  // Large nodes between `n` and its sources, in order; empty when there are too many or it follows from more than one
+  // large value.
+  std::vector<int32_t> cone(int32_t n, Value& source) const {
+    std::vector<int32_t> nodes, open{n};
+    const Type& type = node(n).type();
+    while (!open.empty()) {
+      int32_t m = open.back();
+      open.pop_back();
+      if (std::find(nodes.begin(), nodes.end(), m) != nodes.end()) continue;
+      nodes.push_back(m);
+      if (nodes.size() > kMaxCone) return {};
+      for (Value input : node(m).inputs) {
+        if (is_small(input, type)) continue;
+        if (is_cheap(from_.node(input).op)) {
+          open.push_back(input.node);
+        } else if (source.valid() && !(source == input)) {
+          return {};
+        } else {
+          source = input;
+        }
+      }
+    }
+    std::sort(nodes.begin(), nodes.end());
+    return nodes;
+  }
+
+  bool is_recomputable(int32_t n, int32_t late) {
+    Value source;
+    std::vector<int32_t> nodes = cone(n, source);
+    if (nodes.empty() || !source.valid() || last_use_[static_cast<size_t>(source.node)] < late) return false;
+    const Node& value = node(n);
+    state_.recomputed.push_back(fmt::format("recompute {} {} ({}): {} bytes not kept, {} bytes read again",
+                                            name(value.op), from_.scopes[static_cast<size_t>(value.scope)],
+                                            from_.place(value), value.type().bytes(), from_.type(source).bytes()));
+    return true;
+  }
+
+  void clone(int32_t n) {
+    Value source;
+    std::unordered_map<int32_t, int32_t> fresh;
+    for (int32_t m : cone(n, source)) {
+      Node copy = node(m);
+      for (Value& input : copy.inputs) {
+        auto at = fresh.find(input.node);
+        input = at == fresh.end() ? rewriter_.map(input) : Value{at->second, 0};
+      }
+      fresh[m] = to_.append(from_, std::move(copy));
+    }
+    rewriter_.replace({n, 0}, {fresh.at(n), 0});
+  }
+
+  const Graph& from_;
+  CompileState& state_;
+  Graph to_;
+  Rewriter rewriter_;
+  std::vector<std::vector<int32_t>> users_;
+  std::vector<int32_t> last_use_;
+};
+
+}  // namespace
+
+Graph recompute(Graph graph, CompileState& state) {
+  return state.options.recompute ? Recompute(graph, state).run() : graph;
+}
+
+}  // namespace kb

@@ -1,0 +1,258 @@
+// simplify: takes any graph; leaves an equal one without dead nodes, without two equal nodes, with constants folded and
+// exact identities applied. It stands behind differentiate and add_optimizer, which write naively, and before precision
+// and layout, whose own rewrites must not be merged back. Only exact rewrites: nothing is reassociated; x / c becomes x
+// * (1 / c) for powers of two alone. A `count` becomes an `extent`, so that no pass behind this one meets a node that
+// has an input and does not read it. An `extent` is never folded: it may grow with the minibatch.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "compiler/passes/extents.h"
+#include "compiler/passes/passes.h"
+#include "compiler/passes/rewrite.h"
+#include "graph/interpreter.h"
+
+namespace kb {
+namespace {
+
+constexpr int64_t kMaxFolded = 4096;  // elements of a folded constant
+
+size_t combine(size_t seed, size_t value) { return (seed ^ value) * 0x9e3779b97f4a7c15u + (seed >> 29); }
+
+size_t hash_of(const AttrValue& value) {
+  return std::visit(
+      [](const auto& v) -> size_t {
+        using T = std::decay_t<decltype(v)>;
+        if constexpr (std::is_same_v<T, Ints> || std::is_same_v<T, std::vector<double>>) {
+          size_t h = v.size();
+          for (auto x : v) h = combine(h, std::hash<std::decay_t<decltype(x)>>()(x));
+          return h;
+        } else {
+          return std::hash<T>()(v);
+        }
+      },
+      value);
+}
+
+size_t hash_of(const Node& node) {
+  size_t h = static_cast<size_t>(node.op);
+  for (Value input : node.inputs) h = combine(h, ValueHash()(input));
+  for (const auto& [key, value] : node.attrs.items())
+    h = combine(combine(h, std::hash<std::string>()(key)), hash_of(value));
+  return h;
+}
+
+class Simplifier {
+ public:
+  explicit Simplifier(const Graph& from) : from_(from), to_(from.name, from.mode), rewriter_(from, to_) {}
+
+  Graph run() {
+    std::vector<uint8_t> needed = rewriter_.needed();
+    for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n)
+      if (needed[static_cast<size_t>(n)]) visit(n);
+    rewriter_.finish();
+    return without_unused(to_);  // rewrites leave nodes behind that nothing reads
+  }
+
+ private:
+  void visit(int32_t n) {
+    const Node& old = from_.nodes[static_cast<size_t>(n)];
+    if (old.op == Op::variable) return rewriter_.copy(n);
+    Node node = old;
+    for (Value& input : node.inputs) input = rewriter_.map(input);
+    if (old.outputs.size() == 1) {
+      Value known = rewrite(node, old);
+      if (known.valid()) return rewriter_.replace({n, 0}, known);
+    }
+    if (old.op == Op::moments && old.attrs.ints("axes").empty()) return moments_of_each(n, node, old);
+    int32_t at = shared(node, old);
+    for (int32_t out = 0; out < static_cast<int32_t>(old.outputs.size()); ++out) rewriter_.replace({n, out}, {at, out});
+  }
+
+  // Over no axes: the mean is the element, the variance 0, or NaN where the element is not finite.
+  void moments_of_each(int32_t n, const Node& node, const Node& old) {
+    Value x = node.inputs[0];
+    Node single = old;  // of one output, in whose name the others are made
+    single.outputs.resize(1);
+    if (to_.type(x).dtype != old.type().dtype) x = make(Op::cast, {x}, {{"dtype", old.type().dtype}}, single);
+    rewriter_.replace({n, 0}, x);
+    rewriter_.replace({n, 1}, make(Op::sub, {x, x}, {}, single));
+  }
+
+  // The node's number in the new graph, an equal earlier one if there is one.
+  int32_t shared(const Node& node, const Node& like) {
+    auto& bucket = known_[hash_of(node)];
+    for (int32_t other : bucket) {
+      const Node& there = to_.nodes[static_cast<size_t>(other)];
+      if (there.op == node.op && there.inputs == node.inputs && there.attrs == node.attrs) return other;
+    }
+    (void)like;
+    int32_t at = to_.append(from_, node);
+    bucket.push_back(at);
+    return at;
+  }
+
+  Value make(Op op, std::vector<Value> inputs, Attrs attrs, const Node& like) {
+    Node node{op, std::move(inputs), std::move(attrs), like.outputs, like.scope, like.frame};
+    return {shared(node, like), 0};
+  }
+
+  Value make_constant(const Type& type, std::vector<double> values, const Node& like) {
+    return make(Op::constant, {}, {{"dtype", type.dtype}, {"shape", type.shape}, {"values", std::move(values)}}, like);
+  }
+
+  // The number a value is filled with, seen through broadcast and reshape; null if it is not one.
+  const double* splat(Value v) const {
+    const Node* node = &to_.node(v);
+    while (node->op == Op::broadcast || node->op == Op::reshape) node = &to_.node(node->inputs[0]);
+    if (node->op != Op::constant) return nullptr;
+    const auto& values = node->attrs.reals("values");
+    return values.size() == 1 ? values.data() : nullptr;
+  }
+
+  bool is(Value v, double number) const {
+    const double* value = splat(v);
+    return value && *value == number;
+  }
+
+  // A value of the new graph equal to `node`, or an invalid one.
+  Value rewrite(Node& node, const Node& like) {
+    if (Value folded = fold(node, like); folded.valid()) return folded;
+    if (is_pointwise(node.op)) return pointwise(node, like);
+    if (info(node.op).cls == OpClass::movement) return movement(node, like);
+    if (is_fold(node.op)) return reduction(node, like);
+    return {};
+  }
+
+  // Over extents of 1 alone.
+  Value reduction(Node& node, const Node& like) {
+    Value x = node.inputs[0];
+    if (to_.type(x).elements() != node.type().elements()) return {};
+    if (to_.type(x).shape == node.type().shape) return x;
+    return make(Op::reshape, {x}, {{"shape", node.type().shape}, {"names", node.type().names}}, like);
+  }
+
+  Value fold(const Node& node, const Node& like) {
+    OpClass cls = info(node.op).cls;
+    if ((cls != OpClass::pointwise && cls != OpClass::movement && cls != OpClass::reduction) || node.inputs.empty())
+      return {};
+    if (is_pointwise(node.op) && fold_splat_allowed(node)) return fold_splats(node, like);
+    int64_t largest = node.type().elements();
+    for (Value input : node.inputs) {
+      if (to_.node(input).op != Op::constant) return {};
+      largest = std::max(largest, to_.type(input).elements());
+    }
+    if (largest > kMaxFolded || node.op == Op::broadcast || node.op == Op::reshape) return {};
+    std::vector<Array> arrays;
+    for (Value input : node.inputs) arrays.push_back(evaluate_node(to_.node(input), {})[0]);
+    return make_constant(node.type(), evaluate_node(node, arrays)[0].data, like);
+  }
+
+  bool fold_splat_allowed(const Node& node) const {
+    return std::all_of(node.inputs.begin(), node.inputs.end(), [&](Value v) { return splat(v) != nullptr; });
+  }
+
+  // A point-wise op of constants that hold one number each: one number again.
+  Value fold_splats(const Node& node, const Node& like) {
+    std::vector<Array> arrays;
+    for (Value input : node.inputs) arrays.push_back({{to_.type(input).dtype, {}, ""}, {*splat(input)}});
+    Node single = node;
+    single.outputs[0].shape.clear();
+    single.outputs[0].names.clear();
+    return make_constant(node.type(), evaluate_node(single, arrays)[0].data, like);
+  }
+
+  Value pointwise(Node& node, const Node& like) {
+    const auto& in = node.inputs;
+    switch (node.op) {
+      case Op::mul:
+        if (is(in[0], 1)) return in[1];
+        if (is(in[1], 1)) return in[0];
+        return {};
+      case Op::sub:
+        return is(in[1], 0) && !std::signbit(*splat(in[1])) ? in[0] : Value{};
+      case Op::div:
+        return divide(node, like);
+      case Op::neg:
+        return to_.node(in[0]).op == Op::neg ? to_.node(in[0]).inputs[0] : Value{};
+      case Op::cast:
+        return to_.type(in[0]).dtype == node.type().dtype ? in[0] : Value{};
+      case Op::select:
+        if (in[1] == in[2]) return in[1];
+        if (const double* condition = splat(in[0])) return *condition != 0 ? in[1] : in[2];
+        return {};
+      default:
+        return {};
+    }
+  }
+
+  Value divide(Node& node, const Node& like) {
+    const double* by = splat(node.inputs[1]);
+    if (!by || !is_float(node.type().dtype)) return {};
+    if (*by == 1) return node.inputs[0];
+    int exponent = 0;
+    if (std::abs(std::frexp(*by, &exponent)) != 0.5 || std::abs(exponent) > 100) return {};
+    if (node.type().dtype == DType::f16 && std::abs(exponent) > 10) return {};
+    Value inverse = make_constant(node.type(), {1 / *by}, like);
+    return make(Op::mul, {node.inputs[0], inverse}, {}, like);
+  }
+
+  Value movement(Node& node, const Node& like) {
+    Value x = node.inputs[0];
+    const Node& source = to_.node(x);
+    bool same_shape = to_.type(x).shape == node.type().shape;
+    switch (node.op) {
+      case Op::reshape:
+        if (same_shape) return x;
+        if (source.op != Op::reshape) return {};
+        if (to_.type(source.inputs[0]).shape == node.type().shape) return source.inputs[0];
+        return make(Op::reshape, {source.inputs[0]}, node.attrs, like);
+      case Op::broadcast:
+        return broadcast(node, like, same_shape);
+      case Op::slice:
+        return same_shape ? x : Value{};
+      case Op::pad:
+        return same_shape ? x : Value{};
+      case Op::transpose:
+        return transpose(node, like);
+      default:
+        return {};
+    }
+  }
+
+  Value broadcast(Node& node, const Node& like, bool same_shape) {
+    Value x = node.inputs[0];
+    if (same_shape) return x;
+    const Node& source = to_.node(x);
+    if (source.op != Op::broadcast) return {};
+    Ints axes;
+    for (int64_t axis : source.attrs.ints("axes")) axes.push_back(node.attrs.ints("axes")[static_cast<size_t>(axis)]);
+    return make(Op::broadcast, {source.inputs[0]}, {{"shape", node.attrs.ints("shape")}, {"axes", axes}}, like);
+  }
+
+  Value transpose(Node& node, const Node& like) {
+    const Ints& perm = node.attrs.ints("perm");
+    Value x = node.inputs[0];
+    if (std::is_sorted(perm.begin(), perm.end())) return x;
+    const Node& source = to_.node(x);
+    if (source.op != Op::transpose) return {};
+    Ints both;
+    for (int64_t axis : perm) both.push_back(source.attrs.ints("perm")[static_cast<size_t>(axis)]);
+    if (std::is_sorted(both.begin(), both.end())) return source.inputs[0];
+    return make(Op::transpose, {source.inputs[0]}, {{"perm", both}}, like);
+  }
+
+  const Graph& from_;
+  Graph to_;
+  Rewriter rewriter_;
+  std::unordered_map<size_t, std::vector<int32_t>> known_;
+};
+
+}  // namespace
+
+Graph simplify(Graph graph, CompileState&) {
+  counts_to_extents(graph);
+  return Simplifier(graph).run();
+}
+
+}  // namespace kb

@@ -1,0 +1,116 @@
+#include "compiler/pipeline/pipeline.h"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+#include "graph/text.h"
+
+namespace kb {
+namespace {
+
+constexpr double kMemoryShare = 0.9;  // of a device's memory; the driver and libraries take some
+
+Cut cut_graph(const Graph& graph, const CompileOptions& options) { return cut(graph, options.target, options.workers); }
+
+// The table of contents of the compiler. Graphs go through the rows up to the cut; every program that it leaves goes
+// through all rows behind it. The runtime prints the kernels (print/cpp.h, print/cuda.h).
+constexpr PassRow kPasses[] = {
+    {"differentiate", differentiate},
+    {"add_optimizer", add_optimizer},
+    {"simplify", simplify},
+    {"precision", apply_precision},
+    {"space_to_depth", space_to_depth},
+    {"layout", apply_layout},
+    {"recompute", recompute},
+    {"place_all_reduce", place_all_reduce},
+    {"tables", constants_to_tables},
+    {"cut", cut_graph},
+    {"fuse", fuse_program},
+    {"order", order_program},
+    {"lower", lower_program},
+    {"plan_memory", plan_program},
+};
+
+// Calls f(row, pass) for every row whose pass is of this kind.
+template <class Kind, class F>
+void for_each_pass(F&& f) {
+  for (const PassRow& row : kPasses)
+    if (const Kind* pass = std::get_if<Kind>(&row.function)) f(row, *pass);
+}
+
+Schedule schedule_of(CutPart part, PassRunner& runner, const CompileOptions& options) {
+  ProgramState program{options, std::make_shared<const Graph>(std::move(part.graph)), {}, {}, {}};
+  for_each_pass<ProgramPass>([&](const PassRow& row, ProgramPass pass) { runner.run(row, pass, program); });
+  program.schedule.role = part.role;
+  return std::move(program.schedule);
+}
+
+void collect_variables(const Graph& graph, std::set<std::string>& known, std::vector<Variable>& variables) {
+  for (const Variable& variable : graph.variables)
+    if (variable.kind != VariableKind::partial && known.insert(variable.name).second) variables.push_back(variable);
+}
+
+}  // namespace
+
+Graph run_graph_passes(Graph graph, CompileState& state, std::vector<PassReport>& reports) {
+  verify(graph);
+  PassRunner runner(state, reports);
+  for_each_pass<Pass>([&](const PassRow& row, Pass pass) { graph = runner.run(row, pass, std::move(graph)); });
+  return graph;
+}
+
+namespace {
+
+Compiled compile_once(Graph graph, const CompileOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  Compiled result;
+  result.graph_hash = content_hash(graph);
+  CompileState state{options, options.space ? *options.space : ParameterSpace{}, {}};
+  const Graph rewritten = run_graph_passes(std::move(graph), state, result.passes);
+  PassRunner runner(state, result.passes);
+  Cut parts;
+  for_each_pass<CutPass>([&](const PassRow& row, CutPass pass) { parts = runner.run(row, pass, rewritten); });
+  result.workers = options.workers;
+  std::set<std::string> known;
+  for (const CutPart& part : parts.parts) collect_variables(part.graph, known, result.variables);
+  result.variables.insert(result.variables.end(), parts.partial_sums.begin(), parts.partial_sums.end());
+  result.program.routines = std::move(parts.routines);
+  result.program.of_worker = std::move(parts.of_worker);
+  for (CutPart& part : parts.parts) result.program.parts.push_back(schedule_of(std::move(part), runner, options));
+  result.space = std::move(state.space);
+  result.recomputed = std::move(state.recomputed);
+  result.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+// Memory of the device that the programs fill: variables, the arena, and inputs in two slots.
+int64_t device_bytes(const Compiled& compiled) {
+  int64_t bytes = 0, arena = 0;
+  std::set<std::string> inputs;  // programs share them
+  for (const Variable& variable : compiled.variables) bytes += std::max(variable.bytes, variable.type.bytes());
+  for (const Schedule* schedule : compiled.program.all()) {
+    arena = std::max(arena, schedule->arena_bytes);
+    for (const Buffer& buffer : schedule->buffers)
+      if (buffer.kind == BufferKind::input && inputs.insert(buffer.name).second) bytes += 2 * buffer.bytes;
+  }
+  return bytes + arena;
+}
+
+}  // namespace
+
+// The plan that keeps everything is made first, for it alone tells whether that fits.
+Compiled compile(Graph graph, const CompileOptions& options) {
+  const int64_t memory = options.target.memory_bytes;
+  if (!options.recompute || memory == 0) return compile_once(std::move(graph), options);
+  CompileOptions keeping = options;
+  keeping.recompute = false;
+  keeping.dump = nullptr;
+  Compiled kept = compile_once(graph, keeping);
+  const bool fits = static_cast<double>(device_bytes(kept)) <= kMemoryShare * static_cast<double>(memory);
+  if (fits && !options.dump) return kept;
+  keeping.dump = options.dump;
+  return compile_once(std::move(graph), fits ? keeping : options);
+}
+
+}  // namespace kb

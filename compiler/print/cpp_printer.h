@@ -1,0 +1,129 @@
+// The printer behind cpp.h: statements in cpp.cpp, values in cpp_values.cpp, loads and stores in
+// cpp_memory.cpp.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/print/kernel_printer.h"
+
+namespace kb::cpp {
+
+using namespace ir;
+
+constexpr int kLanes = 16;
+
+// Registers: bf16 and f16 as the f32 they stand for, u8 in 32 bits, booleans 0 or 1 (vectors: 0 or -1).
+DType variable_type(DType type);
+inline bool is_wide(DType type) { return type == DType::f64 || type == DType::i64; }
+
+// Facts about a register that are known before anything is printed. A lane-varying index that is base + lane * stride
+// with uniform base and stride is printed as these two scalars: `rN` and `stride`.
+struct RegInfo {
+  bool strided = false;
+  int uses = 0;
+  int rounding_stores = 0;      // uses by stores that round: see rounds_when_stored
+  DType exact_in = DType::f64;  // bf16 or f16 where the value is known to be one of these
+  std::string stride = "0";
+};
+
+class CppPrinter : public KernelPrinter {
+ public:
+  CppPrinter(const ir::Kernel& kernel, int vector_bytes);
+  std::string print();
+
+ private:
+  // ---- before printing: which indices are strided, and whether any lane needs 64 bits ----
+  RegInfo& reg(Reg r) { return regs_[static_cast<size_t>(r)]; }
+  const RegInfo& reg(Reg r) const { return regs_[static_cast<size_t>(r)]; }
+  // Uniform registers are strided with stride 0.
+  bool affine(Reg r) const { return r == kNone || !varying(r) || reg(r).strided; }
+  bool is_strided(const Instr& instr) const;
+  // lane < bound, the form of every mask by position.
+  bool is_prefix(const Instr& instr) const;
+  bool unit_stride(Reg r) const;
+  bool converts_stride(const Instr& instr) const;
+  // A contiguous store of a vector just rounded to bf16 or f16 rounds and narrows in one go.
+  bool rounds_when_stored(const Instr& store) const;
+  DType exact_type(const Instr& instr) const;
+  bool is_exact(Reg r, DType type) const;
+  void count_uses(const Instr& instr);
+  void analyse(const std::vector<Instr>& body, bool& wide);
+
+  // ---- text ----
+  std::string vector_type(DType t) const { return fmt::format("{}x{}", name(variable_type(t)), lanes_); }
+  std::string memory_vector(DType t) const;
+  std::string c_type(DType t, bool vector) const;
+  std::string scalar(Reg r) const;
+  // Scalars are spread beside vectors.
+  std::string operand(Reg r, bool vector) const override;
+  std::string kept(Reg r, bool vector) const override { return operand(r, vector); }
+  // Gives the register as an operand of an infix operator: GCC itself broadcasts a scalar beside a vector there.
+  std::string loose(Reg r) const { return operand(r, varying(r)); }
+  std::string rounded(DType t, const std::string& value) const override;
+  void define(const Instr& instr, const std::string& value) override;
+
+  // ---- structure ----
+  void phase(const Phase& phase, size_t number);
+  // The whole loop, and where it may end early the tail. At most two vectors are written out one after the other, so
+  // that local arrays the body indexes by lane can live in registers.
+  void lane_loop(const Instr& instr) override;
+  void parts(const Instr& instr, const std::string& valid);
+  // The lanes [first, first + lanes_), in a tail those below `valid`.
+  void part(const Instr& instr, const std::string& first, const std::string& valid);
+  void local(const Instr& instr) override;
+
+  // ---- index arithmetic ----
+  void index(const Instr& instr) override;
+  void less(const Instr& instr);
+  const std::string& stride(Reg r) const { return reg(r).stride; }
+  // Base and stride of a strided result; the stride of a uniform operand is "0".
+  void strided(const Instr& instr);
+
+  // ---- values ----
+  void select(const Instr& instr) override;
+  void invert(const Instr& instr) override;
+  void call(const Instr& instr, DType t) override;
+  void compare(const Instr& instr, DType t) override;
+  void real(const Instr& instr, DType t) override;
+  // Signed arithmetic wraps, so it is written in unsigned numbers; u8 is cut to its 8 bits.
+  void integer(const Instr& instr, DType t) override;
+  std::string cut(DType t, const std::string& value, bool fits) const;
+  // By the width or more: what shifting one by one would leave.
+  void shift(const Instr& instr, DType t);
+  void bitcast(const Instr& instr) override;
+  void convert(const Instr& instr) override;
+  std::string converted(const Instr& instr) const;
+  std::string convert_scalar(const std::string& a, DType from, DType to) const;
+  std::string convert_vector(Reg r, DType from, DType to) const;
+
+  // ---- memory ----
+  // Index of the first lane of this part, or of lane `l`.
+  std::string first_index(const Instr& instr) const;
+  std::string lane_index(const Instr& instr) const;
+  std::string place(const Instr& instr) const;
+  // One element as a scalar register.
+  std::string element(const Instr& instr, const std::string& at) const;
+  // A vector in memory's form to a register, and back.
+  std::string widened(const Instr& instr, const std::string& value) const;
+  std::string narrowed(const Instr& store) const;
+  std::string whole(const Instr& instr, std::string_view qualifier) const;
+  void load(const Instr& instr) override;
+  std::string splat_number(const Instr& instr) const;
+  std::string lane_count() const { return tail_ ? "n" : std::to_string(lanes_); }
+  void load_by_lane(const Instr& instr);
+  void store(const Instr& instr) override;
+  bool can_stream(DType t) const { return vector_bytes_ > 16 && lanes_ * size_of(t) >= 16; }
+  std::string store_element(const Instr& instr, const std::string& at, const std::string& value) const;
+  void store_by_lane(const Instr& instr);
+
+  int vector_bytes_;
+  int lanes_ = kLanes;
+  std::vector<RegInfo> regs_;
+  std::vector<bool> uses_buffer_;
+  bool uses_arguments_ = false;
+  std::string first_ = "0";  // lane of the loop at which the vector being printed begins
+  bool tail_ = false;
+};
+
+}  // namespace kb::cpp

@@ -1,0 +1,117 @@
+#include "compiler/schedule/step_phases.h"
+
+#include <map>
+#include <tuple>
+
+#include "compiler/passes/parameter_space.h"
+
+namespace kb {
+namespace {
+
+using Marks = std::vector<uint8_t>;  // by node
+
+// The concat of every parameter's gradient; in a program whose sums go to other workers what it leaves them. -1: none.
+int32_t flat_gradient_node(const Graph& graph, PartRole role) {
+  const Variable* parameters = flat_parameters(graph);
+  for (size_t n = 0; parameters && n < graph.nodes.size(); ++n)
+    if (graph.nodes[n].op == Op::concat && graph.nodes[n].type().shape == parameters->type.shape)
+      return static_cast<int32_t>(n);
+  if (role != PartRole::micro) return -1;
+  for (const StateWrite& write : graph.writes)
+    if (graph.find_variable(write.variable)->group == SumGroup::gradient) return write.value.node;
+  return -1;
+}
+
+// Marks what `marks` depends on.
+void mark_below(const Graph& graph, Marks& marks) {
+  for (size_t n = graph.nodes.size(); n-- > 0;)
+    if (marks[n])
+      for (const Value input : graph.nodes[n].inputs) marks[static_cast<size_t>(input.node)] = 1;
+}
+
+// Marks what depends on a node that is one of `first`.
+template <class First>
+Marks above(const Graph& graph, First&& first) {
+  Marks marks(graph.nodes.size(), 0);
+  for (size_t n = 0; n < graph.nodes.size(); ++n)
+    for (const Value input : graph.nodes[n].inputs)
+      if (marks[static_cast<size_t>(input.node)] || first(input.node)) marks[n] = 1;
+  return marks;
+}
+
+bool adds_over_workers(const Node& node) { return node.op == Op::all_reduce || node.op == Op::carry; }
+
+// Marks what the outputs and the running statistics need; `updated` values are none of it.
+Marks needed_by_results(const Graph& graph, const Marks& updated, int32_t gradient) {
+  Marks marks(graph.nodes.size(), 0);
+  const auto mark = [&](Value value) {
+    if (!updated[static_cast<size_t>(value.node)] && value.node != gradient) marks[static_cast<size_t>(value.node)] = 1;
+  };
+  for (const Output& output : graph.outputs)
+    if (output.kind != OutputKind::layer) mark(output.value);
+  for (const StateWrite& write : graph.writes) mark(write.value);
+  mark_below(graph, marks);
+  return marks;
+}
+
+// Marks the flat gradient and what is only cast, summed over workers or seen otherwise on its way there.
+Marks parts_of_gradient(const Graph& graph, int32_t gradient) {
+  Marks marks(graph.nodes.size(), 0);
+  if (gradient < 0) return marks;
+  marks[static_cast<size_t>(gradient)] = 1;
+  for (auto n = static_cast<size_t>(gradient) + 1; n-- > 0;) {
+    const Node& node = graph.nodes[n];
+    const bool passes = info(node.op).cls == OpClass::movement || info(node.op).cls == OpClass::marker ||
+                        node.op == Op::cast || node.op == Op::carry;
+    if (marks[n] && passes)
+      for (const Value input : node.inputs) marks[static_cast<size_t>(input.node)] = 1;
+  }
+  return marks;
+}
+
+std::vector<int32_t> same_values(const Graph& graph) {
+  std::map<std::tuple<Op, int32_t, int32_t>, std::vector<int32_t>> candidates;
+  std::vector<int32_t> same(graph.nodes.size());
+  const auto is_same = [&](const Node& a, const Node& b) {
+    if (a.inputs.size() != b.inputs.size() || a.attrs != b.attrs || a.outputs != b.outputs) return false;
+    for (size_t i = 0; i < a.inputs.size(); ++i)
+      if (a.inputs[i].out != b.inputs[i].out ||
+          same[static_cast<size_t>(a.inputs[i].node)] != same[static_cast<size_t>(b.inputs[i].node)])
+        return false;
+    return true;
+  };
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    same[n] = static_cast<int32_t>(n);
+    if (info(node.op).cls == OpClass::leaf) continue;
+    std::vector<int32_t>& alike = candidates[{node.op, node.scope, node.frame}];
+    for (const int32_t earlier : alike)
+      if (is_same(graph.nodes[static_cast<size_t>(earlier)], node)) same[n] = earlier;
+    if (same[n] == static_cast<int32_t>(n)) alike.push_back(same[n]);
+  }
+  return same;
+}
+
+}  // namespace
+
+NodePhases node_phases(const Graph& graph, PartRole role) {
+  const int32_t gradient = flat_gradient_node(graph, role);
+  const size_t count = graph.nodes.size();
+  NodePhases phases{std::vector(count, NodePhases::forward), same_values(graph), parts_of_gradient(graph, gradient)};
+  if (gradient < 0) return phases;
+  const Marks updated = above(graph, [&](int32_t n) { return n == gradient; });
+  const Marks summed = above(graph, [&](int32_t n) { return adds_over_workers(graph.nodes[static_cast<size_t>(n)]); });
+  const Marks results = needed_by_results(graph, updated, gradient);
+  Marks below(count, 0);
+  below[static_cast<size_t>(gradient)] = 1;
+  mark_below(graph, below);
+  for (size_t n = 0; n < count; ++n) {
+    if (updated[n] || summed[n])
+      phases.part[n] = NodePhases::update;
+    else if (!results[n])
+      phases.part[n] = below[n] ? NodePhases::backward : NodePhases::update;
+  }
+  return phases;
+}
+
+}  // namespace kb
