@@ -8,7 +8,7 @@
 #include "compiler/kernel/interpreter.h"
 #include "compiler/kernel_ir.h"
 #include "runtime/options.h"
-#include "tests/support.h"
+#include "tests/support/support.h"
 
 namespace kb::test {
 

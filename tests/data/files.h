@@ -9,7 +9,7 @@
 
 #include "data/bytes.h"
 #include "data/error.h"
-#include "tests/support.h"
+#include "tests/support/support.h"
 
 namespace kb::test {
 

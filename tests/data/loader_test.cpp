@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "data/sets/synthetic.h"
-#include "tests/few_threads.h"
+#include "tests/support/few_threads.h"
 
 namespace {
 

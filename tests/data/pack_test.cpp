@@ -11,7 +11,7 @@
 #include "data/image_files.h"
 #include "data/whole_file.h"
 #include "tests/data/image_folder.h"
-#include "tests/few_threads.h"
+#include "tests/support/few_threads.h"
 
 namespace kb::pack_test {
 

@@ -5,7 +5,7 @@
 
 #include "graph/functions.h"
 #include "graph/interpreter.h"
-#include "tests/support.h"
+#include "tests/support/support.h"
 
 namespace kb::composites_test {
 namespace {

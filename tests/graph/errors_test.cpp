@@ -6,7 +6,7 @@
 #include "graph/layers.h"
 #include "graph/report.h"
 #include "graph/scope.h"
-#include "tests/support.h"
+#include "tests/support/support.h"
 
 namespace kb::errors_test {
 namespace {

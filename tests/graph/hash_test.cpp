@@ -6,7 +6,7 @@
 #include "graph/functions.h"
 #include "graph/scope.h"
 #include "graph/text.h"
-#include "tests/random_graph.h"
+#include "tests/support/random_graph.h"
 
 namespace kb::hash_test {
 namespace {

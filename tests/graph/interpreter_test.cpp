@@ -8,7 +8,7 @@
 
 #include "graph/functions.h"
 #include "graph/layers.h"
-#include "tests/random_graph.h"
+#include "tests/support/random_graph.h"
 
 namespace kb::interpreter_test {
 namespace {

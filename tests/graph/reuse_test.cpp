@@ -7,7 +7,7 @@
 #include "graph/layers.h"
 #include "graph/scope.h"
 #include "graph/text.h"
-#include "tests/says.h"
+#include "tests/support/says.h"
 
 namespace kb::reuse_test {
 namespace {

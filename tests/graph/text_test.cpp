@@ -7,8 +7,8 @@
 #include "graph/interpreter.h"
 #include "graph/layers.h"
 #include "graph/scope.h"
-#include "tests/random_graph.h"
-#include "tests/support.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/support.h"
 
 namespace kb::text_test {
 namespace {

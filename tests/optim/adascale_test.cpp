@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "graph/error.h"
-#include "tests/says.h"
+#include "tests/support/says.h"
 
 namespace kb::adascale_test {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "graph/error.h"
 #include "tests/optim/synthetic_study.h"
-#include "tests/says.h"
+#include "tests/support/says.h"
 
 namespace kb::critical_batch_test {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "graph/error.h"
 #include "tests/optim/synthetic_study.h"
-#include "tests/says.h"
+#include "tests/support/says.h"
 
 namespace kb::mean_steps_test {
 

@@ -12,8 +12,8 @@
 #include "graph/functions.h"
 #include "graph/interpreter.h"
 #include "optim/update_rules.h"
-#include "tests/compile_check.h"
 #include "tests/optim/plain_update.h"
+#include "tests/support/compile_check.h"
 
 namespace kb::optimizer_test {
 namespace {

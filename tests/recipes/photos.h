@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "tests/support.h"
+#include "tests/support/support.h"
 
 namespace kb::test {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tests/recipes/small_run.h"
-#include "tests/support.h"
+#include "tests/support/support.h"
 
 namespace kb::test {
 

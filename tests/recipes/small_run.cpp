@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "recipes/commands/program.h"
-#include "tests/support.h"
+#include "tests/support/support.h"
 
 namespace kb::test {
 namespace {

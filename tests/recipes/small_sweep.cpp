@@ -7,7 +7,7 @@
 #include "recipes/sweep/sweep_store.h"
 #include "recipes/trials/run_reader.h"
 #include "tests/recipes/small_run.h"
-#include "tests/support.h"
+#include "tests/support/support.h"
 
 namespace kb::test {
 

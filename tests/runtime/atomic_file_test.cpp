@@ -11,8 +11,8 @@
 #include "runtime/atomic_file.h"
 #include "runtime/file_error.h"
 #include "runtime/input_file.h"
-#include "tests/says.h"
-#include "tests/support.h"
+#include "tests/support/says.h"
+#include "tests/support/support.h"
 
 namespace kb::atomic_file_test {
 

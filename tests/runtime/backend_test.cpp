@@ -8,9 +8,9 @@
 
 #include "compiler/schedule/interpreter.h"
 #include "runtime/session.h"
-#include "tests/compile_check.h"
-#include "tests/random_graph.h"
 #include "tests/runtime/session_check.h"
+#include "tests/support/compile_check.h"
+#include "tests/support/random_graph.h"
 
 namespace kb::backend_test {
 

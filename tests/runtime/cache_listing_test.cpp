@@ -7,7 +7,7 @@
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
 #include "runtime/kernel_entry.h"
-#include "tests/support.h"
+#include "tests/support/support.h"
 
 namespace kb::cache_listing_test {
 

@@ -13,7 +13,7 @@
 #include "runtime/kernel_cache.h"
 #include "runtime/kernel_entry.h"
 #include "runtime/trusted_folder.h"
-#include "tests/support.h"
+#include "tests/support/support.h"
 
 namespace kb::cache_trust_test {
 

@@ -8,8 +8,8 @@
 
 #include "runtime/atomic_file.h"
 #include "runtime/safetensors.h"
-#include "tests/few_threads.h"
-#include "tests/support.h"
+#include "tests/support/few_threads.h"
+#include "tests/support/support.h"
 
 namespace kb::checkpoint_test {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 
-#include "tests/edge_programs.h"
 #include "tests/runtime/session_check.h"
+#include "tests/support/edge_programs.h"
 
 namespace kb::edges_test {
 

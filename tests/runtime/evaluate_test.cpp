@@ -8,7 +8,7 @@
 
 #include "graph/interpreter.h"
 #include "graph/layers.h"
-#include "tests/says.h"
+#include "tests/support/says.h"
 
 namespace kb::evaluate_test {
 

@@ -12,8 +12,8 @@
 #include "graph/error.h"
 #include "runtime/atomic_file.h"
 #include "runtime/process.h"
-#include "tests/few_threads.h"
-#include "tests/support.h"
+#include "tests/support/few_threads.h"
+#include "tests/support/support.h"
 
 namespace kb::host_compiler_test {
 

@@ -20,7 +20,7 @@
 #include "runtime/cache_listing.h"
 #include "runtime/input_file.h"
 #include "runtime/kernel_entry.h"
-#include "tests/support.h"
+#include "tests/support/support.h"
 
 namespace kb::kernel_cache_test {
 

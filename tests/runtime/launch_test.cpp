@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "graph/error.h"
-#include "tests/support.h"
+#include "tests/support/support.h"
 
 namespace kb::launch_test {
 namespace {

@@ -2,8 +2,8 @@
 #include <optional>
 
 #include "runtime/options.h"
-#include "tests/says.h"
-#include "tests/scoped_variable.h"
+#include "tests/support/says.h"
+#include "tests/support/scoped_variable.h"
 
 namespace kb::options_test {
 

@@ -6,7 +6,7 @@
 
 #include "graph/error.h"
 #include "runtime/commit.h"
-#include "tests/says.h"
+#include "tests/support/says.h"
 
 namespace kb::plugin_test {
 

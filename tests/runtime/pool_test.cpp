@@ -10,7 +10,7 @@
 
 #include "graph/error.h"
 #include "runtime/usable_processors.h"
-#include "tests/few_threads.h"
+#include "tests/support/few_threads.h"
 
 namespace kb::pool_test {
 

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "graph/error.h"
-#include "tests/support.h"
+#include "tests/support/support.h"
 
 namespace kb::process_test {
 

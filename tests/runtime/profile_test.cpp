@@ -3,7 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "graph/error.h"
-#include "tests/hand_step.h"
+#include "tests/support/hand_step.h"
 
 namespace kb::profile_test {
 namespace {

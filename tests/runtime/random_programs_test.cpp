@@ -8,9 +8,9 @@
 #include "graph/functions.h"
 #include "runtime/comm/communicator.h"
 #include "runtime/session.h"
-#include "tests/random_graph.h"
 #include "tests/runtime/session_check.h"
-#include "tests/scoped_variable.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/scoped_variable.h"
 
 namespace kb::random_programs_test {
 

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "graph/error.h"
-#include "tests/says.h"
-#include "tests/support.h"
+#include "tests/support/says.h"
+#include "tests/support/support.h"
 
 namespace kb::safetensors_test {
 namespace {

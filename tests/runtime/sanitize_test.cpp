@@ -7,7 +7,7 @@
 
 #include "runtime/cpu/arena_guard.h"
 #include "tests/runtime/hand_program.h"
-#include "tests/support.h"
+#include "tests/support/support.h"
 
 namespace kb::sanitize_test {
 

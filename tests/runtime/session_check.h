@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/backend.h"
-#include "tests/compile_check.h"
+#include "tests/support/compile_check.h"
 
 namespace kb::test {
 

@@ -3,7 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "tests/runtime/hand_program.h"
-#include "tests/says.h"
+#include "tests/support/says.h"
 
 namespace kb::session_test {
 

@@ -4,7 +4,7 @@
 
 #include "compiler/passes/parameter_space.h"
 #include "graph/interpreter.h"
-#include "tests/says.h"
+#include "tests/support/says.h"
 
 namespace kb::state_store_test {
 

@@ -16,8 +16,8 @@
 #include "recipes/train/train.h"
 #include "runtime/cpu/arena_guard.h"
 #include "runtime/session.h"
-#include "tests/compile_check.h"
 #include "tests/runtime/allocations.h"
+#include "tests/support/compile_check.h"
 
 namespace kb::steady_state_test {
 

@@ -3,9 +3,9 @@
 #include <boost/test/unit_test.hpp>
 
 #include "graph/error.h"
-#include "tests/says.h"
-#include "tests/scoped_variable.h"
-#include "tests/support.h"
+#include "tests/support/says.h"
+#include "tests/support/scoped_variable.h"
+#include "tests/support/support.h"
 
 namespace kb::temporary_folder_test {
 

@@ -5,7 +5,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "tests/support.h"
+#include "tests/support/support.h"
 
 namespace kb::usable_memory_test {
 namespace {

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-#include "tests/support.h"
+#include "tests/support/support.h"
 
 namespace kb::usable_processors_test {
 

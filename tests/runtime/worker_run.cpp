@@ -9,7 +9,7 @@
 #include "graph/functions.h"
 #include "optim/optimizer.h"
 #include "runtime/session.h"
-#include "tests/compile_check.h"
+#include "tests/support/compile_check.h"
 
 namespace kb::test {
 namespace {

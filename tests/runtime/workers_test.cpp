@@ -9,8 +9,8 @@
 #include "graph/functions.h"
 #include "runtime/comm/communicator.h"
 #include "runtime/session.h"
-#include "tests/compile_check.h"
 #include "tests/runtime/worker_run.h"
+#include "tests/support/compile_check.h"
 
 namespace kb::workers_test {
 namespace {

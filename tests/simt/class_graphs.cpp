@@ -5,7 +5,7 @@
 #include "graph/layers.h"
 #include "optim/optimizer.h"
 #include "tests/compiler/sample_graphs.h"
-#include "tests/random_graph.h"
+#include "tests/support/random_graph.h"
 
 namespace kb::test {
 namespace {

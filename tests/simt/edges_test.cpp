@@ -3,8 +3,8 @@
 // fifth of the other programs.
 #include <boost/test/unit_test.hpp>
 
-#include "tests/edge_programs.h"
 #include "tests/simt/emulated_graphs.h"
+#include "tests/support/edge_programs.h"
 
 namespace kb::edges_test {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/compile_check.h"
 #include "tests/simt/gpu_kernels.h"
+#include "tests/support/compile_check.h"
 
 namespace kb::test {
 

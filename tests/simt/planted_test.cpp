@@ -9,7 +9,7 @@
 #include "compiler/print/cuda.h"
 #include "tests/compiler/lowered_group.h"
 #include "tests/simt/emulated_kernels.h"
-#include "tests/support.h"
+#include "tests/support/support.h"
 
 namespace kb::planted_test {
 

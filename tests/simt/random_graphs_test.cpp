@@ -1,8 +1,8 @@
 // Random graphs for a GPU: their kernels are printed, emulated and compared with the graph interpreter.
 #include <boost/test/unit_test.hpp>
 
-#include "tests/random_graph.h"
 #include "tests/simt/emulated_graphs.h"
+#include "tests/support/random_graph.h"
 
 namespace kb::random_graphs_test {
 

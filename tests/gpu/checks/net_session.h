@@ -3,7 +3,7 @@
 #include "compiler/pipeline/pipeline.h"
 #include "runtime/session.h"
 #include "runtime/state_store.h"
-#include "tests/compile_check.h"
+#include "tests/support/compile_check.h"
 
 namespace kb::test {
 

@@ -14,7 +14,7 @@
 #include "tests/gpu/checks/net_session.h"
 #include "tests/gpu/checks/recipe_run.h"
 #include "tests/recipes/small_run.h"
-#include "tests/support.h"
+#include "tests/support/support.h"
 
 namespace kb::test {
 namespace {

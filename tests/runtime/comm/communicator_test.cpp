@@ -16,9 +16,9 @@
 #include "runtime/comm/link_communicator.h"
 #include "runtime/comm/measure_network.h"
 #include "runtime/comm/throttled.h"
-#include "tests/few_threads.h"
 #include "tests/runtime/allocations.h"
 #include "tests/runtime/comm/conformance.h"
+#include "tests/support/few_threads.h"
 
 namespace kb::test::communicator_test {
 namespace {

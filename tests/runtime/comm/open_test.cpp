@@ -5,7 +5,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "graph/error.h"
-#include "tests/support.h"
+#include "tests/support/support.h"
 
 namespace kb::test::open_test {
 namespace {

@@ -14,8 +14,8 @@
 #include "recipes/perf/copy_bandwidth.h"
 #include "tests/gpu/checks/net_session.h"
 #include "tests/runtime/cuda/fake_backend.h"
-#include "tests/says.h"
-#include "tests/support.h"
+#include "tests/support/says.h"
+#include "tests/support/support.h"
 
 namespace kb::backend_test {
 

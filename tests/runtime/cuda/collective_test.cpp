@@ -10,8 +10,8 @@
 #include "tests/gpu/checks/recipe_run.h"
 #include "tests/runtime/cuda/fake_ranks.h"
 #include "tests/runtime/worker_run.h"
-#include "tests/says.h"
-#include "tests/support.h"
+#include "tests/support/says.h"
+#include "tests/support/support.h"
 
 namespace kb::collective_test {
 

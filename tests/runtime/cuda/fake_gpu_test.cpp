@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "runtime/cuda/memory.h"
-#include "tests/says.h"
+#include "tests/support/says.h"
 
 namespace kb::fake_gpu_test {
 

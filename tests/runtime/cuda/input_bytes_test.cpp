@@ -6,7 +6,7 @@
 #include "recipes/papers/table.h"
 #include "tests/gpu/checks/recipe_run.h"
 #include "tests/runtime/cuda/fake_backend.h"
-#include "tests/support.h"
+#include "tests/support/support.h"
 
 namespace kb::input_bytes_test {
 

@@ -4,7 +4,7 @@
 
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
-#include "tests/support.h"
+#include "tests/support/support.h"
 
 namespace kb::kept_picks_test {
 

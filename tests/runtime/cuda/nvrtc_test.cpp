@@ -13,8 +13,8 @@
 #include "runtime/cuda/cubin.h"
 #include "runtime/cuda/nvrtc_compiler.h"
 #include "runtime/input_file.h"
-#include "tests/few_threads.h"
-#include "tests/support.h"
+#include "tests/support/few_threads.h"
+#include "tests/support/support.h"
 
 namespace kb::nvrtc_test {
 namespace {

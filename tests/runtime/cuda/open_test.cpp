@@ -6,8 +6,8 @@
 #include "recipes/config/flags.h"
 #include "recipes/papers/table.h"
 #include "recipes/train/device.h"
-#include "tests/says.h"
-#include "tests/support.h"
+#include "tests/support/says.h"
+#include "tests/support/support.h"
 
 namespace kb::open_test {
 

@@ -4,7 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "graph/error.h"
-#include "tests/says.h"
+#include "tests/support/says.h"
 
 namespace kb::sass_test {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "graph/dtype.h"
 #include "graph/error.h"
-#include "tests/says.h"
+#include "tests/support/says.h"
 
 namespace kb::cuda::trials_test {
 

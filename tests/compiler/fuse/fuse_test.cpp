@@ -1,0 +1,218 @@
+// Tests which ops end up in one launch (batch norm, softmax cross-entropy, library epilogues, one update), and which
+// must stay apart.
+#include "compiler/fuse/fuse.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "compiler/schedule/order.h"
+#include "compiler/views.h"
+#include "graph/layers.h"
+#include "tests/support/compile_check.h"
+
+namespace kb::fuse_test {
+
+using namespace kb::test;
+
+namespace {
+
+CompileOptions on_cpu() {
+  CompileOptions options;
+  options.target = generic_cpu_target();
+  return options;
+}
+
+// The graph that was fused last.
+const Graph*& last_fused() {
+  static const Graph* graph = nullptr;
+  return graph;
+}
+
+std::vector<Group> fused(Graph graph, CompileOptions options = on_cpu()) {
+  CompileState state{options, {}, {}};
+  std::vector<PassReport> reports;
+  static std::vector<std::unique_ptr<Graph>> kept;
+  kept.push_back(std::make_unique<Graph>(run_graph_passes(std::move(graph), state, reports)));
+  last_fused() = kept.back().get();
+  return order(*kept.back(), fuse(*kept.back(), options.target)).groups;
+}
+
+int count(const std::vector<Group>& groups, FusionClass cls) {
+  return static_cast<int>(std::count_if(groups.begin(), groups.end(), [&](const Group& g) { return g.cls == cls; }));
+}
+
+// relu(batch_norm(x) + r) on rows x channels, and its gradients from dz.
+Graph norm_graph(bool backward) {
+  Graph g("norm");
+  Tensor x = input(g, "x", DType::f32, {96, 32}, "NC"), r = input(g, "r", DType::f32, {96, 32}, "NC");
+  Tensor dz = input(g, "dz", DType::f32, {96, 32}, "NC");
+  Tensor z = relu(batch_norm("bn", x) + r);
+  g.outputs.push_back({"z", z.value(), Merge::per_sample});
+  if (!backward) return g;
+  std::vector<Tensor> d = gradients(sum(z * dz), {x, r, Tensor(g, g.read("bn.weight")), Tensor(g, g.read("bn.bias"))});
+  const char* names[] = {"dx", "dr", "dweight", "dbias"};
+  for (size_t i = 0; i < d.size(); ++i)
+    g.outputs.push_back({names[i], d[i].value(), i < 2 ? Merge::per_sample : Merge::sum});
+  return g;
+}
+
+// Tensors of x's size that a group reads and writes: passes over memory.
+size_t passes(const std::vector<Group>& groups) {
+  size_t total = 0;
+  for (const Group& group : groups) total += group.inputs.size() + group.outputs.size();
+  return total;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(fuse_groups)
+
+BOOST_AUTO_TEST_CASE(batch_norm_forward_is_two_launches) {
+  std::vector<Group> groups = fused(norm_graph(false));
+  BOOST_TEST(groups.size() == 2u);
+  BOOST_TEST(count(groups, FusionClass::column_reduce) == 1);
+  BOOST_TEST(count(groups, FusionClass::pointwise) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(batch_norm_with_its_gradient_is_four_launches) {
+  std::vector<Group> groups = fused(norm_graph(true));
+  BOOST_TEST(groups.size() == 4u);
+  BOOST_TEST(count(groups, FusionClass::column_reduce) == 2);
+}
+
+// Whether or not it has to ask if the labels are among the classes.
+BOOST_AUTO_TEST_CASE(softmax_cross_entropy_with_its_gradient_is_one_launch) {
+  for (const bool known : {false, true}) {
+    Graph g("loss");
+    Tensor logits = input(g, "logits", DType::f32, {64, 100}, "NK");
+    Tensor labels = known ? index_input(g, "labels", {64}, 100, "N") : input(g, "labels", DType::i32, {64}, "N");
+    Tensor weights = input(g, "weights", DType::f32, {64}, "N");
+    Tensor loss = cross_entropy(logits, labels, scalar_input(g, "label_smoothing"));
+    g.outputs.push_back({"loss", loss.value(), Merge::per_sample});
+    g.outputs.push_back({"d", gradients(sum(loss * weights), {logits})[0].value(), Merge::per_sample});
+    std::vector<Group> groups = fused(std::move(g));
+    BOOST_TEST(groups.size() == 1u);
+    BOOST_TEST(count(groups, FusionClass::row_reduce) == 1);
+  }
+}
+
+// A launch that writes a value does not read it again for sums of its rows. Of short rows, and of very long ones, a GPU
+// would leave most threads idle.
+BOOST_AUTO_TEST_CASE(sums_of_rows_join_the_point_wise_launch_that_computes_them) {
+  const auto launches = [](const Dims& shape) {
+    Graph g("rows");
+    Tensor x = input(g, "x", DType::f32, shape, ""), y = exp(x) * 0.5;
+    g.outputs.push_back({"y", y.value(), Merge::per_sample});
+    g.outputs.push_back({"squares", sum(y * y, {1}).value(), Merge::per_sample});
+    return fused(std::move(g)).size();
+  };
+  BOOST_TEST(launches({3, 512}) == 1u);
+  BOOST_TEST(launches({25000, 1024}) == 1u);
+  BOOST_TEST(launches({256, 511}) == 2u);
+  BOOST_TEST(launches({256, 2049}) == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(bias_and_relu_join_the_library_call) {
+  Graph g("layer");
+  Tensor x = input(g, "x", DType::f32, {8, 12}, "NC");
+  g.outputs.push_back({"y", relu(linear("fc", x, 16)).value(), Merge::per_sample});
+  std::vector<Group> groups = fused(std::move(g));
+  BOOST_REQUIRE(groups.size() == 1u);
+  BOOST_TEST(groups[0].epilogue.bias.valid());
+  BOOST_TEST(groups[0].epilogue.relu);
+}
+
+// A GPU's libraries need not keep NaN.
+BOOST_AUTO_TEST_CASE(relu_stays_outside_on_a_gpu) {
+  Graph g("layer");
+  Tensor x = input(g, "x", DType::f32, {8, 12}, "NC");
+  g.outputs.push_back({"y", relu(linear("fc", x, 16)).value(), Merge::per_sample});
+  CompileOptions options;
+  options.target = gpu_target("sm_90");
+  std::vector<Group> groups = fused(std::move(g), options);
+  BOOST_REQUIRE(groups.size() == 2u);
+  BOOST_TEST(groups[0].epilogue.bias.valid());
+  BOOST_TEST(!groups[0].epilogue.relu);
+}
+
+// Libraries read a bias in f32 or f64.
+BOOST_AUTO_TEST_CASE(a_bias_of_16_bits_stays_outside) {
+  Graph g("layer");
+  Tensor x = input(g, "x", DType::bf16, {8, 12}, "NC"), w = input(g, "w", DType::bf16, {12, 16}, "__");
+  Tensor b = input(g, "b", DType::bf16, {16}, "_");
+  g.outputs.push_back({"y", relu(matmul(x, w) + b).value(), Merge::per_sample});
+  for (const Group& group : fused(std::move(g))) BOOST_TEST(!group.epilogue.bias.valid());
+}
+
+BOOST_AUTO_TEST_CASE(a_result_read_twice_keeps_its_library_call_bare) {
+  Graph g("layer");
+  Tensor x = input(g, "x", DType::f32, {8, 12}, "NC"), w = input(g, "w", DType::f32, {12, 16}, "__");
+  Tensor y = matmul(x, w);
+  g.outputs.push_back({"y", y.value(), Merge::per_sample});
+  g.outputs.push_back({"z", relu(y).value(), Merge::per_sample});
+  std::vector<Group> groups = fused(std::move(g));
+  BOOST_TEST(count(groups, FusionClass::library) == 1);
+  BOOST_TEST(count(groups, FusionClass::pointwise) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(all_updates_are_one_launch) {
+  CompileOptions options = on_cpu();
+  options.optimizer = momentum_sgd();
+  Compiled compiled = compile(small_convnet(4), options);
+  int updates = 0;
+  for (const Step& step : compiled.program.at(PartRole::final).steps)
+    for (View view : step.operands)
+      if (compiled.program.at(PartRole::final).buffers[static_cast<size_t>(view.buffer)].name == "flat.velocity") {
+        ++updates;
+        break;
+      }
+  BOOST_TEST(updates == 1);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_rounded_is_written_in_its_16_bits) {
+  Graph g("rounded");
+  const Type type{DType::f32, {64, 32}, "NC"};
+  std::vector<Tensor> x;
+  for (const char* name : {"a", "b", "c"}) x.push_back(input(g, name, type.dtype, type.shape, type.names));
+  Tensor rounded = cast(cast(x[0] * x[1] + x[2], DType::bf16), DType::f32);
+  g.outputs.push_back({"sum", sum(rounded, {0}).value(), Merge::sum});
+  g.outputs.push_back({"next", (rounded * x[0]).value(), Merge::per_sample});
+  g.outputs.push_back({"after", (rounded * sum(rounded * x[1], {0})).value(), Merge::per_sample});
+  int low = 0;
+  for (const Group& group : fused(std::move(g)))
+    for (const Value v : group.outputs) {
+      const auto& outputs = last_fused()->outputs;
+      const Type& written = last_fused()->type(v);
+      low += written.dtype == DType::bf16;
+      BOOST_TEST((written.dtype == DType::bf16 || written.shape != type.shape ||
+                  std::any_of(outputs.begin(), outputs.end(), [&](const Output& out) { return out.value == v; })));
+    }
+  BOOST_TEST(low == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_launch_never_reads_what_follows_from_its_own_result) {
+  // y = x + mean(x) twice over: the second use must wait for the first reduction.
+  Graph g("chain");
+  Tensor x = input(g, "x", DType::f32, {64, 32}, "NC");
+  Tensor y = x + mean(x, {0}, true);
+  Tensor z = y * mean(y, {0}, true) + x;
+  g.outputs.push_back({"z", z.value(), Merge::per_sample});
+  std::vector<Group> groups = fused(g);
+  BOOST_TEST(count(groups, FusionClass::column_reduce) == 2);
+  BOOST_TEST(passes(groups) > 4u);
+  check_compiled(g);
+}
+
+// A value that one launch computes again instead of reading is still read by the next launch.
+BOOST_AUTO_TEST_CASE(a_part_of_a_concat_that_another_launch_computes_again) {
+  Graph g("g");
+  Tensor x = input(g, "x", DType::f32, {40}, "N"), size = abs(x);
+  g.outputs.push_back({"sum", sum(x, {0}).value(), Merge::sum});
+  g.outputs.push_back({"largest", max(size, {0}).value(), Merge::sum});
+  g.outputs.push_back({"joined", concat({size, x, size}, 0).value(), Merge::sum});
+  g.outputs.push_back({"late", (floor(x) - size).value(), Merge::sum});
+  check_compiled(g);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::fuse_test

@@ -1,0 +1,276 @@
+// The graph passes one by one: each leaves a graph that means the same (check_pass), and does what its head comment
+// says.
+#include "compiler/passes/passes.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <map>
+
+#include "compiler/passes/cut.h"
+#include "compiler/passes/extents.h"
+#include "compiler/pipeline/check_passes.h"
+#include "graph/functions.h"
+#include "graph/layers.h"
+#include "graph/text.h"
+#include "tests/support/compile_check.h"
+#include "tests/support/random_graph.h"
+
+namespace kb::passes_test {
+
+namespace {
+
+CompileOptions options_for(const std::string& library_isa) {
+  CompileOptions options;
+  options.target = generic_cpu_target();
+  options.target.library_isa = library_isa;
+  return options;
+}
+
+Graph checked(const char* name, Pass pass, const Graph& graph, const CompileOptions& options) {
+  CompileState state{options, {}, {}};
+  Graph after = pass(graph, state);
+  verify(after);
+  check_pass(name, graph, after, state);
+  return after;
+}
+
+int count(const Graph& graph, Op op) {
+  return static_cast<int>(
+      std::count_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& n) { return n.op == op; }));
+}
+
+Graph with_output(const Graph& built, Tensor y) {
+  Graph graph = built;
+  graph.outputs.push_back({"y", y.value(), Merge::per_sample});
+  return graph;
+}
+
+Graph two_convolutions(int64_t channels) {
+  Graph g("convs");
+  Tensor x = input(g, "x", DType::f32, {2, 3, 6, 6}, "NCHW");
+  Tensor w1 = input(g, "w1", DType::f32, {channels, 3, 3, 3}, "OIHW"),
+         w2 = input(g, "w2", DType::f32, {channels, channels, 3, 3}, "OIHW");
+  Tensor b = input(g, "b", DType::f32, {channels}, "C");
+  Tensor y = relu(convolution(x, w1, {{3, 3}, {1, 1}, {1, 1}}) + reshape(b, {1, channels, 1, 1}));
+  Tensor m = mean(y, {0, 2, 3}, true);
+  y = convolution(y - m, w2, {{3, 3}, {1, 1}, {1, 1}});
+  y = max_pool2d(y, {.kernel = 2});
+  g.outputs.push_back({"y", flatten(y).value(), Merge::per_sample});
+  g.outputs.push_back({"m", m.value(), Merge::first});
+  counts_to_extents(g);
+  return g;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(passes)
+
+BOOST_AUTO_TEST_CASE(simplify_merges_equal_nodes_and_drops_dead_ones) {
+  Graph g("g");
+  Tensor x = input(g, "x", DType::f32, {4}, "N");
+  Tensor dead = exp(x);
+  (void)dead;
+  Graph after = checked("simplify", simplify, with_output(g, tanh(x) * tanh(x)), options_for("generic"));
+  BOOST_TEST(count(after, Op::tanh) == 1);
+  BOOST_TEST(count(after, Op::exp) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(simplify_folds_constants_and_exact_identities) {
+  Graph g("g");
+  Tensor x = input(g, "x", DType::f32, {2, 3}, "NC");
+  Tensor y = neg(neg(x * 1.0)) / 4.0;
+  y = transpose(transpose(y, {1, 0}), {1, 0}) + (constant(g, DType::f32, 2.0) * 3.0);
+  Graph after = checked("simplify", simplify, with_output(g, reshape(reshape(y, {6}), {2, 3})), options_for("generic"));
+  BOOST_TEST(count(after, Op::neg) == 0);
+  BOOST_TEST(count(after, Op::div) == 0);
+  BOOST_TEST(count(after, Op::transpose) == 0);
+  BOOST_TEST(count(after, Op::reshape) == 0);
+  BOOST_TEST(count(after, Op::mul) == 1);  // times 1/4, which is exact
+}
+
+BOOST_AUTO_TEST_CASE(simplify_keeps_a_division_that_is_not_exact) {
+  Graph g("g");
+  Tensor x = input(g, "x", DType::f32, {3}, "N");
+  Graph after = checked("simplify", simplify, with_output(g, x / 3.0), options_for("generic"));
+  BOOST_TEST(count(after, Op::div) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(simplify_keeps_the_sign_of_zero_and_nan) {
+  Graph g("g");
+  Tensor x = input(g, "x", DType::f32, {3}, "N");
+  Graph after = checked("simplify", simplify, with_output(g, (x + 0.0) * 0.0), options_for("generic"));
+  BOOST_TEST(count(after, Op::add) == 1);
+  BOOST_TEST(count(after, Op::mul) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(simplify_reads_no_tensor_for_its_shape) {
+  Graph g("g");
+  Tensor x = input(g, "x", DType::f32, {4, 3}, "NC");
+  const Tensor computed = exp(x);
+  Graph after = checked("simplify", simplify, with_output(g, x / count(computed, {0}) / count(computed, {0})),
+                        options_for("generic"));
+  BOOST_TEST(count(after, Op::count) == 0);
+  BOOST_TEST(count(after, Op::exp) == 0);
+  BOOST_TEST(count(after, Op::extent) == 1);
+}
+
+// At another minibatch their extents differ, and kernels are the same for every minibatch.
+BOOST_AUTO_TEST_CASE(simplify_keeps_extents_apart_that_happen_to_be_equal) {
+  Graph g("g");
+  Tensor x = input(g, "x", DType::f32, {4, 3}, "NC");
+  Graph built = with_output(g, x / count(x, {0}) * count(reshape(x, {3, 4}), {1}));
+  Graph after = checked("simplify", simplify, built, options_for("generic"));
+  BOOST_TEST(count(after, Op::extent) == 2);
+  BOOST_TEST(count(checked("again", simplify, after, options_for("generic")), Op::extent) == 2);
+}
+
+BOOST_AUTO_TEST_CASE(layout_leaves_one_transposition_at_each_edge) {
+  for (const char* isa : {"amx", "avx512", "avx2", "generic"})
+    for (int64_t channels : {16, 32}) {
+      Graph after = checked("layout", apply_layout, two_convolutions(channels), options_for(isa));
+      BOOST_TEST_CONTEXT(isa << " " << channels << "\n" << to_text(after)) BOOST_TEST(count(after, Op::transpose) <= 2);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(layout_for_a_gpu_is_nhwc) {
+  CompileOptions options;
+  options.target = gpu_target("sm_90");
+  Graph after = checked("layout", apply_layout, two_convolutions(24), options);
+  for (const Node& node : after.nodes)
+    if (node.op == Op::conv2d) {
+      BOOST_TEST(node.attrs.integer("block_out") == 24);
+      BOOST_TEST((after.type(node.inputs[1]).shape == Dims{24, 3, 3, node.attrs.integer("block_in")}));
+    }
+}
+
+// A convolution's filters are transposed once, for all that reads them; so is their gradient.
+BOOST_AUTO_TEST_CASE(a_gpu_reads_filters_channels_last) {
+  Graph g("filters");
+  const Tensor weights = input(g, "weights", DType::f32, {2}, "N");
+  Tensor x = conv2d("a", input(g, "x", DType::f32, {2, 8, 6, 6}, "NCHW"), 8, {.kernel = 1});
+  x = conv2d("b", relu(x), 16, {.kernel = 3, .padding = 1});
+  g.outputs.push_back({"loss", sum(sum(flatten(x * x), {1}) * weights).value(), Merge::sum});
+  CompileOptions options;
+  options.target = gpu_target("sm_90");
+  options.optimizer = test::momentum_sgd();
+  options.check_passes = true;
+  for (const Precision precision : {Precision::f32, Precision::tf32, Precision::bf16}) {
+    options.precision = precision;
+    CompileState state{options, {}, {}};
+    std::vector<PassReport> reports;
+    const Graph after = run_graph_passes(g, state, reports);
+    int filters = 0;
+    for (const Node& node : after.nodes) {
+      const bool conv = node.op == Op::conv2d || node.op == Op::conv2d_input_grad || node.op == Op::conv2d_weight_grad;
+      if (!conv) continue;
+      BOOST_TEST(node.attrs.integer("weights_last") == 1);
+      BOOST_TEST(node.attrs.integer("tf32", 0) == (precision == Precision::tf32));
+      BOOST_TEST((node.type().dtype == (precision == Precision::bf16 ? DType::bf16 : DType::f32)));
+      filters += node.op != Op::conv2d_weight_grad && after.node(node.inputs[1]).op == Op::transpose;
+    }
+    BOOST_TEST(filters == 2);  // of b; the filters of a lie the same in both orders
+    const Cut parts = cut(after, options.target);
+    BOOST_TEST(count(parts.at(PartRole::prepare).graph, Op::transpose) == 1);
+    BOOST_TEST(count(parts.at(PartRole::final).graph, Op::transpose) ==
+               4);  // images, both ways of flatten, the gradient of b's filters
+  }
+}
+
+BOOST_AUTO_TEST_CASE(layout_keeps_odd_channels_working) {
+  for (int64_t channels : {1, 5, 6, 17})
+    checked("layout", apply_layout, two_convolutions(channels), options_for("avx512"));
+}
+
+BOOST_AUTO_TEST_CASE(precision_f64_widens_everything) {
+  CompileOptions options = options_for("avx2");
+  options.precision = Precision::f64;
+  Graph after = checked("precision", apply_precision, two_convolutions(4), options);
+  for (const Node& node : after.nodes)
+    for (const Type& type : node.outputs) BOOST_TEST((type.dtype != DType::f32));
+}
+
+BOOST_AUTO_TEST_CASE(precision_bf16_runs_library_ops_low_and_reductions_in_f32) {
+  CompileOptions options = options_for("avx512");
+  options.precision = Precision::bf16;
+  Graph after = checked("precision", apply_precision, two_convolutions(16), options);
+  for (const Node& node : after.nodes) {
+    if (node.op == Op::conv2d) BOOST_TEST((node.type().dtype == DType::bf16));
+    if (node.op == Op::reduce_sum) BOOST_TEST((node.type().dtype == DType::f32));
+  }
+}
+
+// Values inside a batch norm are never written to memory, so none of them is rounded; the values that the next
+// convolution reads are.
+BOOST_AUTO_TEST_CASE(inside_a_norm_nothing_is_rounded_to_bf16) {
+  Graph g("norm");
+  const Tensor x = input(g, "x", DType::f32, {4, 3, 8, 8}, "NCHW"), weights = input(g, "weights", DType::f32, {4}, "N");
+  Tensor y = relu(batch_norm("bn", conv2d("conv1", x, 16, {.kernel = 3, .padding = 1})));
+  y = conv2d("conv2", y, 16, {.kernel = 3, .padding = 1});
+  g.outputs.push_back({"loss", sum(sum(flatten(y * y), {1}) * weights).value(), Merge::sum});
+  CompileOptions options = options_for("avx512");
+  options.precision = Precision::bf16;
+  options.optimizer = test::momentum_sgd();
+  CompileState state{options, {}, {}};
+  Graph after = g;
+  for (Pass pass : {differentiate, add_optimizer, simplify, apply_precision}) after = pass(std::move(after), state);
+  std::map<Op, int> rounded;
+  for (const Node& node : after.nodes)
+    if (node.op == Op::cast && node.type().dtype == DType::bf16 && node.type().rank() == 4)
+      ++rounded[after.node(node.inputs[0]).op];
+  BOOST_TEST(rounded.contains(Op::relu));
+  BOOST_TEST(!rounded.contains(Op::sub), "x less its mean");
+}
+
+// Every kind of parameter, in bf16: matrices, an embedding, biases, norms.
+BOOST_AUTO_TEST_CASE(gradients_parameters_and_slots_stay_in_f32) {
+  Graph g("mixed");
+  const Tensor words = input(g, "words", DType::i32, {6, 4}, "NT"), weights = input(g, "weights", DType::f32, {6}, "N");
+  Tensor x = reshape(embedding("table", words, 10, 8), {6, 2, 4, 4});
+  x = relu(batch_norm("bn", conv2d("conv", x, 16, {.kernel = 3, .padding = 1})));
+  x = layer_norm("ln", linear("a", flatten(x), 12));
+  x = linear("b", x, 5);
+  g.outputs.push_back({"loss", sum(sum(x * x, {1}) * weights).value(), Merge::sum});
+  CompileOptions options = options_for("avx512");
+  options.precision = Precision::bf16;
+  options.optimizer = test::momentum_sgd();
+  CompileState state{options, {}, {}};
+  Graph after = g;
+  for (Pass pass : {differentiate, add_optimizer, simplify, apply_precision}) after = pass(std::move(after), state);
+  for (const Variable& variable : after.variables) BOOST_TEST((variable.type.dtype == DType::f32));
+  // From the sums over workers back to what computes each gradient.
+  std::vector<uint8_t> gradient(after.nodes.size(), 0);
+  int matmuls = 0, convolutions = 0, scatters = 0, reductions = 0;
+  for (size_t n = after.nodes.size(); n-- > 0;) {
+    const Node& node = after.nodes[n];
+    if (gradient[n]) BOOST_TEST((node.type().dtype == DType::f32), name(node.op));
+    matmuls += gradient[n] && node.op == Op::matmul;
+    convolutions += gradient[n] && node.op == Op::conv2d_weight_grad;
+    scatters += gradient[n] && node.op == Op::scatter_add;
+    const OpClass cls = info(node.op).cls;
+    reductions += gradient[n] && cls == OpClass::reduction;
+    const bool through = gradient[n] && (is_pointwise(node.op) || cls == OpClass::movement);
+    if (through || node.op == Op::worker_sum)
+      for (Value input : node.inputs) gradient[static_cast<size_t>(input.node)] = 1;
+  }
+  BOOST_TEST(matmuls == 2);
+  BOOST_TEST(convolutions == 1);
+  BOOST_TEST(scatters == 1);
+  BOOST_TEST(reductions >= 6);  // biases and norms
+}
+
+BOOST_AUTO_TEST_CASE(random_graphs_mean_the_same_after_every_pass) {
+  CompileOptions options = options_for("avx512");
+  options.check_passes = true;
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      Graph g = test::random_graph(seed);
+      checked("simplify", simplify, g, options);
+      checked("layout", apply_layout, g, options);
+      checked("recompute", recompute, g, options);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::passes_test

@@ -1,0 +1,144 @@
+// State written in place, by launches that also read it: every reader sees what it was before the step.
+#include "compiler/schedule/order.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "graph/functions.h"
+#include "tests/support/compile_check.h"
+
+namespace kb::order_test {
+
+using namespace kb::test;
+
+namespace {
+
+Tensor state_of(Graph& graph, const Dims& shape) {
+  return state(graph, "state", {DType::f32, shape, ""}, {InitKind::constant, 0.5, 0});
+}
+
+void output(Graph& graph, const std::string& name, Tensor value) {
+  graph.outputs.push_back({name, value.value(), Merge::sum});
+}
+
+// Number of copy steps that the compiled step needs.
+int64_t check(const Graph& graph) {
+  int64_t copies = 0;
+  for (const Target& target : {generic_cpu_target(), gpu_target("sm_90")}) {
+    CheckOptions options;
+    options.target = target;
+    const Compiled compiled = check_compiled(graph, options);
+    for (const Step& step : compiled.program.at(PartRole::final).steps) copies += step.cls == FusionClass::copy;
+  }
+  return copies;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(order_of_launches)
+
+BOOST_AUTO_TEST_CASE(an_update_in_step_needs_no_copy) {
+  Graph graph;
+  const Tensor old = state_of(graph, {5, 40}), x = input(graph, "x", DType::f32, {5, 40}, "");
+  write_state(old, old * 0.75 + x);
+  output(graph, "y", old * x);
+  BOOST_TEST(check(graph) == 0);
+}
+
+// Each row has been read whole before the first of its elements is overwritten.
+BOOST_AUTO_TEST_CASE(a_state_whose_rows_are_summed_by_the_launch_that_overwrites_it) {
+  Graph graph;
+  const Tensor old = state_of(graph, {300, 600}), x = input(graph, "x", DType::f32, {300, 600}, "");
+  const Tensor next = old * 0.75 + x;
+  write_state(old, next);
+  output(graph, "squares", sum(next * next, {1}));
+  output(graph, "most", max(abs(next) + old, {1}));
+  BOOST_TEST(check(graph) == 0);
+}
+
+// They are taken around the first element of a row, which is read once more.
+BOOST_AUTO_TEST_CASE(a_state_whose_rows_have_moments_taken_by_the_launch_that_overwrites_it) {
+  Graph graph;
+  const Tensor old = state_of(graph, {300, 600}), x = input(graph, "x", DType::f32, {300, 600}, "");
+  write_state(old, old * 0.75 + x);
+  const Moments of_rows = moments(old * 0.75 + x, {1});
+  output(graph, "mean", of_rows.mean);
+  output(graph, "variance", of_rows.variance);
+  check(graph);
+}
+
+// The sum of a row that is spread over it again follows from the state, but is not read from it again.
+BOOST_AUTO_TEST_CASE(a_state_whose_rows_are_normalised_by_the_launch_that_overwrites_it) {
+  Graph graph;
+  const Tensor old = state_of(graph, {300, 600}), x = input(graph, "x", DType::f32, {300, 600}, "");
+  const Tensor next = old * 0.75 + x;
+  write_state(old, next / sum(abs(next), {1}, true));
+  BOOST_TEST(check(graph) == 0);
+}
+
+// An overwritten value has just come into the cache; an output has not, and large ones go past it.
+BOOST_AUTO_TEST_CASE(what_is_overwritten_is_not_stored_past_the_cache) {
+  const auto streams = [](bool overwrites) {
+    Graph graph;
+    const Tensor old = state_of(graph, {50, 64}), next = old * 0.75 + input(graph, "x", DType::f32, {50, 64}, "");
+    overwrites ? write_state(old, next) : output(graph, "y", next);
+    CompileOptions options;
+    options.target = generic_cpu_target();
+    options.target.streaming_bytes = 1;
+    const Compiled compiled = compile(graph, options);
+    BOOST_REQUIRE(compiled.program.at(PartRole::final).kernels.size() == 1u);
+    return compiled.program.at(PartRole::final).kernels[0].streaming_argument >= 0;
+  };
+  BOOST_TEST(!streams(true));
+  BOOST_TEST(streams(false));
+}
+
+// The launch that overwrites a state reads it again, under another shape, for a later output.
+BOOST_AUTO_TEST_CASE(a_state_read_through_two_views_in_the_launch_that_overwrites_it) {
+  Graph graph;
+  const Tensor old = state_of(graph, {6, 40}), x = input(graph, "x", DType::f32, {6, 1, 40}, "");
+  write_state(old, reshape(reshape(old * 0.75, {6, 1, 40}) + x * 0.25, {6, 40}));
+  output(graph, "seen", reshape(old, {6, 1, 40}) + x);
+  BOOST_TEST(check(graph) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_state_read_out_of_step_behind_arithmetic) {
+  Graph graph;
+  const Tensor old = state_of(graph, {40, 40});
+  write_state(old, old + transpose(old * 0.5, {1, 0}));
+  BOOST_TEST(check(graph) > 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_state_whose_first_row_is_spread_over_all) {
+  Graph graph;
+  const Tensor old = state_of(graph, {40, 4});
+  write_state(old, old + broadcast_to(slice(old, 0, 0, 1) * 0.5, {40, 4}));
+  BOOST_TEST(check(graph) > 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_state_whose_halves_change_places) {
+  Graph graph;
+  const Tensor old = state_of(graph, {4, 40});
+  write_state(old, concat({slice(old, 0, 2, 4) * 2.0, exp(slice(old, 0, 0, 2))}, 0));
+  BOOST_TEST(check(graph) > 0);
+}
+
+BOOST_AUTO_TEST_CASE(an_output_that_is_the_state_before_the_step) {
+  Graph graph;
+  const Tensor old = state_of(graph, {5, 40});
+  write_state(old, old * 0.75);
+  output(graph, "before", old);
+  output(graph, "rows", reshape(slice(old, 0, 1, 3), {80}));
+  check(graph);
+}
+
+BOOST_AUTO_TEST_CASE(running_maxima_of_rows_of_one_element) {
+  Graph graph;
+  const Tensor old = state_of(graph, {40}), x = input(graph, "x", DType::f32, {40, 1}, "");
+  write_state(old, old * 0.5 + max(x, {1}));
+  output(graph, "y", x + reshape(old, {40, 1}) - reshape(max(x, {1}), {40, 1}));
+  check(graph);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::order_test

@@ -1,0 +1,101 @@
+// Several studies on one page: ratios, what is not comparable, and that nothing is lost.
+#include "recipes/answer/side_by_side.h"
+
+#include <fmt/format.h>
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "graph/error.h"
+#include "recipes/answer/measurements.h"
+#include "runtime/process.h"
+#include "tests/support/says.h"
+#include "tests/support/support.h"
+
+namespace kb::side_by_side_test {
+namespace {
+
+// Steps of S_min (1 + 100 / B) at 8 minibatches, three seeds a few per cent apart; the best rate bends at 64.
+std::string table_of(double s_min) {
+  std::string table = "minibatch,rate,seed,steps\n";
+  for (int i = 0; i < 8; ++i)
+    for (int seed = 1; seed <= 3; ++seed) {
+      const double minibatch = std::exp2(3 + i), chance = 1 + 0.03 * std::sin(7 * i + 3 * seed);
+      table += fmt::format("{},{},{},{}\n", minibatch, 0.5 / (1 + 64 / minibatch), seed,
+                           s_min * (1 + 100 / minibatch) * chance);
+    }
+  return table;
+}
+
+NamedStudy study_of(const std::string& name, double s_min) {
+  const Measurements table = parse_measurement_table(table_of(s_min), name);
+  return {name, answer_study(table.runs, {}), {}, effort_of(table.runs)};
+}
+
+StudyHead head_of(const std::string& target, const std::string& data) {
+  return {{{"target", target}, {"data", data}, {"--draws", "2"}}, {}};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(side_by_side)
+
+BOOST_AUTO_TEST_CASE(ratios_are_against_the_first) {
+  const std::vector<NamedStudy> studies = {study_of("momentum", 100), study_of("nadamw", 200)};
+  const nlohmann::json json = nlohmann::json::parse(side_by_side_json(studies, "./run study A B"));
+  const nlohmann::json ratio = json["studies"][1]["ratio_of_s_min"];
+  BOOST_TEST(ratio["value"].get<double>() == 2, boost::test_tools::tolerance(1e-3));
+  BOOST_TEST(ratio["low"].get<double>() < 2);
+  BOOST_TEST(ratio["low"].get<double>() > 1.5);
+  BOOST_TEST(ratio["high"].get<double>() > 2);
+  BOOST_TEST(!json["studies"][0].contains("ratio_of_s_min"));
+  BOOST_TEST(json["studies"][1]["rate_law"]["noise_batch"].get<double>() == 64, boost::test_tools::tolerance(1e-3));
+  BOOST_TEST(json["studies"][1]["runs"].get<int>() == 24);
+  std::istringstream lines(side_by_side_text(studies));
+  for (std::string line; std::getline(lines, line);) BOOST_TEST(line.size() <= 80u, line);
+}
+
+BOOST_AUTO_TEST_CASE(other_targets_and_data_are_refused) {
+  std::vector<NamedStudy> studies = {study_of("a", 100), study_of("b", 100), study_of("c", 100)};
+  BOOST_TEST(check_side_by_side(studies).size() == 3u);  // tables
+  studies[0].head = studies[1].head = head_of("error=0.03", "mnist 01");
+  BOOST_TEST(check_side_by_side(studies).size() == 1u);
+  studies[2].head = head_of("error=0.03", "mnist 02");
+  BOOST_CHECK_EXCEPTION(check_side_by_side(studies), Error,
+                        test::says("a and c differ in their data", "expected: mnist 01", "got:      mnist 02"));
+  studies[2].head = head_of("error=0.02", "mnist 01");
+  BOOST_CHECK_EXCEPTION(check_side_by_side(studies), Error, test::says("a and c differ in their target"));
+}
+
+BOOST_AUTO_TEST_CASE(the_page_has_every_study_and_what_differs) {
+  std::vector<NamedStudy> studies = {study_of("a <1>", 100), study_of("b", 150)};
+  studies[0].head = studies[1].head = head_of("error=0.03", "mnist 01");
+  studies[1].head.rows.back().second = "3";
+  const std::vector<AnswerFigure> figures = side_by_side_figures(studies);
+  BOOST_REQUIRE(figures.size() == 2u);
+  const std::string page = side_by_side_page(studies, "./run study A B", figures);
+  for (const char* part : {"a &lt;1&gt;", "Best learning rate", "Steps to the target", "where they differ", "--draws"})
+    BOOST_TEST(page.find(part) != std::string::npos, part);
+  BOOST_TEST(page.find("<1>") == std::string::npos);
+  BOOST_TEST(page.find("mnist 01") == std::string::npos);  // they have it in common
+}
+
+BOOST_AUTO_TEST_CASE(the_program_takes_several_tables) {
+  const test::TemporaryDirectory directory;
+  test::write_file(directory / "momentum.csv", table_of(100));
+  test::write_file(directory / "nadamw.csv", table_of(200));
+  const ProcessResult result = Process({KB_BIN "/study", (directory / "momentum.csv").string(),
+                                        (directory / "nadamw.csv").string(), "--out", (directory / "both").string()})
+                                   .wait();
+  BOOST_TEST(result.status == 0, result.output);
+  for (const char* part : {"momentum\n", "nadamw\n", "NOTE: nadamw: a table says neither", "studies.html"})
+    BOOST_TEST(result.output.find(part) != std::string::npos, result.output);
+  for (const char* name : {"studies.html", "studies.json", "steps.svg", "rates.svg"})
+    BOOST_TEST(std::filesystem::exists(directory / "both" / name), name);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::side_by_side_test

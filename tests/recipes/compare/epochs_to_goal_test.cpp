@@ -1,0 +1,78 @@
+// Epochs to a goal, from run folders.
+#include "recipes/compare/epochs_to_goal.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+
+#include "graph/error.h"
+#include "tests/recipes/small_run.h"
+#include "tests/support/says.h"
+#include "tests/support/support.h"
+
+namespace kb::epochs_to_goal_test {
+
+namespace {
+
+// A run of recipe r at kn 50 with 4 steps an epoch, whose errors after epochs 1, 2, ... are these.
+std::filesystem::path folder_of(const std::filesystem::path& path, const std::vector<double>& errors,
+                                const std::string& recipe = "r", int64_t minibatch = 50) {
+  std::filesystem::create_directories(path);
+  test::write_file(path / "manifest.json", "{\"recipe\":\"" + recipe +
+                                               "\",\"command\":\"c\",\"seed\":1,\"flags\":{\"minibatch\":" +
+                                               std::to_string(minibatch) + "},\"steps_per_epoch\":4}\n");
+  std::string lines;
+  for (size_t i = 0; i < errors.size(); ++i)
+    lines += "{\"kind\":\"eval\",\"step\":" + std::to_string(4 * (i + 1)) + ",\"epoch\":" + std::to_string(i + 1) +
+             ",\"loss\":1,\"error\":" + std::to_string(errors[i]) + "}\n";
+  test::write_file(path / "metrics.jsonl", lines);
+  return path;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(epochs_to_goal)
+
+BOOST_AUTO_TEST_CASE(the_first_evaluation_that_reaches_it_counts) {
+  const test::TemporaryDirectory directory;
+  const EpochsToGoal run = kb::epochs_to_goal(folder_of(directory / "a", {0.5, 0.24, 0.1, 0.3}), 25);
+  BOOST_TEST(run.recipe == "r");
+  BOOST_TEST(run.minibatch == 50);
+  BOOST_TEST(run.samples_per_epoch == 200);
+  BOOST_TEST(run.epochs.value() == 2);
+  BOOST_TEST(!kb::epochs_to_goal(directory / "a", 5).epochs);
+}
+
+BOOST_AUTO_TEST_CASE(the_goal_itself_reaches_it_by_mlperfs_rules_alone) {
+  const test::TemporaryDirectory directory;
+  const auto run = folder_of(directory / "a", {0.5, 0.25, 0.1});
+  BOOST_TEST(kb::epochs_to_goal(run, 25).epochs.value() == 3);
+  BOOST_TEST(kb::epochs_to_goal(run, 25, GoalBy::equal).epochs.value() == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_of_ours_is_read) {
+  const test::TemporaryDirectory directory;
+  BOOST_REQUIRE(test::run(directory / "run", {}) == 0);
+  const EpochsToGoal run = kb::epochs_to_goal(directory / "run", 100);
+  BOOST_TEST(run.recipe == "small");
+  BOOST_TEST(run.epochs.value() == 1);
+  BOOST_TEST(run.samples_per_epoch == 100);
+}
+
+BOOST_AUTO_TEST_CASE(runs_of_two_kinds_are_refused) {
+  const test::TemporaryDirectory directory;
+  const std::vector<EpochsToGoal> recipes = {kb::epochs_to_goal(folder_of(directory / "a", {0.1}), 10),
+                                             kb::epochs_to_goal(folder_of(directory / "b", {0.1}, "other"), 10)};
+  BOOST_CHECK_EXCEPTION(check_comparable(recipes), Error, test::says("one recipe, one minibatch", "other, kn 50"));
+  const std::vector<EpochsToGoal> sizes = {recipes[0],
+                                           kb::epochs_to_goal(folder_of(directory / "c", {0.1}, "r", 60), 10)};
+  BOOST_CHECK_THROW(check_comparable(sizes), Error);
+  std::vector<EpochsToGoal> parts = {recipes[0], recipes[0]};
+  parts[1].part = "valid";
+  BOOST_CHECK_EXCEPTION(check_comparable(parts), Error, test::says("kn 50, test error", "kn 50, valid error"));
+  BOOST_CHECK_NO_THROW(check_comparable(std::span(recipes).first(1)));
+  BOOST_CHECK_THROW(kb::epochs_to_goal(directory / "absent", 10), Error);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::epochs_to_goal_test

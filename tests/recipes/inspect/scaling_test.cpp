@@ -1,0 +1,163 @@
+// Forecasts of steps by hand, whose times have closed forms.
+#include "recipes/inspect/scaling.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+
+#include "tests/support/hand_step.h"
+#include "tests/support/support.h"
+
+namespace kb::scaling_test {
+namespace {
+
+const auto kClose = boost::test_tools::tolerance(1e-9);
+
+constexpr int64_t kBytes = 100'000'000;
+constexpr Network kEthernet{50e-6, 5e9}, kBoard{10e-6, 20e9};
+
+// A step of 0.1 s, and 0.2 s behind it in which 100 MB are under way or, with `hides` false, none are.
+struct ByHand {
+  Schedule schedule;
+  ScaleWorker worker;
+
+  explicit ByHand(bool reduces, bool hides = false) {
+    add(FusionClass::pointwise, 0.1);
+    if (reduces) add(FusionClass::exchange, 0);
+    if (hides) add(FusionClass::pointwise, 0.2);
+    if (reduces) add(FusionClass::wait, 0);
+    if (!hides) add(FusionClass::pointwise, 0.2);
+    worker.schedule = &schedule;
+    worker.samples = 32;
+  }
+  ByHand(const ByHand&) = delete;
+
+  void add(FusionClass cls, double seconds) {
+    Step step = test::hand_step(cls, 0);
+    step.operands = {{0, 0}};
+    step.extents = {kBytes};
+    schedule.steps.push_back(step);
+    worker.steps[1].final.push_back(seconds);
+  }
+
+  std::vector<ScaleRow> rows(Algorithm algorithm, const Cluster& cluster) const {
+    return scale_line(worker, algorithm, cluster, 1024).rows;
+  }
+};
+
+double halving_doubling(int ranks, const Network& network) {
+  return 2 * std::log2(ranks) * network.latency + 2.0 * (ranks - 1) / ranks * kBytes / network.bandwidth;
+}
+
+double ring(int ranks, const Network& network) {
+  return 2 * (ranks - 1) * (network.latency + static_cast<double>(kBytes) / ranks / network.bandwidth);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(scaling)
+
+BOOST_AUTO_TEST_CASE(without_communication_workers_add_up) {
+  const std::vector<ScaleRow> rows = ByHand(false).rows(Algorithm::ring, {8, kBoard, kEthernet});
+  BOOST_REQUIRE(rows.size() == 11u);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    BOOST_TEST(rows[i].workers == 1 << i);
+    BOOST_TEST(rows[i].minibatch == 32 << i);
+    BOOST_TEST(rows[i].step == 0.3, kClose);
+    BOOST_TEST(rows[i].efficiency == 1, kClose);
+    BOOST_TEST(rows[i].of_node == 1, kClose);
+    BOOST_TEST(rows[i].rate == rows[i].workers * 32 / 0.3, kClose);
+    BOOST_TEST(rows[i].seconds_of(1'000'000) == 1'000'000 * 0.3 / 32 / rows[i].workers, kClose);
+    BOOST_TEST(rows[i].communication == 0);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_step_that_hides_nothing_is_compute_and_communication) {
+  const ByHand one(true);
+  for (const auto& [algorithm, model] :
+       {std::pair{Algorithm::halving_doubling, &halving_doubling}, {Algorithm::ring, &ring}}) {
+    for (const ScaleRow& row : one.rows(algorithm, {1, {}, kEthernet})) {
+      const double communication = row.workers == 1 ? 0 : model(row.workers, kEthernet);
+      BOOST_TEST(row.communication == communication, kClose);
+      BOOST_TEST(row.exposed == communication, kClose);
+      BOOST_TEST(row.step == 0.3 + communication, kClose);
+      BOOST_TEST(row.efficiency == 0.3 / (0.3 + communication), kClose);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_node_has_a_network_of_its_own) {
+  const std::vector<ScaleRow> rows = ByHand(true).rows(Algorithm::halving_doubling, {8, kBoard, kEthernet});
+  BOOST_TEST(rows[3].communication == halving_doubling(8, kBoard), kClose);
+  BOOST_TEST(rows[3].of_node == 1, kClose);
+  const double chain = 7 * kBoard.latency + kBytes / kBoard.bandwidth;
+  BOOST_TEST(rows[5].communication == 2 * chain + halving_doubling(4, kEthernet), kClose);
+  BOOST_TEST(rows[5].of_node == rows[3].step / rows[5].step, kClose);
+}
+
+BOOST_AUTO_TEST_CASE(what_compute_covers_is_not_exposed) {
+  for (const ScaleRow& row : ByHand(true, true).rows(Algorithm::ring, {1, {}, kEthernet})) {
+    BOOST_TEST(row.exposed == std::max(0.0, row.communication - 0.2), kClose);
+    BOOST_TEST(row.step == 0.3 + row.exposed, kClose);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(prepared_copies_are_made_before_anything_goes) {
+  ByHand one(true);
+  one.worker.steps[1].prepare = 0.05;
+  const std::vector<ScaleRow> rows = one.rows(Algorithm::ring, {1, {}, kEthernet});
+  BOOST_TEST(rows[0].step == 0.35, kClose);
+  BOOST_TEST(rows[4].step == 0.35 + ring(16, kEthernet), kClose);
+}
+
+// Two threads a worker on 8 cores: up to 4 compute at a time, as timed; 16 workers of a node take 4 times as long to
+// compute, and no longer to wait.
+BOOST_AUTO_TEST_CASE(workers_share_the_cores_of_their_node) {
+  ByHand one(true);
+  one.worker.threads = 2;
+  one.worker.cores = 8;
+  for (const int at_a_time : {2, 4}) {
+    one.worker.steps[at_a_time] = one.worker.steps[1];
+    one.worker.steps[at_a_time].scale(1 + 0.1 * at_a_time);
+  }
+  const std::vector<ScaleRow> rows = one.rows(Algorithm::ring, {16, kBoard, kEthernet});
+  const double compute[] = {0.3, 0.36, 0.42, 0.42 * 2, 0.42 * 4, 0.42 * 4};
+  for (size_t i = 0; i < std::size(compute); ++i)
+    BOOST_TEST(rows[i].step - rows[i].exposed == compute[i], boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(rows[4].exposed == ring(16, kBoard), kClose);
+  // Fewer could be timed than there are cores for.
+  one.worker.steps.erase(4);
+  BOOST_TEST(one.rows(Algorithm::ring, {16, kBoard, kEthernet})[2].step == 0.36 + ring(4, kBoard), kClose);
+}
+
+BOOST_AUTO_TEST_CASE(the_table_and_the_picture) {
+  const ByHand one(true, true);
+  const Cluster cluster{8, kBoard, {50e-6, 1e9}};
+  std::vector<ScaleLine> lines;
+  std::string text;
+  for (const Algorithm algorithm : {Algorithm::halving_doubling, Algorithm::ring}) {
+    lines.push_back(scale_line(one.worker, algorithm, cluster, 4096));
+    text += scale_table(lines.back(), 1281167, 5) + "\n";
+  }
+  test::golden("scaling.txt", text);
+  const std::string small = scale_table(lines.front(), 2000, 5);
+  BOOST_TEST(
+      small.find("from 64 workers on the minibatch kn is larger than the set's 2000 samples") != std::string::npos,
+      small);
+  BOOST_TEST(scale_table(lines.front(), 1e9, 5).find("larger") == std::string::npos);
+  const std::string picture = scale_picture(
+      lines, 1281167, {"a recipe, 32 samples a worker", "a step alone takes 300 ms", "nodes of 8 & <more>"});
+  test::golden("scaling.svg", picture);
+  const auto count = [&](const std::string& part) {
+    size_t found = 0;
+    for (size_t at = picture.find(part); at != std::string::npos; at = picture.find(part, at + 1)) ++found;
+    return found;
+  };
+  BOOST_TEST(count("<circle") == 4u * 2 * 13);   // a chart, an algorithm, a count of workers
+  BOOST_TEST(count("<polyline") == 3u + 2 * 5);  // ideals; a chart each, and all communication
+  BOOST_TEST(count("nodes of 8 &amp; &lt;more&gt;") == 1u);
+  BOOST_TEST(count("nan") + count("inf<") == 0u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::scaling_test

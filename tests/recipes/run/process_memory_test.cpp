@@ -1,0 +1,84 @@
+// The memory that a run says it will take, beside the most that its process took.
+#include "recipes/run/process_memory.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <boost/test/unit_test.hpp>
+#include <regex>
+
+#include "runtime/input_file.h"
+#include "tests/support/support.h"
+
+namespace kb::process_memory_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Bytes that a program took at most; what it printed is in `output`.
+int64_t peak_of(std::vector<std::string> words, const fs::path& output) {
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const int file = ::open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ::dup2(file, STDOUT_FILENO);
+    ::execv(arguments[0], arguments.data());
+    ::_exit(127);
+  }
+  int status = 0;
+  rusage usage{};
+  ::wait4(child, &status, 0, &usage);
+  BOOST_REQUIRE(WIFEXITED(status));
+  BOOST_REQUIRE_EQUAL(WEXITSTATUS(status), 0);
+  return usage.ru_maxrss * int64_t{1024};
+}
+
+// "1.25 GB" as bytes.
+double bytes_in(const std::string& number, const std::string& unit) {
+  return std::stod(number) * (unit == "GB" ? 1e9 : unit == "MB" ? 1e6 : 1e3);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(process_memory_of_a_run)
+
+BOOST_AUTO_TEST_CASE(a_line_names_each_part) {
+  const ProcessMemory memory{3'000'000'000, 60'000'000, 15'000'000, 180'000'000};
+  BOOST_TEST(memory.total() == 3'255'000'000);
+  BOOST_TEST(to_text(memory) ==
+             "this process takes 3.25 GB: programs 3 GB, code and data 60 MB,\n"
+             "  minibatches ahead 15 MB, the checkpoint's copy of the state 180 MB");
+  BOOST_TEST(to_text(ProcessMemory{0, 60'000'000, 15'000'000, 0}) ==
+             "this process takes 75 MB: code and data 60 MB,\n  minibatches ahead 15 MB");
+  BOOST_TEST(to_text(ProcessMemory{.itself = 60'000'000, .minibatches = 15'000'000, .decoding = 700'000'000}) ==
+             "this process takes 775 MB: code and data 60 MB,\n  minibatches ahead 15 MB, images that are held whole "
+             "while they are decoded 700 MB");
+}
+
+BOOST_AUTO_TEST_CASE(a_process_takes_what_it_said) {
+#if defined(__SANITIZE_ADDRESS__)
+  BOOST_TEST_MESSAGE("SKIPPED: a sanitizer takes memory of its own");
+  return;
+#endif
+  const test::TemporaryDirectory directory;
+  const fs::path said = directory / "said";
+  const int64_t peak = peak_of({KB_BIN "/lenet_mnist", "--dataset", "synthetic", "--minibatch", "2048", "--per-worker",
+                                "1024", "--steps", "3", "--out", directory / "run"},
+                               said);
+  const std::string text = read_file(said);
+  std::smatch match;
+  BOOST_REQUIRE_MESSAGE(std::regex_search(text, match, std::regex("this process takes ([0-9.]+) ([kMG]B)")), text);
+  const double share = static_cast<double>(peak) / bytes_in(match[1], match[2]);
+  BOOST_TEST_MESSAGE("peak " << peak << " bytes, of what was said " << share);
+  BOOST_TEST(share > 0.9);
+  BOOST_TEST(share < 1.1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::process_memory_test

@@ -1,0 +1,432 @@
+// Programs that share a run over MPI: one set of bits for every split, whoever starts, stops or dies.
+#include <boost/test/unit_test.hpp>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <future>
+#include <iterator>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "data/images/image_set.h"
+#include "data/images/pack.h"
+#include "runtime/checkpoint.h"
+#include "runtime/comm/open.h"
+#include "runtime/process.h"
+#include "tests/recipes/photos.h"
+#include "tests/recipes/small_run.h"
+#include "tests/recipes/small_sweep.h"
+#include "tests/support/support.h"
+
+namespace kb::processes_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kProgram = KB_BIN "/resnet_cifar";
+
+// Returns whether MPI is there; if not, says so, and the test should end.
+bool can_share() {
+  const bool can = fs::exists(KB_BIN "/libkilobatch_mpi.so") &&
+                   RuntimeOptions::from_environment().mpirun.find('/') != std::string::npos;
+  if (!can) BOOST_TEST_MESSAGE("SKIPPED: no MPI (apt install libopenmpi-dev openmpi-bin)");
+  test::allow_libraries_their_leaks();
+  return can;
+}
+
+struct Ended {
+  int code = 0;
+  std::string text;
+};
+
+Ended run_shell(const std::string& command) {
+  test::TemporaryDirectory folder;
+  const fs::path file = folder.path() / "output";
+  const int status = std::system((command + " > " + file.string() + " 2>&1").c_str());
+  std::ifstream in(file);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, {std::istreambuf_iterator<char>(in), {}}};
+}
+
+// 16 samples a step, 4 of a worker; batch norm, crops and flips.
+std::string words(const fs::path& out, int processes, const std::string& more = "--steps 6") {
+  return " --depth 8 --dataset synthetic --minibatch 16 --per-worker 4 --augment crop,flip --threads 1 --eval-every 0" +
+         std::string(" --processes ") + std::to_string(processes) + " --out " + out.string() + " " + more;
+}
+
+std::string state_after(const fs::path& out, int processes, const std::string& more = "--steps 6") {
+  const Ended ended = run_shell(kProgram + words(out, processes, more));
+  BOOST_TEST(ended.code == 0, ended.text);
+  return test::state_sha256(out);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(processes)
+
+BOOST_AUTO_TEST_CASE(every_split_ends_in_one_state) {
+  if (!can_share()) return;
+  test::TemporaryDirectory folder;
+  const std::string alone = state_after(folder.path() / "1", 1);
+  BOOST_TEST(!alone.empty());
+  BOOST_TEST(state_after(folder.path() / "2", 2) == alone);
+  BOOST_TEST(state_after(folder.path() / "4", 4) == alone);
+  // Every line that the leading process writes is that of a run alone.
+  BOOST_TEST(test::trace(folder.path() / "2") == test::trace(folder.path() / "1"));
+}
+
+// Every process estimates them itself, from the same minibatches.
+BOOST_AUTO_TEST_CASE(statistics_estimated_anew_are_those_of_one_process) {
+  if (!can_share()) return;
+  test::TemporaryDirectory folder;
+  const std::string more = "--steps 3 --recompute-bn 5";
+  const std::string alone = state_after(folder.path() / "1", 1, more);
+  BOOST_TEST(!alone.empty());
+  BOOST_TEST(state_after(folder.path() / "2", 2, more) == alone);
+  BOOST_TEST(state_after(folder.path() / "0", 1, "--steps 3") != alone);
+}
+
+// Neither a slow network nor the cut of the gradient changes a bit; the table has a line a bucket.
+BOOST_AUTO_TEST_CASE(a_described_network_and_buckets_change_no_bits) {
+  if (!can_share()) return;
+  test::TemporaryDirectory folder;
+  const std::string one = state_after(folder.path() / "1", 2, "--steps 3 --bucket-mb 25");
+  const Ended cut = run_shell(
+      kProgram + words(folder.path() / "2", 2, "--steps 3 --bucket-mb 0.05 --net 100us,100MB/s --explain-overlap"));
+  BOOST_TEST(cut.code == 0, cut.text);
+  BOOST_TEST(test::state_sha256(folder.path() / "2") == one);
+  for (const char* part : {"as over 100 us, 0.1 GB/s", "linear.*, layer3.*", "losses, statistics", "\nexposed "})
+    BOOST_TEST(cut.text.find(part) != std::string::npos, cut.text);
+  const Ended alone = run_shell(kProgram + words(folder.path() / "3", 1, "--net 1us,1GB/s"));
+  BOOST_TEST(alone.code == 2, alone.text);
+}
+
+// The gradient of a bias is then that of the layer's output, which the backward pass reads while its bucket is summed.
+BOOST_AUTO_TEST_CASE(one_sample_a_worker_in_buckets_of_any_size) {
+  if (!can_share()) return;
+  test::TemporaryDirectory folder;
+  const auto state = [&](const std::string& name, const std::string& more) {
+    const Ended ended = run_shell(KB_BIN "/mlp_mnist --dataset synthetic --minibatch 4 --per-worker 1 --steps 3 " +
+                                  std::string("--threads 1 --out ") + (folder / name).string() + " " + more);
+    BOOST_TEST(ended.code == 0, ended.text);
+    return test::state_sha256(folder / name);
+  };
+  const std::string alone = state("1", "");
+  BOOST_TEST(!alone.empty());
+  BOOST_TEST(state("2", "--processes 2") == alone);
+  BOOST_TEST(state("4", "--processes 4 --bucket-mb 0.000001") == alone);
+}
+
+// Every process reports a drawn step, on one clock; the bits are those of a run that is not drawn.
+BOOST_AUTO_TEST_CASE(every_process_is_in_the_trace) {
+  if (!can_share()) return;
+  test::TemporaryDirectory folder;
+  const fs::path picture = folder / "a.svg", trace = folder / "a.json";
+  for (const std::string per_worker : {"8", "4"}) {
+    const std::string steps = "--steps 3 --bucket-mb 0.05";
+    const auto split = [&](const std::string& out) {
+      std::string text = words(folder / out, 2, steps);
+      return text.replace(text.find("--per-worker 4"), 14, "--per-worker " + per_worker);
+    };
+    BOOST_REQUIRE(run_shell(kProgram + split("plain")).code == 0);
+    const Ended drawn =
+        run_shell(kProgram + split("drawn") + " --picture " + picture.string() + " --trace " + trace.string());
+    BOOST_TEST(drawn.code == 0, drawn.text);
+    BOOST_TEST(drawn.text.find(": step 2, measured: picture " + picture.string()) != std::string::npos, drawn.text);
+    BOOST_TEST(test::state_sha256(folder / "drawn") == test::state_sha256(folder / "plain"));
+    std::map<int, std::vector<std::string>> ids;  // of each rank
+    int reductions = 0;
+    const nlohmann::json events = nlohmann::json::parse(test::read_file(trace)).at("traceEvents");
+    for (const nlohmann::json& event : events) {
+      if (event.at("ph") != "X") continue;
+      ids[event.at("pid").get<int>()].push_back(event.at("args").at("id"));
+      reductions += event.at("cat") == "all_reduce" ? 1 : 0;
+    }
+    BOOST_TEST(ids.size() == 2u);
+    for (auto& [rank, all] : ids) std::sort(all.begin(), all.end());
+    BOOST_TEST(ids[0] == ids[1], boost::test_tools::per_element());
+    BOOST_TEST(reductions > 8);
+    BOOST_TEST(test::read_file(picture).find("rank 0 of 2: ") != std::string::npos);
+    for (const char* out : {"plain", "drawn"}) fs::remove_all(folder / out);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_run_goes_on_in_another_split) {
+  if (!can_share()) return;
+  test::TemporaryDirectory folder;
+  const fs::path out = folder.path() / "run";
+  const std::string whole = state_after(out, 1, "--steps 6 --save-every 2 --keep 9");
+  std::string name;
+  for (const fs::path& file : list_checkpoints(out / "checkpoints"))
+    if (read_checkpoint(file).step == 2) name = file.filename().string();
+  BOOST_REQUIRE(!name.empty());
+  const Ended ended = run_shell(kProgram + " --resume " + out.string() + " --checkpoint " + name + " --processes 2");
+  BOOST_TEST(ended.code == 0, ended.text);
+  BOOST_TEST(test::state_sha256(out) == whole);
+}
+
+// The means of training metrics go on from the leading process's folder; a flag that one process has no use for does
+// not keep a run from going on.
+BOOST_AUTO_TEST_CASE(metrics_of_training_go_on_whatever_the_split) {
+  if (!can_share()) return;
+  test::TemporaryDirectory folder;
+  const fs::path whole = folder.path() / "whole", out = folder.path() / "run";
+  const std::string more = "--steps 9 --save-every 1 --train-metrics";
+  state_after(whole, 1, more);
+  const Ended begun = run_shell(kProgram + words(out, 2, more + " --all-reduce ring --fast --stop-at 3st"));
+  BOOST_TEST(begun.code == 0, begun.text);
+  for (const auto& [processes, steps] : {std::pair{"1", "5st"}, {"2", "7st"}, {"2", "9st"}}) {
+    const Ended ended =
+        run_shell(kProgram + " --resume " + out.string() + " --processes " + processes + " --stop-at " + steps);
+    BOOST_TEST(ended.code == 0, ended.text);
+  }
+  const auto means = [](const fs::path& run) {
+    const nlohmann::json evaluation = test::of_kind(test::lines_of(run), "eval").back();
+    return std::pair(evaluation.at("train_error").get<double>(), evaluation.at("train_loss").get<double>());
+  };
+  BOOST_TEST(means(out).first == means(whole).first, boost::test_tools::tolerance(0.2));
+  BOOST_TEST(means(out).second == means(whole).second, boost::test_tools::tolerance(1e-3));
+}
+
+// Also in what they would send each other before that.
+BOOST_AUTO_TEST_CASE(processes_that_differ_are_told_apart) {
+  if (!can_share()) return;
+  test::TemporaryDirectory folder;
+  std::string command;
+  for (const std::string& word : mpirun_command(RuntimeOptions::from_environment().mpirun, 2, {}))
+    command += word + " ";
+  for (const std::string differs : {"--seed 2", "--bucket-mb 1", "--save-every 3"}) {
+    const Ended ended = run_shell(command + "sh -c 'exec " + kProgram + words(folder.path() / "run", 1) +
+                                  " $([ $OMPI_COMM_WORLD_RANK = 0 ] || echo \"" + differs + "\")'");
+    BOOST_TEST(ended.code != 0);
+    BOOST_TEST(ended.text.find("flags of rank 1 differs") != std::string::npos, ended.text);
+    BOOST_TEST(ended.text.find("+ " + differs) != std::string::npos, ended.text);
+  }
+}
+
+// Whether images come from a folder or a pack, and whoever reads which of them.
+BOOST_AUTO_TEST_CASE(images_in_files_give_one_state_in_every_split) {
+  if (!can_share()) return;
+  const test::Photos photos;
+  const std::string pack = photos.dir() + "/photos.pack";
+  write_pack(*open_image_store({photos.dir(), {}, 1}), pack, {});
+  const auto state = [&](const std::string& name, int processes, const std::string& data, const std::string& more) {
+    const fs::path out = photos.directory / name;
+    const Ended ended = run_shell(
+        fmt::format("{} --depth 8 --dataset imagenet --data {} --image 16 --augment resized-crop,flip,jitter,lighting "
+                    "--minibatch 8 --per-worker 2 --threads 1 --eval-every 0 --steps 4 --processes {} --out {} {}",
+                    kProgram, data, processes, out.string(), more));
+    BOOST_TEST(ended.code == 0, ended.text);
+    return test::state_sha256(out);
+  };
+  const std::string expected = state("folder1", 1, photos.dir(), "");
+  BOOST_TEST(!expected.empty());
+  BOOST_TEST(state("pack1", 1, pack, "") == expected);
+  for (const int processes : {2, 4}) {
+    BOOST_TEST(state(fmt::format("folder{}", processes), processes, photos.dir(), "") == expected);
+    BOOST_TEST(state(fmt::format("pack{}", processes), processes, pack, "") == expected);
+  }
+  // Stopped in one split, gone on with in another.
+  state("stopped", 4, photos.dir(), "--stop-at 2st");
+  const fs::path out = photos.directory / "stopped";
+  const Ended ended = run_shell(kProgram + " --resume " + out.string() + " --stop-at 4st --processes 2 --data " + pack);
+  BOOST_TEST(ended.code == 0, ended.text);
+  BOOST_TEST(test::state_sha256(out) == expected);
+}
+
+// Process `rank` of the run that writes to `out`; 0 where there is none.
+int find_process(const fs::path& out, int rank) {
+  for (const fs::directory_entry& entry : fs::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    try {
+      const std::string environment = test::read_file(entry.path() / "environ");
+      const std::string command = test::read_file(entry.path() / "cmdline");
+      const std::string wanted = "OMPI_COMM_WORLD_RANK=" + std::to_string(rank);
+      if (environment.find(wanted + '\0') != std::string::npos && command.find(out.string()) != std::string::npos)
+        return std::stoi(name);
+    } catch (const std::runtime_error&) {
+      continue;  // it has ended
+    }
+  }
+  return 0;
+}
+
+// A small net, where processes are only killed and started. Two of them sleep through their all-reduces: a step lasts
+// long enough to be found in, and takes no processor.
+const std::string kSmall = KB_BIN "/lenet_mnist";
+
+std::string small_words(const fs::path& out, int processes, const std::string& more) {
+  return " --dataset synthetic --minibatch 16 --per-worker 4 --threads 1 --eval-every 0 --out " + out.string() + " " +
+         more + (processes == 1 ? "" : " --net 10ms,1GB/s --processes " + std::to_string(processes));
+}
+
+std::string small_state_after(const fs::path& out, const std::string& more) {
+  const Ended ended = run_shell(kSmall + small_words(out, 1, more));
+  BOOST_TEST(ended.code == 0, ended.text);
+  return test::state_sha256(out);
+}
+
+// Kills a rank once there is a checkpoint.
+void kill_one(const std::string& command, int rank, const fs::path& out, const std::string& expected) {
+  auto running = std::async(std::launch::async, [&] { return run_shell(command); });
+  while (list_checkpoints(out / "checkpoints").size() < 2) {
+    BOOST_REQUIRE((running.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready));
+  }
+  const int victim = find_process(out, rank);
+  BOOST_REQUIRE(victim > 0);
+  ::kill(victim, SIGKILL);
+  const Ended ended = running.get();
+  BOOST_TEST(ended.code != 0);
+  const std::string dead =
+      "rank " + std::to_string(rank) + " (process " + std::to_string(victim) + ") has died at step ";
+  BOOST_TEST(ended.text.find(dead) != std::string::npos, ended.text);
+  BOOST_TEST(ended.text.find("go on: ./run lenet_mnist --resume " + out.string()) != std::string::npos, ended.text);
+  const Ended resumed = run_shell(kSmall + " --resume " + out.string() + " --processes 2");
+  BOOST_TEST(resumed.code == 0, resumed.text);
+  BOOST_TEST(test::state_sha256(out) == expected);
+}
+
+BOOST_AUTO_TEST_CASE(a_killed_process_is_named_and_nothing_is_lost) {
+  if (!can_share()) return;
+  test::TemporaryDirectory folder;
+  const std::string more = "--save-every 1 --steps 40";
+  const std::string expected = small_state_after(folder / "whole", more);
+  for (const int rank : {0, 1}) {
+    const fs::path out = folder / ("own" + std::to_string(rank));
+    kill_one(kSmall + small_words(out, 2, more), rank, out, expected);
+  }
+  std::string launched;
+  for (const std::string& word : mpirun_command(RuntimeOptions::from_environment().mpirun, 2, {}))
+    launched += word + " ";
+  kill_one(launched + kSmall + small_words(folder / "mpirun", 1, more + " --net 10ms,1GB/s"), 1, folder / "mpirun",
+           expected);
+}
+
+// Returns the step of the newest checkpoint; -1 if there is none.
+int64_t saved_step(const fs::path& out) {
+  const std::vector<fs::path> files = list_checkpoints(out / "checkpoints");
+  return files.empty() ? -1 : std::stoll(files[0].stem().string().substr(5));
+}
+
+std::set<std::string> listening_sockets() {
+  std::set<std::string> inodes;
+  for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
+    std::istringstream lines(test::read_file(table));
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream words(line);
+      const std::vector<std::string> all{std::istream_iterator<std::string>(words), {}};
+      if (all.size() > 9 && all[3] == "0A") inodes.insert("socket:[" + all[9] + "]");
+    }
+  }
+  return inodes;
+}
+
+bool listens(int process) {
+  const std::set<std::string> inodes = listening_sockets();
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator("/proc/" + std::to_string(process) + "/fd", error))
+    if (inodes.contains(fs::read_symlink(entry.path(), error).string())) return true;
+  return false;
+}
+
+void wait_for(Process& process, const std::function<bool()>& condition) {
+  while (!condition()) {
+    if (!process.runs()) BOOST_FAIL(process.wait().output);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+struct Stopped {
+  fs::path out;
+  std::vector<std::string> command;
+
+  // Sends the signal to the launcher, or to a rank, once there is a step more; gives the exit code.
+  int stop(int number, int rank) {
+    const int64_t before = saved_step(out);
+    Process process(command);
+    wait_for(process, [&] { return saved_step(out) > before; });
+    const int first = find_process(out, 0), second = find_process(out, 1);
+    BOOST_REQUIRE((first > 0 && second > 0));
+    BOOST_TEST(!listens(first));
+    BOOST_TEST(!listens(second));
+    if (rank < 0)
+      process.signal(number);
+    else
+      ::kill(rank == 0 ? first : rank == 1 ? second : ::getsid(first), number);
+    const ProcessResult result = process.wait();
+    while (find_process(out, 0) > 0 || find_process(out, 1) > 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return result.status;
+  }
+};
+
+// A signal to one process stops all with a checkpoint; the same command goes on from it each time.
+BOOST_AUTO_TEST_CASE(a_signal_to_one_stops_all_with_a_checkpoint) {
+  if (!can_share()) return;
+  test::TemporaryDirectory folder;
+  const std::string more = "--steps 100 --save-every 1 --keep 1";
+  const std::string expected = small_state_after(folder / "whole", more);
+  Stopped run{folder / "run", {kSmall}};
+  std::istringstream again(small_words(run.out, 2, more) + " --resume auto");
+  run.command.insert(run.command.end(), std::istream_iterator<std::string>(again), {});
+  constexpr int kLauncher = -1, kMpirun = 2;
+  const auto sends = [&](int number, int to) {
+    BOOST_TEST(run.stop(number, to) == 128 + number);
+    if (number == SIGKILL) return;  // its ranks end after it
+    const nlohmann::json end = test::lines_of(run.out).back();
+    BOOST_TEST(end.at("kind") == "end");
+    BOOST_TEST(end.at("steps") == saved_step(run.out));
+  };
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sends(number, kLauncher);
+  sends(SIGTERM, 1);
+  sends(SIGUSR2, 0);
+  sends(SIGKILL, kLauncher);
+  sends(SIGKILL, kMpirun);
+  const ProcessResult result = Process(run.command).wait();
+  BOOST_TEST(result.status == 0, result.output);
+  BOOST_TEST(test::state_sha256(run.out) == expected);
+}
+
+// Also where the other has not come so far in a step of a minute.
+BOOST_AUTO_TEST_CASE(processes_leave_a_long_step) {
+  if (!can_share()) return;
+  test::TemporaryDirectory folder;
+  const fs::path out = folder / "run";
+  Process process({kProgram, "--quiet", "--dataset", "synthetic", "--depth", "20", "--minibatch", "4096",
+                   "--per-worker", "1", "--steps", "1", "--processes", "2", "--threads", "1", "--out", out.string()});
+  wait_for(process, [&] { return fs::exists(out / "metrics.jsonl"); });
+  ::kill(find_process(out, 1), SIGUSR1);
+  const ProcessResult result = process.wait();
+  BOOST_TEST(result.status == 128 + SIGUSR1, result.output);
+  BOOST_TEST(test::lines_of(out).back().at("steps") == 0);
+  BOOST_TEST(saved_step(out) == 0);
+}
+
+// The sweep's program is none of a recipe: mpirun starts its ranks all the same.
+BOOST_AUTO_TEST_CASE(a_trial_of_a_sweep_is_several_processes) {
+  if (!can_share()) return;
+  test::TemporaryDirectory folder;
+  const auto state_of = [&](const std::string& processes) {
+    const fs::path store = folder / processes;
+    test::Words words = test::sweep(store, {"--per-worker", "16", "--processes", processes});
+    for (const auto& [flag, value] : {std::pair{"--grid", "minibatch=64"}, {"--trials", "1"}, {"--seeds", "1"}})
+      words = test::with_value(words, flag, value);
+    BOOST_TEST(test::output_of(words).status == 0);
+    const nlohmann::json manifest = nlohmann::json::parse(test::read_file(store / "kn64-p00/manifest.json"));
+    BOOST_TEST(manifest.at("flags").at("processes") == std::stoi(processes));
+    return test::state_sha256(store / "kn64-p00");
+  };
+  const std::string alone = state_of("1");
+  BOOST_TEST(!alone.empty());
+  BOOST_TEST(state_of("2") == alone);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::processes_test

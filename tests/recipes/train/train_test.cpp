@@ -1,0 +1,304 @@
+// train(): a training as a function call, of a task that has no images.
+#include "recipes/train/train.h"
+
+#include <fmt/format.h>
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <optional>
+#include <thread>
+
+#include "recipes/config/run_task.h"
+#include "tests/recipes/ranks.h"
+#include "tests/support/says.h"
+#include "tests/support/support.h"
+
+namespace kb::train_test {
+namespace {
+
+// y = sin(a . x) in five dimensions, and a vector of it and its square as a second field.
+std::shared_ptr<const Source> waves(int64_t count, uint32_t seed) {
+  std::vector<float> x, y;
+  uint32_t word = seed;
+  for (int64_t i = 0; i < count; ++i) {
+    double sum = 0;
+    for (int axis = 0; axis < 5; ++axis) {
+      word = word * 1664525u + 1013904223u;
+      x.push_back(static_cast<float>(word >> 8) * 0x1p-23f - 1);
+      sum += (axis + 1) * 0.3 * static_cast<double>(x.back());
+    }
+    y.push_back(static_cast<float>(std::sin(sum)));
+    y.push_back(y.back() * y.back());
+  }
+  return std::make_shared<TableSource>(count, std::vector{field_bytes(x), field_bytes(y)});
+}
+
+ModelOutput two_waves(Inputs& in) {
+  Tensor hidden = tanh(linear("hidden", in["x"], 16));
+  Tensor error = linear("out", hidden, 2) - in["y"];
+  Tensor squares = mean(error * error, {1});
+  return {squares, {{"rms", squares, {.finish = std::sqrt}}}};
+}
+
+Task vectors() {
+  return {.name = "vectors",
+          .fields = {{"x", DType::f32, {5}, "C", 0, true}, {"y", DType::f32, {2}, "", 0, true}},
+          .model = two_waves,
+          .train = waves(640, 1),
+          .test = waves(101, 2)};
+}
+
+TrainConfig small_config() {
+  TrainConfig config = config_of({.minibatch = 32, .optimizer = "adam", .lr = 0.01});
+  config.length.steps = 60;
+  config.arithmetic.shards = 2;
+  config.batch.per_worker = 8;
+  return config;
+}
+
+Result trained(const TrainConfig& config, Observer& observer, const TrainingState* from = nullptr) {
+  LocalMachine machine(2);
+  return train(vectors(), config, machine, observer, from);
+}
+
+std::string hash(const TrainingState& state) { return state_sha256(views_of(state.tensors)); }
+
+// Counts what it is told, and ends the training after `stop_after` steps.
+struct Counting : Observer {
+  bool is_one_of_several = false;
+  int64_t stop_after = INT64_MAX, steps = 0, evaluations = 0, checkpoints = 0, looks = 0;
+  std::vector<double> losses;
+
+  void step(const StepMetrics& metrics) override {
+    ++steps;
+    losses.push_back(metrics.loss);
+  }
+  void evaluated(const EvaluationReport&) override { ++evaluations; }
+  void save_checkpoint(const CheckpointCursor&) override { ++checkpoints; }
+  // Once it asks, steps are slow: several processes agree by their heartbeats, which are slower than these steps.
+  bool wants_to_stop() override {
+    if (++looks < stop_after) return false;
+    if (is_one_of_several) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    return true;
+  }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(train_call)
+
+BOOST_AUTO_TEST_CASE(a_task_of_two_vectors_trains_and_is_evaluated) {
+  Counting seen;
+  const Result result = trained(small_config(), seen);
+  BOOST_TEST((result.loop.ending == Ending::finished));
+  BOOST_TEST(result.state.step == 60);
+  BOOST_TEST(seen.steps == 60);
+  BOOST_TEST(seen.evaluations == 3);  // 640 / 32 = 20 steps an epoch
+  BOOST_TEST(seen.checkpoints == 3);
+  BOOST_TEST(seen.losses.back() < 0.3 * seen.losses.front());
+  BOOST_TEST(result.loop.evaluation->count == 101);
+  BOOST_TEST(result.loop.evaluation->loss < 0.3 * seen.losses.front());
+}
+
+// The first loss is that of the weights on the first minibatch; the state after it that of both.
+BOOST_AUTO_TEST_CASE(seeds_of_weights_and_order_may_be_set_apart) {
+  const auto with = [](int64_t seed, std::optional<int64_t> weights, std::optional<int64_t> order) {
+    TrainConfig config = small_config();
+    config.length.steps = 5;
+    config.arithmetic.seed = seed;
+    config.arithmetic.seed_weights = weights;
+    config.arithmetic.seed_order = order;
+    Counting seen;
+    return hash(trained(config, seen).state);
+  };
+  const std::string plain = with(1, {}, {});
+  BOOST_TEST(with(9, 1, 1) == plain);
+  BOOST_TEST(with(1, 1, {}) == plain);
+  BOOST_TEST(with(9, {}, {}) != plain);
+  BOOST_TEST(with(1, 2, {}) != plain);
+  BOOST_TEST(with(1, {}, 2) != plain);
+  BOOST_TEST(with(2, {}, 1) == with(1, 2, {}));
+}
+
+// "rms" is the root of the mean of values that are the losses themselves.
+BOOST_AUTO_TEST_CASE(metrics_of_training_are_means_over_the_steps) {
+  struct Seen : Observer {
+    double sum = 0;
+    int64_t steps = 0;
+    std::vector<double> reported;
+    void step(const StepMetrics& metrics) override {
+      sum += metrics.loss;
+      ++steps;
+      BOOST_REQUIRE(metrics.metrics.size() == 1u);
+      BOOST_TEST(metrics.metrics[0].name == "rms");
+      BOOST_TEST(metrics.means[0] == metrics.loss, boost::test_tools::tolerance(1e-6));
+    }
+    void evaluated(const EvaluationReport& report) override {
+      BOOST_REQUIRE(report.training.has_value());
+      BOOST_TEST(report.training->count == steps * 32);
+      BOOST_TEST(report.training->loss == sum / static_cast<double>(steps), boost::test_tools::tolerance(1e-12));
+      BOOST_TEST(report.training->goal()->value == std::sqrt(report.training->loss),
+                 boost::test_tools::tolerance(1e-6));
+      sum = 0;
+      steps = 0;
+    }
+  } seen;
+  TrainConfig config = small_config();
+  Observer silent;
+  const std::string without = hash(trained(config, silent).state);
+  config.judging.train_metrics = true;
+  BOOST_TEST(hash(trained(config, seen).state) == without);
+}
+
+BOOST_AUTO_TEST_CASE(an_evaluation_is_the_mean_over_the_test_part) {
+  TrainConfig config = small_config();
+  config.length.steps = 1;
+  config.learning.lr = 0;
+  Counting seen;
+  const Result result = trained(config, seen);
+  std::map<std::string, std::vector<double>> w;
+  for (const NamedTensor& tensor : result.state.tensors)
+    for (int64_t i = 0; i < tensor.type.elements(); ++i)
+      w[tensor.name].push_back(load_element(tensor.type.dtype, tensor.data.data(), i));
+  const std::shared_ptr<const Source> test = vectors().test;
+  const auto *x = reinterpret_cast<const float*>(test->table(0).data()),
+             *y = reinterpret_cast<const float*>(test->table(1).data());
+  double sum = 0;
+  for (int64_t n = 0; n < 101; ++n)
+    for (int64_t o = 0; o < 2; ++o) {
+      double out = w.at("out.bias")[static_cast<size_t>(o)];
+      for (int64_t h = 0; h < 16; ++h) {
+        double in = w.at("hidden.bias")[static_cast<size_t>(h)];
+        for (int64_t c = 0; c < 5; ++c)
+          in += w.at("hidden.weight")[static_cast<size_t>(h * 5 + c)] * static_cast<double>(x[n * 5 + c]);
+        out += w.at("out.weight")[static_cast<size_t>(o * 16 + h)] * std::tanh(in);
+      }
+      const double error = out - static_cast<double>(y[n * 2 + o]);
+      sum += error * error / 2;
+    }
+  BOOST_TEST(result.loop.evaluation->loss == sum / 101, boost::test_tools::tolerance(1e-5));
+  BOOST_TEST(result.loop.evaluation->goal()->value == std::sqrt(sum / 101), boost::test_tools::tolerance(1e-5));
+}
+
+BOOST_AUTO_TEST_CASE(stopped_by_an_observer_it_goes_on_to_the_same_bits) {
+  Counting whole, first, second;
+  const std::string expected = hash(trained(small_config(), whole).state);
+  first.stop_after = 27;
+  const Result stopped = trained(small_config(), first);
+  BOOST_TEST((stopped.loop.ending == Ending::interrupted));
+  BOOST_TEST(stopped.state.step == 27);
+  BOOST_TEST(hash(stopped.state) != expected);
+  const Result rest = trained(small_config(), second, &stopped.state);
+  BOOST_TEST(second.steps == 33);
+  BOOST_TEST(hash(rest.state) == expected);
+}
+
+// Two trainings at once, in threads of one process, and the data in the memory of the device.
+BOOST_AUTO_TEST_CASE(several_trainings_in_one_process_do_not_meet) {
+  Counting alone;
+  const std::string expected = hash(trained(small_config(), alone).state);
+  std::vector<std::string> hashes(3);
+  {
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < hashes.size(); ++i)
+      threads.emplace_back([&, i] {
+        TrainConfig config = small_config();
+        config.arithmetic.seed = i == 2 ? 2 : 1;
+        if (i == 1) config.arithmetic.resident = ResidentChoice::on;
+        Observer silent;
+        hashes[i] = hash(trained(config, silent).state);
+      });
+  }
+  BOOST_TEST(hashes[0] == expected);
+  BOOST_TEST(hashes[1] == expected);
+  BOOST_TEST(hashes[2] != expected);
+}
+
+BOOST_AUTO_TEST_CASE(two_processes_give_the_bits_of_one_and_stop_together) {
+  Counting alone, stopped_alone;
+  const std::string expected = hash(trained(small_config(), alone).state);
+  stopped_alone.stop_after = 27;
+  const TrainingState middle = trained(small_config(), stopped_alone).state;
+  const auto on_two = [&](int64_t stop_after, const TrainingState* from) {
+    std::vector<TrainingState> states(2);
+    test::on_ranks(2, [&](int rank, Machine machine) {
+      Counting seen;
+      seen.is_one_of_several = true;
+      if (rank == 1) seen.stop_after = stop_after;
+      states[static_cast<size_t>(rank)] = train(vectors(), small_config(), machine, seen, from).state;
+    });
+    BOOST_TEST(states[0].step == states[1].step);
+    BOOST_TEST(hash(states[0]) == hash(states[1]));
+    return states[0];
+  };
+  BOOST_TEST(hash(on_two(INT64_MAX, nullptr)) == expected);
+  BOOST_TEST(hash(on_two(INT64_MAX, &middle)) == expected);
+  const TrainingState stopped = on_two(20, nullptr);
+  BOOST_TEST(stopped.step >= 20);
+  BOOST_TEST(stopped.step < 60);
+  Counting rest;
+  BOOST_TEST(hash(trained(small_config(), rest, &stopped).state) == expected);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_task_lacks_is_told) {
+  Observer silent;
+  LocalMachine machine(1);
+  Task task = vectors();
+  task.test = nullptr;
+  BOOST_CHECK_EXCEPTION(train(task, small_config(), machine, silent), Error,
+                        test::says("vectors: there are no samples to judge a training by\n  expected: a test part, or "
+                                   "samples that are held out"));
+  TrainConfig judged = small_config();
+  judged.judging.validation = 5;
+  train(task, judged, machine, silent);
+  task = vectors();
+  task.model = [](Inputs& in) -> ModelOutput { return {mean(in["z"], {1}), {}}; };
+  BOOST_CHECK_EXCEPTION(train(task, small_config(), machine, silent), Error,
+                        test::says("the model asks for a field 'z'\n  expected: one of x, y"));
+  BOOST_CHECK_EXCEPTION(TableSource(3, {{DType::u8, std::vector<std::byte>(10)}}), Error,
+                        test::says("field 0 of a source: expected a whole number of bytes for each of 3 samples"));
+  // Memory behind the table was read.
+  const TableSource three(3, {{DType::f32, std::vector<std::byte>(12)}});
+  BOOST_CHECK_EXCEPTION(three.gather(Order::evaluation(4, 2), 0), Error,
+                        test::says("a source of 3 samples: expected an order of at most so many, got one of 4"));
+}
+
+// Three classes of one number each; the labels come from outside.
+Task classes_of(const std::vector<int32_t>& labels) {
+  const std::vector<float> x(labels.size(), 1.0f);
+  const auto rows = static_cast<int64_t>(labels.size());
+  const auto source = std::make_shared<TableSource>(rows, std::vector{field_bytes(x), field_bytes(labels)});
+  const auto model = [](Inputs& in) -> ModelOutput {
+    return {cross_entropy(linear("fc", in["x"], 3), in["label"]), {}};
+  };
+  return {.name = "classes",
+          .fields = {{"x", DType::f32, {1}, "", 0, true}, {"label", DType::i32, {}, "", 3, true}},
+          .model = model,
+          .train = source,
+          .test = source};
+}
+
+BOOST_AUTO_TEST_CASE(wrong_indices_and_sizes_are_refused_before_a_kernel_sees_them) {
+  Observer silent;
+  LocalMachine machine(1);
+  for (const ResidentChoice resident : {ResidentChoice::off, ResidentChoice::on}) {
+    TrainConfig config = config_of({.minibatch = 4});
+    config.length.steps = 2;
+    config.arithmetic.resident = resident;
+    BOOST_CHECK_NO_THROW(train(classes_of({0, 1, 2, 0, 1, 2, 0, 1}), config, machine, silent));
+    for (const int32_t wrong : {3, -1, INT32_MAX})
+      BOOST_CHECK_EXCEPTION(train(classes_of({0, 1, 2, 0, 1, 2, 0, wrong}), config, machine, silent), Error,
+                            test::says("field 'label'", fmt::format("expected indices in [0, 3), got {}", wrong)));
+    Task pairs = classes_of({0, 1, 2, 0});
+    pairs.train = std::make_shared<TableSource>(
+        4, std::vector{field_bytes(std::vector<float>(8)), field_bytes(std::vector<int32_t>(4))});
+    BOOST_CHECK_EXCEPTION(train(pairs, config, machine, silent), Error, test::says("bytes", "got"));
+    config.batch.minibatch = 16;
+    BOOST_CHECK_EXCEPTION(train(classes_of({0, 1, 2, 0}), config, machine, silent), Error,
+                          test::says("expected at most the 4 training samples, got 16"));
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::train_test

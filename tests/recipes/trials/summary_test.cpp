@@ -1,0 +1,140 @@
+// Statistics over several runs, against sums by hand.
+#include "recipes/trials/summary.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "recipes/config/values.h"
+#include "recipes/trials/study_folder.h"
+#include "tests/support/says.h"
+#include "tests/support/support.h"
+
+namespace kb::summary_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+RunReport run_with(int64_t seed, const std::vector<double>& errors) {
+  RunReport run;
+  run.folder = "study/seed-" + std::to_string(seed);
+  run.how = "finished";
+  run.seed = seed;
+  run.goal_kind.is_share = true;
+  for (size_t i = 0; i < errors.size(); ++i)
+    run.evaluations.push_back({static_cast<int64_t>(i), static_cast<double>(i), 0.5, errors[i], 0.25});
+  run.result = errors.back();
+  return run;
+}
+
+RunReport diverged(int64_t seed) {
+  RunReport run = run_with(seed, {0.9});
+  run.how = "diverged";
+  run.diverged = true;
+  return run;
+}
+
+constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(summary)
+
+BOOST_AUTO_TEST_CASE(mean_and_stddev_of_the_sample) {
+  BOOST_TEST(!mean_of({}));
+  BOOST_TEST(!mean_of({3})->stddev);
+  const MeanOf three = *mean_of({1, 2, 6});
+  BOOST_TEST(three.mean == 3);
+  BOOST_TEST(*three.stddev == std::sqrt((4.0 + 1 + 9) / 2));
+  BOOST_TEST(median_of({5}) == 5);
+  BOOST_TEST(median_of({9, 1, 5}) == 5);
+  BOOST_TEST(median_of({9, 1, 5, 2}) == 3.5);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_counts_by_the_median_of_its_last_five) {
+  BOOST_TEST(*median_of_last(run_with(1, {9, 9, 9, 1, 2, 3, 5, 4})) == 3);
+  BOOST_TEST(*median_of_last(run_with(1, {1, 2, 9})) == 2);
+  BOOST_TEST(!median_of_last(run_with(1, {1, kNotANumber})));
+  BOOST_TEST(!median_of_last(RunReport{}));
+}
+
+BOOST_AUTO_TEST_CASE(diverged_runs_are_no_part_of_the_mean) {
+  const Summary two = summary_of({run_with(1, {0.10}), diverged(2), run_with(3, {0.14})}, 1);
+  BOOST_TEST(two.last->mean == 0.12, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(two.last->count == 2u);
+  BOOST_TEST(two.diverged == 1u);
+  BOOST_TEST(goal_text(two, two.last) == "12.00 +- 2.83 % (1 of 3 diverged)");
+  const Summary none = summary_of({diverged(1), diverged(2)});
+  BOOST_TEST(goal_text(none, none.last) == "diverged");
+  BOOST_TEST(goal_text(summary_of({}), std::nullopt) == "-");
+}
+
+BOOST_AUTO_TEST_CASE(json_has_each_run_and_null_for_what_is_not_finite) {
+  RunReport odd = diverged(2);
+  odd.result = odd.loss = kNotANumber;
+  const auto json = nlohmann::json::parse(summary_json(summary_of({run_with(1, {0.2, 0.1}), odd}), "./run r"));
+  BOOST_TEST(json["command"] == "./run r");
+  BOOST_TEST(json["runs"].size() == 2u);
+  BOOST_TEST(json["runs"][0]["error"] == 0.1);
+  BOOST_TEST(json["runs"][0]["folder"] == "seed-1");
+  BOOST_TEST(json["runs"][1]["error"].is_null());
+  BOOST_TEST(json["runs"][1]["diverged"] == true);
+  BOOST_TEST(json["final"]["mean"] == 0.1);
+  BOOST_TEST(json["final"]["stddev"].is_null());
+  BOOST_TEST(json["final"]["count"] == 1);
+}
+
+BOOST_AUTO_TEST_CASE(json_says_the_part_of_the_figures_at_the_end) {
+  RunReport tested = run_with(1, {0.1});
+  tested.part = "valid";
+  RunReport judged = tested;
+  judged.result_part = "valid";  // there is no test part
+  const auto json_of = [](const RunReport& run) {
+    return nlohmann::json::parse(summary_json(summary_of({run}), "./run r"));
+  };
+  for (const auto& [run, part] : {std::pair{tested, std::string("test")}, {judged, "valid"}}) {
+    const nlohmann::json json = json_of(run);
+    BOOST_TEST(json.at("evaluated_on") == "valid");
+    BOOST_TEST(json.at("final").value("part", "") == part);
+    BOOST_TEST(json.at("runs").at(0).value("part", "") == part);
+  }
+  BOOST_TEST(json_of(diverged(2)).at("final").is_null());
+}
+
+BOOST_AUTO_TEST_CASE(seeds_are_ranges_and_numbers) {
+  const auto seeds = [](const char* text) { return parse_seeds("--seeds", text); };
+  BOOST_TEST(seeds("1..3,7") == (std::vector<int64_t>{1, 2, 3, 7}), boost::test_tools::per_element());
+  BOOST_TEST(seeds("5") == (std::vector<int64_t>{5}), boost::test_tools::per_element());
+  for (const char* wrong : {"", "3..1", "1..3,2", "a", "1..", "..3", "1...3", "0..1000", "-1", "4294967296"})
+    BOOST_CHECK_EXCEPTION(seeds(wrong), Error, test::says("--seeds"));
+}
+
+BOOST_AUTO_TEST_CASE(an_epoch_counts_by_its_last_evaluation) {
+  RunReport run;
+  for (int i = 1; i <= 12; ++i) run.evaluations.push_back({10 * i, i / 2.0, 1, static_cast<double>(i), 1});
+  BOOST_TEST(*median_of_last(run) == 8);  // 4, 6, 8, 10, 12 after epochs 2 to 6
+}
+
+BOOST_AUTO_TEST_CASE(a_study_grows_and_refuses_other_flags) {
+  const test::TemporaryDirectory directory;
+  const std::string out = (directory / "study").string();
+  const Trial one{"seed-1", {"--lr", "0.1", "--seed", "1"}}, two{"seed-2", {"--lr", "0.1", "--seed", "2"}};
+  open_study("s", out, {one}, 4);
+  BOOST_TEST((open_study("s", out, {one, two}, 8).trials == std::vector<Trial>{one, two}));
+  const Study whole = open_study("s", out, {two}, 8);
+  BOOST_TEST(whole.trials.size() == 2u);
+  BOOST_TEST(whole.shards == 4);  // as it began
+  BOOST_TEST(whole.first == 1u);
+  const Trial moved{"seed-2", {"--data", "elsewhere", "--lr", "0.1", "--seed", "2"}};
+  BOOST_TEST((open_study("s", out, {moved}, 4).trials == std::vector<Trial>{one, moved}));
+  BOOST_CHECK_EXCEPTION(open_study("s", out, {{"seed-2", {"--lr", "0.2", "--seed", "2"}}}, 4), Error,
+                        test::says("trial seed-2\n  expected: --lr 0.1\n  got:      --lr 0.2"));
+  test::write_file(directory / "file", "");
+  BOOST_CHECK_EXCEPTION(open_study("s", directory.path().string(), {}, 4), Error,
+                        test::says("expected a new or empty folder"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::summary_test

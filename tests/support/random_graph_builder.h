@@ -1,0 +1,152 @@
+// A RandomGraphBuilder draws a random graph: it keeps a pool of tensors, and each of its steps takes some of them and
+// leaves others. The steps are in random_graph_pointwise.cpp, random_graph_moves.cpp, random_graph_windows.cpp and
+// random_graph_integers.cpp, the pool and the leaves in random_graph_builder.cpp.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "graph/functions.h"
+#include "graph/graph.h"
+#include "tests/support/random_graph.h"
+
+namespace kb::test {
+
+// Steele et al. 2014, SplitMix64: the same numbers whatever the standard library.
+class RandomNumbers {
+ public:
+  explicit RandomNumbers(uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15ull + 0x1234567ull) {}
+  uint64_t bits() {
+    uint64_t z = (state_ += 0x9E3779B97F4A7C15ull);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+    return z ^ (z >> 31);
+  }
+  // In [low, high], both included.
+  int64_t integer(int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(bits() % static_cast<uint64_t>(high - low + 1));
+  }
+  bool chance(double probability) { return static_cast<double>(bits() >> 11) * 0x1p-53 < probability; }
+  // A multiple of 1/16: exact in every float dtype.
+  double number(double low, double high) {
+    return static_cast<double>(integer(static_cast<int64_t>(low * 16), static_cast<int64_t>(high * 16))) / 16;
+  }
+  template <class T>
+  const T& pick(const std::vector<T>& items) {
+    return items[static_cast<size_t>(integer(0, static_cast<int64_t>(items.size()) - 1))];
+  }
+
+ private:
+  uint64_t state_;
+};
+
+// A tensor of the pool: a bound of its absolute values, and whether every backend computes it exactly.
+struct Pooled {
+  Tensor tensor;
+  double bound = 6;
+  bool exact = false;
+  bool used = false;
+};
+
+class RandomGraphBuilder {
+ public:
+  RandomGraphBuilder(uint32_t seed, const RandomGraphOptions& options)
+      : random_(seed), options_(options), graph_("random" + std::to_string(seed)), turn_(seed) {}
+
+  Graph run();
+
+ private:
+  struct Step {
+    bool smooth;
+    int weight;
+    void (RandomGraphBuilder::*make)();
+  };
+  static const std::vector<Step>& steps();
+
+  // --- the pool
+  Pooled& pick();
+  Pooled& pick_exact();
+  Pooled& pick_rank(int64_t least, int64_t most);
+  void keep(Tensor tensor, double bound, bool exact = false);
+  Tensor use(Pooled& item) {
+    item.used = true;
+    return item.tensor;
+  }
+  Tensor positive(Tensor x) { return softplus(x) + 0.5; }
+
+  // --- leaves
+  Tensor leaf(const Dims& shape);
+  Tensor given(const char* kind, DType dtype, const Dims& shape);
+  Pooled fresh(const Dims& shape);
+  Tensor indices(const Dims& shape, int64_t limit);
+  Dims shape(int64_t least_rank, int64_t most_rank);
+  Dims broadcastable(const Dims& shape);
+  Ints some_axes(int64_t rank, bool at_least_one);
+  Tensor whole(DType dtype, const Dims& shape);
+  Tensor pick_whole();
+  Tensor whole_pointwise(Tensor a);
+  Tensor whole_move(Tensor a);
+  // One after the other, each graph from another on: graphs of many seeds meet all of them.
+  template <class T>
+  const T& in_turn(const std::vector<T>& items) {
+    return items[static_cast<size_t>(turn_++) % items.size()];
+  }
+  std::string fresh_name(const char* kind) { return kind + std::to_string(names_++); }
+  int64_t elements_left(const Dims& shape) const {
+    return options_.max_elements / std::max<int64_t>(1, element_count(shape));
+  }
+
+  // --- steps
+  void unary();
+  void tabled_unary(Tensor x);
+  void kinked_unary();
+  void jumping_unary();
+  void binary();
+  void kinked_binary();
+  void comparison();
+  void integers();
+  void bits();
+  void low_precision();
+  void reshaping();
+  void transposing();
+  void slicing();
+  void padding();
+  void concatenation();
+  void broadcasting();
+  void sums();
+  void extrema();
+  void arg_maximum();
+  void moments_step();
+  void euclidean();
+  void product();
+  void convolution_step();
+  void convolution_gradients();
+  void average_pooling();
+  void maximum_pooling();
+  void gathering();
+  void cropping();
+  void scattering();
+  void selecting_classes();
+  void softmaxes();
+  void normalisation();
+  void markers();
+  void dropping();
+  void state_step();
+  void whole_numbers();
+
+  Tensor image();
+  Window window(const Dims& image, bool dilated);
+  void finish();
+  void finish_loss();
+
+  RandomNumbers random_;
+  const RandomGraphOptions& options_;
+  Graph graph_;
+  std::vector<Pooled> pool_;
+  std::vector<Tensor> whole_;  // integers and booleans: all exact, all outputs
+  int names_ = 0;
+  uint32_t turn_ = 0;
+};
+
+}  // namespace kb::test
