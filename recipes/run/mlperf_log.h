@@ -9,6 +9,7 @@
 #include "optim/batch_plan.h"
 #include "optim/schedule.h"
 #include "recipes/config/plan.h"
+#include "recipes/config/run_config.h"
 #include "recipes/train/observer.h"
 
 namespace kb {

@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(steps_of_the_training_loop_allocate_nothing) {
                      .model = model,
                      .train = source,
                      .test = source};
-  RunConfig config = config_of({.minibatch = 16, .optimizer = "momentum", .lr = 0.01});
+  TrainConfig config = config_of({.minibatch = 16, .optimizer = "momentum", .lr = 0.01});
   config.length.steps = 60;
   config.batch.per_worker = 8;
   config.judging.train_metrics = config.judging.noise_scale = true;
