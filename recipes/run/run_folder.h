@@ -10,8 +10,8 @@
 #include "recipes/config/run_task.h"
 #include "recipes/run/branch_point.h"
 #include "recipes/train/fit.h"
-#include "recipes/train/programs.h"
 #include "recipes/train/loop_result.h"
+#include "recipes/train/programs.h"
 #include "runtime/folder_lock.h"
 #include "runtime/state_store.h"
 
