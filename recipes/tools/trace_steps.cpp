@@ -103,7 +103,7 @@ class Trace {
  private:
   Compiled compiled() const {
     CompileOptions options = training_options(task_, config_, device_.backend->target());
-    options.optimizer = tracing(std::move(options.optimizer));
+    options.groups[0].rule = tracing(std::move(options.groups[0].rule));
     options.workers = {};  // one takes the whole minibatch
     const DType real = graph_dtype(options.precision);
     return compile(build_training_graph(task_, config_.minibatch, real), options);

@@ -123,9 +123,9 @@ CompileOptions training_options(const Task& task, const RunConfig& config, const
                      config.reduce_precision,
                      config.running_statistics == StatisticsOf::mean,
                      reads_gradient_norms(config)};
-  options.optimizer = rule_of(task, config);
-  options.no_decay = config.no_decay;
-  options.no_adapt = config.no_adapt;
+  options.groups = {{.rule = rule_of(task, config)}};
+  options.groups[0].no_decay = config.no_decay;
+  options.groups[0].no_adapt = config.no_adapt;
   options.log_layers = config.log_layers.has_value();
   return options;
 }
@@ -146,7 +146,7 @@ CheckProgram compile_check(const Task& task, const RunConfig& config, const Targ
   options.target = target;
   options.precision = training.precision;
   options.space = &space;
-  options.offset = gradient_offset(training.optimizer);
+  options.offset = gradient_offset(training.groups[0].rule);
   check.compiled = compile(with_probes(check.probes), options);
   return check;
 }
