@@ -82,6 +82,7 @@ struct Init {
 // A vector that holds one number for every element of the parameters (compiler/passes/parameter_space.h).
 struct FlatVector {
   std::string slot = {};  // of the update rule; empty: the parameters themselves
+  int64_t offset = 0;     // elements of the parameters before its first
 };
 
 // What is summed over the workers of a step: buckets of the flat gradient; or the rest, which is losses, running
@@ -100,7 +101,8 @@ struct Variable {
   // What passes know of their own variables. The graph's text and hash leave it out, as they have the name that follows
   // from it.
   std::optional<FlatVector> flat = {};  // parameter or slot
-  SumGroup group = SumGroup::rest;      // partial: what it is a sum of
+  SumGroup sum = SumGroup::rest;        // partial: what it is a sum of
+  int32_t group = 0;                    // parameter: the ParameterGroup that owns it
 };
 
 // How the workers' values of an output become one: their sum, the value of global worker 0, or one row a sample.

@@ -107,9 +107,12 @@ std::vector<TensorView> StateStore::views(bool slots) const {
       views.emplace_back(name, entry.variable.type, data, slot);
       continue;
     }
+    const FlatVector& flat = *entry.variable.flat;
+    const int64_t end = flat.offset + entry.variable.type.elements();
     for (const Segment& segment : space_.segments)
-      views.emplace_back(canonical_name(*entry.variable.flat, segment), segment.type,
-                         data + segment.offset * size_of(space_.dtype), slot);
+      if (segment.offset >= flat.offset && segment.offset < end)
+        views.emplace_back(canonical_name(flat, segment), segment.type,
+                           data + (segment.offset - flat.offset) * size_of(space_.dtype), slot);
   }
   std::sort(views.begin(), views.end(), [](const TensorView& a, const TensorView& b) { return a.name < b.name; });
   return views;

@@ -93,7 +93,7 @@ Variable partial_variable(std::string name, SumGroup group, Type type) {
   variable.name = std::move(name);
   variable.type = std::move(type);
   variable.kind = VariableKind::partial;
-  variable.group = group;
+  variable.sum = group;
   return variable;
 }
 

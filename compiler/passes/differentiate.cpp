@@ -1,7 +1,7 @@
-// differentiate: takes a training graph with the scalar output "loss"; leaves one whose output "loss" is summed over
-// the workers and that has for every parameter the output "grad.NAME", its gradient summed over the workers. A graph
-// for inference passes as it is. It stands first: every later pass sees the whole step. In f16 the gradients are of the
-// loss times a scale (loss_scale.h).
+// differentiate: takes a training graph with a scalar output for every objective; leaves one whose losses are summed
+// over the workers and that has for every parameter the output "grad.NAME", the gradient of its group's losses summed
+// over the workers. A graph for inference passes as it is. It stands first: every later pass sees the whole step. In
+// f16 the gradients are of the loss times a scale (loss_scale.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,32 +20,62 @@ Tensor sum_over_workers(const Tensor& x, const Tensor& like) {
   return worker_sum(x);
 }
 
-}  // namespace
-
-Graph differentiate(Graph graph, CompileState& state) {
-  if (!state.options.optimizer) return graph;
-  const auto is_loss = [](const Output& output) { return output.name == "loss"; };
-  const auto loss_at = std::find_if(graph.outputs.begin(), graph.outputs.end(), is_loss);
-  if (loss_at == graph.outputs.end()) {
-    throw Error(
-        fmt::format("graph \"{}\": expected an output \"loss\" to train on, got none of that name", graph.name));
+// The output of each objective, by its number.
+std::vector<size_t> loss_outputs(const Graph& graph, const std::vector<Objective>& objectives) {
+  std::vector<size_t> found;
+  for (const Objective& objective : objectives) {
+    const auto at = std::ranges::find(graph.outputs, objective.name, &Output::name);
+    if (at == graph.outputs.end())
+      throw Error(fmt::format("graph \"{}\": expected an output \"{}\" to train on, got none of that name", graph.name,
+                              objective.name));
+    found.push_back(static_cast<size_t>(at - graph.outputs.begin()));
   }
-  const size_t loss_index = static_cast<size_t>(loss_at - graph.outputs.begin());
-  const Tensor loss(graph, loss_at->value);
+  return found;
+}
+
+// Adds the gradients of `loss` by the parameters of a group, as outputs.
+void add_gradients(Graph& graph, const Tensor& loss, int32_t group) {
   std::vector<Tensor> parameters;
   std::vector<std::string> names;
-  for (const Variable& variable : graph.variables) {
-    if (variable.kind == VariableKind::parameter) names.push_back(variable.name);
-  }
+  for (const Variable& variable : graph.variables)
+    if (variable.kind == VariableKind::parameter && variable.group == group) names.push_back(variable.name);
   for (const std::string& name : names) parameters.emplace_back(graph, graph.read(name));
-  const bool scales = state.options.precision == Precision::f16;
-  const std::vector<Tensor> found = gradients(scales ? scaled_loss(loss) : loss, parameters);
+  const std::vector<Tensor> found = gradients(loss, parameters);
   for (size_t i = 0; i < found.size(); ++i) {
     const Tensor total = sum_over_workers(found[i], parameters[i]);
     graph.outputs.push_back({"grad." + names[i], total.value(), Merge::sum, OutputKind::gradient, names[i]});
   }
-  graph.outputs[loss_index].kind = OutputKind::loss;
-  graph.outputs[loss_index].value = sum_over_workers(loss, loss).value();
+}
+
+// The sum of a group's losses.
+Tensor loss_of(Graph& graph, const CompileOptions& options, size_t group, const std::vector<size_t>& losses) {
+  Tensor total;
+  for (size_t o = 0; o < losses.size(); ++o) {
+    if (options.objectives[o].group != options.groups[group].name) continue;
+    const Tensor loss(graph, graph.outputs[losses[o]].value);
+    total = total.valid() ? total + loss : loss;
+  }
+  return total;
+}
+
+}  // namespace
+
+Graph differentiate(Graph graph, CompileState& state) {
+  const CompileOptions& options = state.options;
+  if (options.groups.empty()) return graph;
+  const std::vector<size_t> losses = loss_outputs(graph, options.objectives);
+  assign_groups(graph, options.objectives, options.groups);
+  for (size_t g = 0; g < options.groups.size(); ++g) {
+    const Tensor loss = loss_of(graph, options, g, losses);
+    const bool scales = options.precision == Precision::f16;
+    add_gradients(graph, scales ? scaled_loss(loss) : loss, static_cast<int32_t>(g));
+  }
+  for (const size_t at : losses) {
+    if (graph.outputs[at].kind == OutputKind::loss) continue;
+    const Tensor loss(graph, graph.outputs[at].value);
+    graph.outputs[at].kind = OutputKind::loss;
+    graph.outputs[at].value = sum_over_workers(loss, loss).value();
+  }
   return graph;
 }
 

@@ -21,9 +21,12 @@ Tensor read(Graph& graph, const char* name) { return Tensor(graph, graph.read(na
 
 }  // namespace
 
-Tensor scaled_loss(const Tensor& loss) { return loss * declare(loss.graph(), kLossScale, kFirst); }
-
 bool has_loss_scale(const Graph& graph) { return graph.find_variable(kLossScale) != nullptr; }
+
+Tensor scaled_loss(const Tensor& loss) {
+  Graph& graph = loss.graph();
+  return loss * (has_loss_scale(graph) ? read(graph, kLossScale) : declare(graph, kLossScale, kFirst));
+}
 
 Unscaled unscaled(const Tensor& gradient) {
   // 0 times a number is 0, times an infinity or what is no number it is no number.

@@ -11,7 +11,7 @@ inline constexpr const char* kLossScale = "loss_scale";  // the variable; in a t
 inline constexpr const char* kLossScaleSteps = "loss_scale.good_steps";  // since the scale last changed
 inline constexpr const char* kLossScaleInterval = "loss_scale_interval";
 
-// The loss times the scale, which it declares: what the gradients are to be taken of.
+// The loss times the scale, one for all losses, which the first call declares: what the gradients are to be taken of.
 Tensor scaled_loss(const Tensor& loss);
 
 bool has_loss_scale(const Graph& graph);

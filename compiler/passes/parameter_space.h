@@ -16,11 +16,14 @@ const Variable* flat_parameters(const Graph& graph);
 // (UpdateContext::gradient_offset) or an inference program evaluates (CompileOptions::offset).
 bool is_offset_parameters(const Graph& graph, const Node& node);
 
-// Segments for `parameters` in the order given.
-ParameterSpace make_space(const std::vector<const Variable*>& parameters, const std::vector<Role>& no_decay,
-                          const std::vector<Role>& no_adapt, int64_t block = kSegmentBlock);
-// The vector over the space that holds the parameters or, with a name, a slot of the update rule.
-Variable flat_variable(const ParameterSpace& space, const std::string& slot = "");
+// Segments for `parameters` in the order given, in which each group's stand one after the other.
+ParameterSpace make_space(const std::vector<const Variable*>& parameters, const std::vector<ParameterGroup>& groups,
+                          int64_t block = kSegmentBlock);
+// The vector of all parameters.
+Variable flat_variable(const ParameterSpace& space);
+// The variable `name`, which holds a slot of the update rule over a range of the space.
+Variable slot_variable(const ParameterSpace& space, const std::string& name, const std::string& slot,
+                       const SpaceRange& range);
 // The part of a flat vector that is one parameter, in its own shape.
 Value segment_view(Graph& graph, Value flat, const Segment& segment);
 

@@ -2,12 +2,13 @@
 // of its own whose head comment says what it takes, what it leaves, why it stands there.
 #pragma once
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "compiler/arithmetic.h"
+#include "compiler/parameter_groups.h"
 #include "compiler/target.h"
-#include "graph/update_rule.h"
 
 namespace kb {
 
@@ -24,9 +25,16 @@ struct Segment {
   int64_t offset = 0;  // elements; a multiple of the space's block
   int64_t length = 0;
   bool decay = true, adapt = true;
+  int32_t group = 0;  // index into CompileOptions::groups
 };
 
-// Flat vectors "flat.parameters", "flat.SLOT" in one order, segments padded with zeros to whole blocks.
+// Neighbouring elements of the parameter space.
+struct SpaceRange {
+  int64_t offset = 0, length = 0;
+};
+
+// Flat vectors "flat.parameters", "flat.SLOT" in one order, segments padded with zeros to whole blocks. The segments of
+// a group stand one after the other; its slots, "flat.GROUP.SLOT" where there are several groups, are over its range.
 struct ParameterSpace {
   DType dtype = DType::f32;
   std::vector<Segment> segments;
@@ -34,6 +42,8 @@ struct ParameterSpace {
   int64_t block = 16;  // elements; 64 bytes of f32
   int64_t blocks_of(const Segment& segment) const { return (segment.length + block - 1) / block; }
   const Segment* find(const std::string& name) const;
+  std::span<const Segment> segments_of(int32_t group) const;
+  SpaceRange range_of(int32_t group) const;
 };
 
 // Who shares a step: processes x virtual workers of each. Every one computes its own samples; see PartRole.
@@ -58,10 +68,11 @@ struct CompileOptions {
   Target target;
   Workers workers;
   Precision precision = Precision::f32;
-  UpdateRule optimizer;  // empty: inference graph
-  std::vector<Role> no_decay = kSkippedRoles, no_adapt = kSkippedRoles;
+  std::vector<Objective> objectives = {{}};
+  std::vector<ParameterGroup> groups;  // empty: inference graph
   bool log_layers = false;  // outputs "layer.weight", "layer.gradient" (norms) and what the rule reports: (layers, 1);
-                            // and kGradientVector
+                            // and kGradientVector. Of several groups, what each rule reports about its own layers:
+                            // "layer.GROUP.NAME"
   const ParameterSpace* space = nullptr;  // inference: the training graph's, which it adopts
   std::string offset = {};                // inference: slot that is added to the parameters, "" = none
   bool check_passes = false;              // interpret before and after every pass on random inputs (tests)
@@ -79,8 +90,8 @@ struct CompileState {
 
 using Pass = Graph (*)(Graph graph, CompileState& state);
 
-Graph differentiate(Graph graph, CompileState& state);  // output "loss" [] -> gradient of every parameter, each behind
-                                                        // a worker_sum, as outputs "grad.NAME"
+Graph differentiate(Graph graph, CompileState& state);  // objectives -> gradient of every parameter by those of its
+                                                        // group, each after a worker_sum, as outputs "grad.NAME"
 Graph add_optimizer(Graph graph,
                     CompileState& state);  // grad outputs -> flat update; parameters become views of flat.parameters
 // Returns the slot at which a rule takes its gradient (UpdateContext::gradient_offset); "" = none.

@@ -195,7 +195,7 @@ class Placer {
   [[noreturn]] void refuse_inner_sum(const Node& reader, const Node& sum) const {
     throw Error(
         fmt::format("{}: {} reads what is summed over the workers at {}\n  expected: one worker, or a sum that is "
-                    "an output alone\n  got:      {} workers\n  hint:     one worker with all of their samples, "
+                    "an output alone\n  got:      {} workers\n  hint:     one worker with all of their samples "
                     "computes the same",
                     from_.place(reader), name(reader.op), from_.place(sum), workers_.total()));
   }
@@ -331,7 +331,7 @@ class Placer {
 
 Graph place_all_reduce(Graph graph, CompileState& state) {
   const Workers& workers = state.options.workers;
-  if (workers.total() == 1 || !state.options.optimizer) return graph;
+  if (workers.total() == 1 || state.options.groups.empty()) return graph;
   return Placer(graph, workers).run();
 }
 

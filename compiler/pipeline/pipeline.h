@@ -21,9 +21,9 @@ struct Compiled {
   double milliseconds = 0;
 };
 
-// Training: `graph` has the scalar output "loss" and options.optimizer. Inference: no optimizer, options.space of the
-// training graph. Throws Error for the user's mistakes; InternalError, with the graph's text as a reproducer, for a
-// pass that fails its check.
+// Training: `graph` has the scalar outputs of options.objectives, and there are groups. Inference: no group,
+// options.space of the training graph. Throws Error for the user's mistakes; InternalError, with the graph's text as a
+// reproducer, for a pass that fails its check.
 Compiled compile(Graph graph, const CompileOptions& options);
 
 // The graph passes alone, for tests and tools that look at one pass: the graph before the cut.

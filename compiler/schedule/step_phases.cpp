@@ -18,7 +18,7 @@ int32_t flat_gradient_node(const Graph& graph, PartRole role) {
       return static_cast<int32_t>(n);
   if (role != PartRole::micro) return -1;
   for (const StateWrite& write : graph.writes)
-    if (graph.find_variable(write.variable)->group == SumGroup::gradient) return write.value.node;
+    if (graph.find_variable(write.variable)->sum == SumGroup::gradient) return write.value.node;
   return -1;
 }
 

@@ -93,7 +93,7 @@ class PathRun {
  public:
   explicit PathRun(const Variant& variant) {
     CompileOptions options;
-    options.optimizer = update_rule(*variant.optimizer);
+    options.groups = {{.rule = update_rule(*variant.optimizer)}};
     CompileState state{options, {}, {}};
     graph_ = add_optimizer(differentiate(linear_loss(), state), state);
     space_ = state.space;

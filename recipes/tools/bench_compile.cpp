@@ -38,7 +38,7 @@ std::map<std::string, double> compile_times(int64_t depth, int repeats, const Ta
   for (int i = 0; i < repeats; ++i) {
     CompileOptions options;
     options.target = target;
-    options.optimizer = momentum_update;
+    options.groups = {{.rule = momentum_update}};
     Graph graph = residual_net(depth);
     Compiled compiled = compile(std::move(graph), options);
     nodes = compiled.program.at(PartRole::final).graph->nodes.size();

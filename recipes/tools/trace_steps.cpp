@@ -104,7 +104,7 @@ class Trace {
  private:
   Compiled compiled() const {
     CompileOptions options = training_options(task_, settle_for_one_step(config_, device_.backend->target()), {});
-    options.optimizer = tracing(std::move(options.optimizer));
+    options.groups[0].rule = tracing(std::move(options.groups[0].rule));
     options.workers = {};  // one takes the whole minibatch
     const DType real = graph_dtype(options.precision);
     return compile(build_training_graph(task_, config_.batch.minibatch, real), options);

@@ -123,9 +123,9 @@ CompileOptions training_options(const Task& task, const Settled& settled, const 
                      config.arithmetic.reduce_precision,
                      config.arithmetic.running_statistics == StatisticsOf::mean,
                      reads_gradient_norms(config)};
-  options.optimizer = rule_of(task, config.learning);
-  options.no_decay = config.learning.no_decay;
-  options.no_adapt = config.learning.no_adapt;
+  options.groups = {{.rule = rule_of(task, config.learning)}};
+  options.groups[0].no_decay = config.learning.no_decay;
+  options.groups[0].no_adapt = config.learning.no_adapt;
   options.log_layers = config.judging.log_layers.has_value();
   return options;
 }
@@ -152,7 +152,7 @@ CheckProgram compile_check(const Task& task, const Settled& settled, const Param
   options.target = settled.target;
   options.precision = training.precision;
   options.space = &space;
-  options.offset = gradient_offset(training.optimizer);
+  options.offset = gradient_offset(training.groups[0].rule);
   check.compiled = compile(with_probes(check.probes), options);
   return check;
 }

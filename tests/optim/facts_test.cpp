@@ -162,7 +162,7 @@ std::string state_after(const Optimizer& optimizer, int64_t workers, double weig
   CompileOptions options;
   options.target = backend->target();
   options.workers = {1, workers};
-  options.optimizer = update_rule(optimizer);
+  options.groups = {{.rule = update_rule(optimizer)}};
   StateStore store(*backend);
   Session session(*backend, store, compile(weighted_loss(samples), options));
   store.initialise(1);
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(corrected_and_free_velocities_are_one_run_under_any_schedul
 BOOST_AUTO_TEST_CASE(nesterov_with_the_rate_inside_needs_the_correction_too) {
   const auto nesterov_apart = [](std::span<const double> rates) {
     CompileOptions options = RuleRun::f64_options();
-    options.no_adapt = {Role::weight, Role::bias};
+    options.groups[0].no_adapt = {Role::weight, Role::bias};
     RuleRun inside("lars-mlperf", {{"momentum", 0.9}, {"weight_decay", 0.01}, {"nesterov", 1}}, kLayers, options);
     RuleRun outside("nesterov", {{"momentum", 0.9}, {"weight_decay", 0.01}}, kLayers);
     for (const double rate : rates) {

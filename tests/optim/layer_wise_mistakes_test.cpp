@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(decay_is_in_the_direction_and_not_in_the_norm_alone) {
 BOOST_AUTO_TEST_CASE(a_bias_that_starts_at_0_is_updated) {
   for (const bool adapted : {true, false}) {
     CompileOptions options = RuleRun::f64_options();
-    if (adapted) options.no_adapt = {};
+    if (adapted) options.groups[0].no_adapt = {};
     for (const std::string& optimizer : kLars) {
       RuleRun run = lars_run(optimizer, 0, {{"b", {0, 0}, Role::bias}}, options);
       run.step(1, {{3, -4}});
@@ -147,8 +147,8 @@ BOOST_AUTO_TEST_CASE(decay_and_adaptation_are_left_out_separately) {
   for (const bool decays : {true, false})
     for (const bool adapts : {true, false}) {
       CompileOptions options = RuleRun::f64_options();
-      options.no_decay = decays ? std::vector<Role>{} : std::vector<Role>{Role::bias};
-      options.no_adapt = adapts ? std::vector<Role>{} : std::vector<Role>{Role::bias};
+      options.groups[0].no_decay = decays ? std::vector<Role>{} : std::vector<Role>{Role::bias};
+      options.groups[0].no_adapt = adapts ? std::vector<Role>{} : std::vector<Role>{Role::bias};
       for (const std::string& optimizer : kLars) {
         RuleRun run = lars_run(optimizer, 1, {{"b", b, Role::bias}, {"w", b}}, options);
         run.step(1, {g, g});

@@ -140,7 +140,7 @@ std::string compile_message(const UpdateRule& rule) {
   return message([&] {
     CompileOptions options;
     options.target = generic_cpu_target();
-    options.optimizer = rule;
+    options.groups = {{.rule = rule}};
     compile(test::small_convnet(2), options);
   });
 }
@@ -150,7 +150,7 @@ int64_t launches(const Optimizer& optimizer, Precision precision, const Target& 
   CompileOptions options;
   options.target = target;
   options.precision = precision;
-  options.optimizer = update_rule(optimizer);
+  options.groups = {{.rule = update_rule(optimizer)}};
   const Compiled compiled = compile(test::small_convnet(4), options);
   int64_t count = 0;
   for (const Schedule* schedule : compiled.program.all()) count += std::ssize(schedule->steps);
@@ -313,7 +313,7 @@ BOOST_AUTO_TEST_CASE(every_scalar_of_a_row_is_an_input_of_the_compiled_step) {
   for (const Optimizer& optimizer : optimizers()) {
     CompileOptions options;
     options.target = generic_cpu_target();
-    options.optimizer = update_rule(optimizer);
+    options.groups = {{.rule = update_rule(optimizer)}};
     const Compiled compiled = compile(test::small_convnet(4), options);
     std::vector<std::string> inputs;
     for (const Node& node : compiled.program.at(PartRole::final).graph->nodes)

@@ -37,6 +37,7 @@ const Optimizer& optimizer_named(const std::string& name) {
 CompileOptions RuleRun::f64_options() {
   CompileOptions options;
   options.precision = Precision::f64;
+  options.groups = {{}};
   return options;
 }
 
@@ -54,7 +55,7 @@ RuleRun::RuleRun(const Optimizer& optimizer, std::vector<NamedScalar> hyper, con
 
 Compiled RuleRun::compiled(CompileOptions options) const {
   options.target = backend_->target();
-  options.optimizer = update_rule(optimizer_);
+  options.groups.at(0).rule = update_rule(optimizer_);
   return compile(sum_of_products(layers_, options.precision == Precision::f64 ? DType::f64 : DType::f32), options);
 }
 

@@ -82,7 +82,7 @@ class Training {
   }
   Compiled step_of(const Optimizer& optimizer) const {
     CompileOptions with_rule = options();
-    with_rule.optimizer = update_rule(optimizer);
+    with_rule.groups = {{.rule = update_rule(optimizer)}};
     return compile(quadratic("training"), with_rule);
   }
   Compiled evaluation_of(const ParameterSpace& space) const {

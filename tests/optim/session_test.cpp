@@ -63,7 +63,7 @@ double difference_after_steps(const Optimizer& optimizer, Precision precision) {
   CompileOptions options;
   options.target = backend->target();
   options.precision = precision;
-  options.optimizer = update_rule(optimizer);
+  options.groups = {{.rule = update_rule(optimizer)}};
   StateStore store(*backend);
   Session session(*backend, store, compile(linear_in_its_parameters(), options));
   store.initialise(1);
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(f16_skips_steps_whose_gradients_overflow_and_finds_a_loss_s
   CompileOptions options;
   options.target = backend->target();
   options.precision = Precision::f16;
-  options.optimizer = update_rule(optimizer);
+  options.groups = {{.rule = update_rule(optimizer)}};
   StateStore store(*backend);
   Session session(*backend, store, compile(linear_in_its_parameters(), options));
   store.initialise(1);

@@ -66,7 +66,7 @@ class Trained {
     CompileOptions options;
     options.target = backend_->target();
     options.precision = Precision::f64;
-    options.optimizer = rule;
+    options.groups = {{.rule = rule}};
     options.log_layers = log_layers;
     options.workers = {1, workers_};
     return compile(linear_model(), options);

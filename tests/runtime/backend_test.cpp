@@ -28,7 +28,7 @@ constexpr uint32_t kRandomGraphs = 150;
 Compiled compile_training(Backend& backend, const Graph& graph, Precision precision = Precision::f32) {
   CompileOptions options;
   options.target = backend.target();
-  options.optimizer = momentum_sgd();
+  options.groups = {{.rule = momentum_sgd()}};
   options.precision = precision;
   return compile(graph, options);
 }

@@ -99,7 +99,7 @@ Left run_process(const Graph& graph, const CompileOptions& compile_options, Comm
 std::vector<Left> run_split(const Graph& graph, int processes, int virtual_workers) {
   CompileOptions options;
   options.workers = {processes, virtual_workers};
-  options.optimizer = plain_sgd();
+  options.groups = {{.rule = plain_sgd()}};
   const auto network = make_in_process_network(processes);
   std::vector<Left> left(static_cast<size_t>(processes));
   std::vector<std::exception_ptr> failures(left.size());

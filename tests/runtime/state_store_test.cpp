@@ -23,10 +23,10 @@ struct Fixture {
   std::unique_ptr<Backend> backend = make_cpu_backend({1, 1, ""});
   Variable weight = parameter("fc.weight", {3, 5}, Role::weight, kNormal);
   Variable scale = parameter("bn.weight", {7}, Role::norm_scale, kOne);
-  ParameterSpace space = make_space({&weight, &scale}, {Role::norm_scale}, {Role::norm_scale});
+  ParameterSpace space = make_space({&weight, &scale}, {});
   std::vector<Variable> variables = {
       flat_variable(space),
-      flat_variable(space, "velocity"),
+      slot_variable(space, "flat.velocity", "velocity", {0, space.length}),
       {"bn.running_mean", {DType::f32, {7}, ""}, VariableKind::state, Role::none, {InitKind::constant, 0.25, 0}, {}, 0},
       {"flat.decay", {DType::f32, {2}, ""}, VariableKind::table, Role::none, {InitKind::runs, 0, 0}, {1, 1, 1, 0}, 0},
       {"prepared.0", {DType::f32, {4}, ""}, VariableKind::prepared, Role::none, {}, {}, 1000}};
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(a_second_program_adopts_what_is_there) {
 
 BOOST_AUTO_TEST_CASE(other_parameters_are_refused) {
   Variable wider = parameter("fc.weight", {3, 6}, Role::weight, kNormal);
-  ParameterSpace other = make_space({&wider, &scale}, {}, {});
+  ParameterSpace other = make_space({&wider, &scale}, {});
   BOOST_CHECK_EXCEPTION(store.adopt({}, other), Error, says("have other parameters"));
   Variable mean = variables[2];
   mean.type.shape = {8};

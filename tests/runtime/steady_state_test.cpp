@@ -49,7 +49,7 @@ StepScalars cosine_scalars() {
 std::unique_ptr<Session> training_session(Backend& backend, StateStore& store, int64_t n, Precision precision) {
   CompileOptions options;
   options.target = backend.target();
-  options.optimizer = update_rule(adamw());
+  options.groups = {{.rule = update_rule(adamw())}};
   options.precision = precision;
   Graph graph = small_convnet(n);
   auto session = std::make_unique<Session>(backend, store, compile(graph, options));
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(steps_with_a_loader_allocate_nothing_and_fault_on_no_page) 
     StateStore store(*backend);
     CompileOptions options;
     options.target = backend->target();
-    options.optimizer = update_rule(adamw());
+    options.groups = {{.rule = update_rule(adamw())}};
     const AugmentSpec in_graph = in_loader ? AugmentSpec{.mixup = 1} : all;
     Task task = image_task(recipe, input, {}, in_graph);
     set_image_sources(task, input, data, {all, 1, mean_pixel(input.mean), in_loader});

@@ -80,6 +80,19 @@ Overlap profiled_work(Session& session) {
   return measured_overlap(final, std::span(profile.steps).last(final.steps.size()));
 }
 
+bool in_block(const std::string& parameter) { return parameter.starts_with("block."); }
+
+void use_two_groups(CompileOptions& options) {
+  const UpdateRule rule = options.groups.at(0).rule;
+  options.objectives = {{"loss", "block"}, {"loss", "rest"}};
+  options.groups = {{.name = "block", .rule = rule, .owns = in_block},
+                    {.name = "rest", .rule = rule, .owns = [](const std::string& name) { return !in_block(name); }}};
+}
+
+void set_scalar(Session& session, const NamedScalar& scalar) {
+  for (const char* group : {"", "block.", "rest."}) session.set_scalar(group + std::string(scalar.name), scalar.value);
+}
+
 }  // namespace
 
 std::ostream& operator<<(std::ostream& out, const WorkerRun& run) {
@@ -93,7 +106,8 @@ WorkerOutcome run_process(const WorkerRun& run, Backend& backend, int rank) {
                      run.reduce_precision, run.mean_statistics,       run.gradient_norms};
   options.log_layers = run.log_layers;
   options.precision = run.precision;
-  options.optimizer = update_rule(optimizer_of(run));
+  options.groups = {{.rule = update_rule(optimizer_of(run))}};
+  if (run.two_groups) use_two_groups(options);
   StateStore store(backend);
   Session session(backend, store, compile(model(run), options));
   store.initialise(7);
@@ -105,7 +119,7 @@ WorkerOutcome run_process(const WorkerRun& run, Backend& backend, int rank) {
   WorkerOutcome outcome;
   const int64_t workers = options.workers.total();
   for (int64_t step = run.first_step; step < run.steps; ++step) {
-    for (const NamedScalar& scalar : scalars.at(step)) session.set_scalar(scalar.name, scalar.value);
+    for (const NamedScalar& scalar : scalars.at(step)) set_scalar(session, scalar);
     session.set_scalar("step", static_cast<double>(step));
     for (int64_t v = 0; v < run.split.virtual_workers; ++v) {
       fill(session, run.first_worker + rank * run.split.virtual_workers + v, step, workers, run.samples);

@@ -25,6 +25,7 @@ struct WorkerRun {
   bool mean_statistics = false;
   bool gradient_norms = false, log_layers = false;
   int64_t first_worker = 0;
+  bool two_groups = false;              // "block" and "rest", which share a loss and the rule
   std::string optimizer = {};           // a row of optimizers(), at a falling rate; empty: momentum at a constant one
   int64_t first_step = 0;               // the run goes on here, up to `steps`
   std::vector<NamedTensor> start = {};  // the state from which it goes on; none: the initial one

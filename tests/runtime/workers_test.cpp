@@ -77,6 +77,10 @@ BOOST_AUTO_TEST_SUITE(workers)
 
 BOOST_AUTO_TEST_CASE(splits_of_eight_workers_end_in_the_same_bits) { check_one_set_of_bits({}, kSplitsOfEight); }
 
+BOOST_AUTO_TEST_CASE(two_groups_of_parameters_end_in_the_same_bits) {
+  check_one_set_of_bits({.bucket_bytes = 4096, .two_groups = true, .optimizer = "lars"}, kSplitsOfEight);
+}
+
 BOOST_AUTO_TEST_CASE(buckets_and_random_bits_change_nothing) {
   check_one_set_of_bits({.bucket_bytes = 4096, .random = true}, {{1, 4}, {2, 2}, {4, 1}});
   const Outcome whole = run_split({.split = {4, 1}});
@@ -250,7 +254,7 @@ BOOST_AUTO_TEST_CASE(a_sum_over_workers_inside_the_step_is_refused) {
   g.outputs[0].value = (loss * worker_sum(loss)).value();
   CompileOptions options;
   options.target = generic_cpu_target();
-  options.optimizer = test::momentum_sgd();
+  options.groups = {{.rule = test::momentum_sgd()}};
   compile(g, options);
   options.workers = {1, 2};
   BOOST_CHECK_EXCEPTION(compile(g, options), Error, [](const Error& error) {
@@ -263,7 +267,7 @@ BOOST_AUTO_TEST_CASE(a_bucket_is_under_way_while_the_next_is_computed) {
   CompileOptions options;
   options.target = generic_cpu_target();
   options.workers = {2, 1, 4096};
-  options.optimizer = test::momentum_sgd();
+  options.groups = {{.rule = test::momentum_sgd()}};
   const Schedule schedule = compile(test::small_convnet(2), options).program.at(PartRole::final);
   std::vector<std::string> order;
   for (const Step& step : schedule.steps)
@@ -284,7 +288,7 @@ BOOST_AUTO_TEST_CASE(many_workers_take_a_gradient_a_level_and_one_more) {
     CompileOptions options;
     options.target = generic_cpu_target();
     options.workers = {1, virtual_workers};
-    options.optimizer = test::momentum_sgd();
+    options.groups = {{.rule = test::momentum_sgd()}};
     const Compiled compiled = compile(test::small_convnet(2), options);
     int64_t total = 0;
     for (const Schedule* schedule : compiled.program.all()) total = std::max(total, schedule->arena_bytes);
@@ -303,7 +307,7 @@ BOOST_AUTO_TEST_CASE(more_virtual_workers_compile_no_new_kernel) {
     CompileOptions options;
     options.target = generic_cpu_target();
     options.workers = {1, virtual_workers};
-    options.optimizer = test::momentum_sgd();
+    options.groups = {{.rule = test::momentum_sgd()}};
     std::set<std::string> names;
     const Compiled compiled = compile(test::small_convnet(2), options);
     for (const Schedule* schedule : compiled.program.all())

@@ -302,7 +302,7 @@ Graph linear_in_layers() {
 ParameterSpace space_of(const Graph& graph, const UpdateRule& rule) {
   CompileOptions options;
   options.target = generic_cpu_target();
-  options.optimizer = rule;
+  options.groups = {{.rule = rule}};
   return compile(graph, options).space;
 }
 

@@ -52,7 +52,7 @@ Bindings first_step(const Graph& graph, const test::CheckOptions& check, const O
                     double epsilon) {
   CompileOptions options;
   options.target = check.target;
-  options.optimizer = check.optimizer;
+  options.groups = {{.rule = check.optimizer}};
   const Compiled compiled = compile(graph, options);
   Bindings bindings;
   const Type flat{DType::f32, {compiled.space.length}, ""};

@@ -35,7 +35,7 @@ std::string difference(const Array& expected, const Array& got, const CheckOptio
 // The training step by the oracle: the graph passes up to the optimizer, interpreted.
 Graph oracle_graph(const Graph& graph, const CompileOptions& options, ParameterSpace& space) {
   CompileState state{options, options.space ? *options.space : ParameterSpace{}, {}};
-  Graph result = options.optimizer ? differentiate(graph, state) : graph;
+  Graph result = differentiate(graph, state);
   result = add_optimizer(std::move(result), state);
   space = state.space;
   return result;
@@ -63,7 +63,7 @@ Judged compile_and_interpret(const Graph& graph, const CheckOptions& check) {
   CompileOptions options;
   options.target = check.target;
   options.precision = check.precision;
-  options.optimizer = check.optimizer;
+  if (check.optimizer) options.groups = {{.rule = check.optimizer}};
   options.check_passes = check.check_passes;
   Judged judged{compile(graph, options), {}, {}, {}};
   judged.types = types_by_name(judged.compiled);

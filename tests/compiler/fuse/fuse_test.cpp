@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(a_result_read_twice_keeps_its_library_call_bare) {
 
 BOOST_AUTO_TEST_CASE(all_updates_are_one_launch) {
   CompileOptions options = on_cpu();
-  options.optimizer = momentum_sgd();
+  options.groups = {{.rule = momentum_sgd()}};
   Compiled compiled = compile(small_convnet(4), options);
   int updates = 0;
   for (const Step& step : compiled.program.at(PartRole::final).steps)

@@ -659,7 +659,7 @@ BOOST_AUTO_TEST_CASE(differentiate_adds_outputs) {
   CompileOptions options;
   CompileState inference{options, {}, {}};
   BOOST_TEST(content_hash(differentiate(g, inference)) == content_hash(g));
-  options.optimizer = optimizer;
+  options.groups = {{.rule = optimizer}};
   CompileState state{options, {}, {}};
   const Graph result = differentiate(g, state);
   verify(result);

@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(a_gpu_reads_filters_channels_last) {
   g.outputs.push_back({"loss", sum(sum(flatten(x * x), {1}) * weights).value(), Merge::sum});
   CompileOptions options;
   options.target = gpu_target("sm_90");
-  options.optimizer = test::momentum_sgd();
+  options.groups = {{.rule = test::momentum_sgd()}};
   options.check_passes = true;
   for (const Precision precision : {Precision::f32, Precision::tf32, Precision::bf16}) {
     options.precision = precision;
@@ -209,7 +209,7 @@ BOOST_AUTO_TEST_CASE(inside_a_norm_nothing_is_rounded_to_bf16) {
   g.outputs.push_back({"loss", sum(sum(flatten(y * y), {1}) * weights).value(), Merge::sum});
   CompileOptions options = options_for("avx512");
   options.precision = Precision::bf16;
-  options.optimizer = test::momentum_sgd();
+  options.groups = {{.rule = test::momentum_sgd()}};
   CompileState state{options, {}, {}};
   Graph after = g;
   for (Pass pass : {differentiate, add_optimizer, simplify, apply_precision}) after = pass(std::move(after), state);
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(gradients_parameters_and_slots_stay_in_f32) {
   g.outputs.push_back({"loss", sum(sum(x * x, {1}) * weights).value(), Merge::sum});
   CompileOptions options = options_for("avx512");
   options.precision = Precision::bf16;
-  options.optimizer = test::momentum_sgd();
+  options.groups = {{.rule = test::momentum_sgd()}};
   CompileState state{options, {}, {}};
   Graph after = g;
   for (Pass pass : {differentiate, add_optimizer, simplify, apply_precision}) after = pass(std::move(after), state);

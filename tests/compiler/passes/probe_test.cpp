@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(a_value_that_came_so_is_named) {
 BOOST_AUTO_TEST_CASE(probes_compile) {
   CompileOptions options;
   options.target = generic_cpu_target();
-  options.optimizer = test::plain_sgd();
+  options.groups = {{.rule = test::plain_sgd()}};
   CompileState state{options, {}, {}};
   const Probes probes = find_probes(differentiate(test::small_convnet(2), state));
   BOOST_TEST(probes.values.size() > 50u);

@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(an_inference_graph_adopts_the_training_space) {
 BOOST_AUTO_TEST_CASE(another_minibatch_makes_the_same_kernels) {
   CompileOptions options;
   options.target = generic_cpu_target();
-  options.optimizer = momentum_sgd();
+  options.groups = {{.rule = momentum_sgd()}};
   Compiled a = compile(small_convnet(16), options), b = compile(small_convnet(48), options);
   const auto& first = a.program.at(PartRole::final).kernels;
   const auto& second = b.program.at(PartRole::final).kernels;
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(another_minibatch_makes_the_same_kernels) {
 BOOST_AUTO_TEST_CASE(every_pass_is_reported_and_dumped) {
   CompileOptions options;
   options.target = generic_cpu_target();
-  options.optimizer = momentum_sgd();
+  options.groups = {{.rule = momentum_sgd()}};
   std::vector<std::string> dumped;
   options.dump = [&](const std::string& pass, const std::string& before, const std::string& after) {
     dumped.push_back(pass);

@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(layouts_reach_through_the_network) {
     CompileOptions options;
     options.target = generic_cpu_target();
     options.target.library_isa = isa;
-    options.optimizer = plain_sgd();
+    options.groups = {{.rule = plain_sgd()}};
     CompileState state{options, {}, {}};
     std::vector<PassReport> reports;
     const Graph after = run_graph_passes(small_signal_net(2), state, reports);

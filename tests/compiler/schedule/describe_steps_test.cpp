@@ -20,7 +20,7 @@ struct Described {
                      const Target& target = generic_cpu_target()) {
     CompileOptions options;
     options.target = target;
-    options.optimizer = std::move(rule);
+    if (rule) options.groups = {{.rule = std::move(rule)}};
     options.workers = workers;
     compiled = compile(std::move(graph), options);
     prepare = describe_steps(compiled.program.at(PartRole::prepare));

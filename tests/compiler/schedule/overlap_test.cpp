@@ -48,7 +48,7 @@ Schedule compiled_step(const Target& target, int64_t bucket_bytes) {
   CompileOptions options;
   options.target = target;
   options.workers = {2, 1, bucket_bytes};
-  options.optimizer = test::momentum_sgd();
+  options.groups = {{.rule = test::momentum_sgd()}};
   return compile(test::small_convnet(2), options).program.at(PartRole::final);
 }
 

@@ -9,7 +9,7 @@ namespace {
 Compiled compile_for(const Backend& backend, const Graph& graph) {
   CompileOptions options;
   options.target = backend.target();
-  options.optimizer = momentum_sgd();
+  options.groups = {{.rule = momentum_sgd()}};
   return compile(graph, options);
 }
 

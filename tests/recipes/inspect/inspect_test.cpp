@@ -32,7 +32,7 @@ BOOST_AUTO_TEST_SUITE(inspect)
 BOOST_AUTO_TEST_CASE(every_parameter_is_told_with_its_initial_distribution) {
   CompileOptions options;
   options.target = generic_cpu_target();
-  options.optimizer = test::momentum_sgd();
+  options.groups = {{.rule = test::momentum_sgd()}};
   const Compiled training = compile(small_net(), options);
   test::golden("parameters.txt", parameter_lines(training.space));
   BOOST_TEST(inspection_text(training, LoadReport{}).starts_with(parameter_lines(training.space)));
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(every_parameter_is_told_with_its_initial_distribution) {
 BOOST_AUTO_TEST_CASE(the_schedule_fits_its_columns) {
   CompileOptions options;
   options.target = generic_cpu_target();
-  options.optimizer = test::momentum_sgd();
+  options.groups = {{.rule = test::momentum_sgd()}};
   const Compiled training = compile(small_net(), options);
   for (const int columns : {80, 100, 120, 160}) {
     const std::string table = schedule_lines(training.program, columns) + peak_lines(training.program, columns);

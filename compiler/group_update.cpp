@@ -1,0 +1,170 @@
+#include "compiler/group_update.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "graph/functions.h"
+#include "graph/report.h"
+
+namespace kb {
+namespace {
+
+class GroupUpdate {
+ public:
+  GroupUpdate(const SharedUpdate& shared, const ParameterGroup& group, int32_t number)
+      : shared_(shared),
+        space_(shared.space),
+        graph_(shared.gradient.graph()),
+        rule_(group.rule),
+        segments_(space_.segments_of(number)),
+        range_(space_.range_of(number)),
+        prefix_(shared.several ? group.name + "." : "") {}
+
+  Value run() {
+    UpdateContext context;
+    context.gradient = part(shared_.gradient);
+    context.parameter = part(shared_.parameters);
+    context.decay = [this] { return multiplier("decay", &Segment::decay); };
+    context.adapt = [this] { return multiplier("adapt", &Segment::adapt); };
+    context.norm = [this](Tensor x) { return segment_norms(x, segments_, space_.block); };
+    context.spread = [this](Tensor x) { return spread(x); };
+    context.slot = [this](const std::string& name) { return slot(name); };
+    context.set_slot = [this](const std::string& name, Tensor value) { set_slot(name, value); };
+    context.gradient_offset = context.slot;
+    context.scalar = [this](const std::string& name) {
+      return Tensor(graph_, step_scalar(graph_, prefix_ + name, space_.dtype));
+    };
+    if (shared_.reports) context.report = [this](const std::string& name, Tensor layers) { report(name, layers); };
+    const Tensor updated = rule_(context);
+    check_shape(kFlatParameters, updated);
+    check_slots();
+    return as_flat(kept_where_not_finite(updated, [this] { return part(as_blocks(graph_.read(kFlatParameters))); }));
+  }
+
+ private:
+  int64_t blocks() const { return range_.length / space_.block; }
+  Dims block_shape() const { return {blocks(), space_.block}; }
+  bool is_whole() const { return range_.length == space_.length; }
+
+  Tensor as_blocks(Value flat) {
+    const int64_t rows = graph_.type(flat).elements() / space_.block;
+    return {graph_, graph_.add(Op::reshape, {flat}, {{"shape", Dims{rows, space_.block}}, {"names", std::string()}})};
+  }
+  Value as_flat(const Tensor& x) {
+    return graph_.add(Op::reshape, {x.value()}, {{"shape", Dims{range_.length}}, {"names", std::string()}});
+  }
+  // The group's rows of the blocks of all parameters.
+  Tensor part(const Tensor& all) {
+    const int64_t first = range_.offset / space_.block;
+    return is_whole() ? all : slice(all, 0, first, first + blocks());
+  }
+
+  // One number a block, equal over a segment, as a table of the compiler's.
+  template <class F>
+  Tensor by_block(const std::string& name, DType dtype, F&& number_of) {
+    const std::string full = "flat." + prefix_ + name;
+    if (graph_.find_variable(full)) return {graph_, graph_.read(full)};
+    Variable table;
+    table.name = full;
+    table.type = {dtype, {blocks()}, ""};
+    table.kind = VariableKind::table;
+    table.init.kind = InitKind::runs;
+    for (const Segment& segment : segments_)
+      table.values.insert(table.values.end(), {static_cast<double>(space_.blocks_of(segment)), number_of(segment)});
+    return {graph_, graph_.add_variable(table)};
+  }
+
+  Tensor multiplier(const std::string& name, bool Segment::*flag) {
+    const Tensor table = by_block(name, space_.dtype, [&](const Segment& s) { return s.*flag ? 1.0 : 0.0; });
+    return {graph_, graph_.add(Op::broadcast, {table.value()}, {{"shape", block_shape()}, {"axes", Ints{0}}})};
+  }
+
+  Tensor spread(const Tensor& x) {
+    const Segment* first = segments_.data();
+    return gather(x, by_block("layer", DType::i32, [&](const Segment& s) { return static_cast<double>(&s - first); }));
+  }
+
+  std::string slot_name(const std::string& slot) const { return "flat." + prefix_ + slot; }
+
+  Tensor slot(const std::string& name) {
+    const std::string full = slot_name(name);
+    slots_.insert(name);
+    return as_blocks(graph_.find_variable(full) ? graph_.read(full)
+                                                : graph_.add_variable(slot_variable(space_, full, name, range_)));
+  }
+
+  void set_slot(const std::string& name, const Tensor& value) {
+    slot(name);
+    const std::string full = slot_name(name);
+    check_shape(full, value);
+    const Tensor kept = kept_where_not_finite(value, [&] { return as_blocks(graph_.read(full)); });
+    if (!graph_.add_write(full, as_flat(kept)))
+      throw Error(fmt::format("the update rule sets its slot '{}' twice", name));
+    set_.insert(name);
+  }
+
+  void check_shape(const std::string& variable, const Tensor& value) const {
+    if (value.shape() != block_shape())
+      throw Error(fmt::format("the update rule gives {} for {}: expected a value for every parameter, {}",
+                              shape_text(value.type()), variable, shape_text({space_.dtype, block_shape(), ""})));
+  }
+
+  template <class Before>
+  Tensor kept_where_not_finite(const Tensor& value, Before&& before) {
+    return shared_.finite.valid() ? select(shared_.finite, value, before()) : value;
+  }
+
+  void check_slots() const {
+    for (const std::string& name : slots_)
+      if (!set_.contains(name))
+        throw Error(fmt::format("the update rule reads its slot '{}' but never sets it: it would stay zero", name));
+  }
+
+  void report(const std::string& name, const Tensor& layers) {
+    graph_.outputs.push_back({kLayerOutput + prefix_ + name, layers.value(), Merge::first, OutputKind::layer});
+  }
+
+  const SharedUpdate& shared_;
+  const ParameterSpace& space_;
+  Graph& graph_;
+  const UpdateRule& rule_;
+  const std::span<const Segment> segments_;
+  const SpaceRange range_;
+  const std::string prefix_;
+  std::set<std::string> slots_, set_;
+};
+
+}  // namespace
+
+Value step_scalar(Graph& graph, const std::string& name, DType dtype) {
+  if (const Value known = graph.find_input(name); known.valid()) return known;
+  return graph.add(
+      Op::input, {},
+      {{"name", name}, {"kind", std::string("scalar")}, {"dtype", dtype}, {"shape", Dims{}}, {"names", std::string()}});
+}
+
+// Sums of squares of the blocks; of each segment's, as rows of a matrix as wide as the longest segment has blocks.
+Tensor segment_norms(const Tensor& x, std::span<const Segment> segments, int64_t block) {
+  Graph& graph = x.graph();
+  std::vector<double> first, blocks_of;
+  for (const Segment& segment : segments) {
+    first.push_back(static_cast<double>((segment.offset - segments.front().offset) / block));
+    blocks_of.push_back(static_cast<double>((segment.length + block - 1) / block));
+  }
+  const auto rows = static_cast<int64_t>(segments.size());
+  const auto columns = static_cast<int64_t>(*std::max_element(blocks_of.begin(), blocks_of.end()));
+  const Tensor squares = sum(x * x, {1});
+  const Tensor column = broadcast_to(iota(graph, DType::i32, columns), {rows, columns});
+  const Tensor within = constant(graph, DType::i32, {rows, 1}, first) + column;
+  const Tensor inside = column < constant(graph, DType::i32, {rows, 1}, blocks_of);
+  const Tensor total = sum(select(inside, gather(squares, within), 0.0), {1});
+  return sqrt(reshape(total, {rows, 1}));
+}
+
+Value update_group(const SharedUpdate& shared, const ParameterGroup& group, int32_t number) {
+  return GroupUpdate(shared, group, number).run();
+}
+
+}  // namespace kb

@@ -1,0 +1,34 @@
+// What a training graph is trained on: its losses, and the groups of parameters that each of them moves.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "graph/update_rule.h"
+
+namespace kb {
+
+// A loss that is minimised. Its gradient flows to the parameters of its group alone.
+struct Objective {
+  std::string name = "loss";  // of the graph's scalar output [] that is the loss
+  std::string group = {};     // ParameterGroup::name
+};
+
+// Parameters that one rule updates. All groups are updated in the same step, from the values before it. Where there are
+// several, a group's name stands before the scalars of its rule: "generator.learning_rate".
+struct ParameterGroup {
+  std::string name = {};
+  UpdateRule rule = {};
+  std::vector<Role> no_decay = kSkippedRoles, no_adapt = kSkippedRoles;
+  std::function<bool(const std::string& parameter)> owns = {};  // by the parameter's name; empty: all parameters
+};
+
+// A choice for ParameterGroup::owns: the parameters made under a scope, "generator" or "net.head".
+std::function<bool(const std::string& parameter)> owns_scope(const std::string& scope);
+
+// Sets Variable::group of every parameter to the index of the group that owns it. Throws Error naming the member that
+// is wrong: a parameter that no group or several groups own; a group without a rule, a parameter, an objective or a
+// name of its own; an objective of no group.
+void assign_groups(Graph& graph, const std::vector<Objective>& objectives, const std::vector<ParameterGroup>& groups);
+
+}  // namespace kb
