@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <map>
 
-#include "compiler/group_update.h"
-#include "compiler/loss_scale.h"
-#include "compiler/rewrite.h"
-#include "compiler/rule_probe.h"
+#include "compiler/passes/group_update.h"
+#include "compiler/passes/loss_scale.h"
+#include "compiler/passes/rewrite.h"
+#include "compiler/passes/rule_probe.h"
 #include "graph/functions.h"
 
 namespace kb {

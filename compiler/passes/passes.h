@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compiler/arithmetic.h"
-#include "compiler/parameter_groups.h"
+#include "compiler/passes/parameter_groups.h"
 #include "compiler/target.h"
 
 namespace kb {

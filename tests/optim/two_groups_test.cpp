@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "compiler/parameter_groups.h"
+#include "compiler/passes/parameter_groups.h"
 #include "graph/layers.h"
 #include "graph/scope.h"
 #include "runtime/session.h"

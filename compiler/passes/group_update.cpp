@@ -1,4 +1,4 @@
-#include "compiler/group_update.h"
+#include "compiler/passes/group_update.h"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,10 @@
-#include "compiler/rule_probe.h"
+#include "compiler/passes/rule_probe.h"
 
 #include <fmt/format.h>
 
 #include <map>
 
-#include "compiler/parameter_space.h"
+#include "compiler/passes/parameter_space.h"
 #include "graph/functions.h"
 #include "graph/report.h"
 

@@ -1,4 +1,4 @@
-#include "compiler/parameter_groups.h"
+#include "compiler/passes/parameter_groups.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "compiler/parameter_space.h"
+#include "compiler/passes/parameter_space.h"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 #include <span>
 #include <string>
 
-#include "compiler/parameter_space.h"
+#include "compiler/passes/parameter_space.h"
 #include "graph/tensor.h"
 
 namespace kb {

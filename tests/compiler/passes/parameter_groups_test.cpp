@@ -1,14 +1,14 @@
-#include "compiler/parameter_groups.h"
+#include "compiler/passes/parameter_groups.h"
 
 #include <boost/test/unit_test.hpp>
 
-#include "compiler/pipeline.h"
+#include "compiler/pipeline/pipeline.h"
 #include "graph/layers.h"
 #include "graph/scope.h"
 #include "graph/text.h"
 #include "optim/wrapped_rules.h"
-#include "tests/compile_check.h"
-#include "tests/says.h"
+#include "tests/support/compile_check.h"
+#include "tests/support/says.h"
 
 namespace kb::parameter_groups_test {
 namespace {
