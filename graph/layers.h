@@ -46,9 +46,8 @@ struct BatchNormOptions {
 // x (N, C), (N, C, L) or (N, C, H, W), normalised over all axes but C. Training normalises by the minibatch and writes
 // running_mean and running_var (unbiased); inference normalises by these. Mode::statistics does as training, but the
 // scalar input `statistics_share` takes the momentum's place: 1 writes the minibatch's statistics over what was there,
-// and 1/2, 1/3, ... 1/N after that leave the mean over N minibatches. Throws Error under Reuse, as that mean would be of
-// the last call alone. num_batches_tracked is not kept. Without `init`
-// the weight starts at 1; the bias starts at 0.
+// and 1/2, 1/3, ... 1/N after that leave the mean over N minibatches. Throws Error under Reuse, as that mean would be
+// of the last call alone. num_batches_tracked is not kept. Without `init` the weight starts at 1; the bias starts at 0.
 Tensor batch_norm(const std::string& name, Tensor x, const BatchNormOptions& options = {},
                   Where where = Where::current());
 

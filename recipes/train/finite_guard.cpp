@@ -105,7 +105,8 @@ std::string FiniteGuard::maker_in_first_step() {
 }
 
 void FiniteGuard::refuse_step(int64_t step, const std::string& maker) {
-  const char* no_update = "no update was made, so that no learning.lr helps: look at the inputs of that op, and at its limits";
+  const char* no_update =
+      "no update was made, so that no learning.lr helps: look at the inputs of that op, and at its limits";
   Fault fault{"a value is not finite", step, maker, step == 0 ? no_update : kLowerRate};
   if (const std::optional<std::string> data = fault_of_samples(step)) fault = data_fault_of(fault.what, step, *data);
   fault.keeps_state = true;

@@ -1,5 +1,6 @@
 // Ends a training whose values are no longer finite: losses, evaluations and the state are looked at, with
-// judging.check_finite every value of a step before it is taken. Says which op made the first such value, and what may help.
+// judging.check_finite every value of a step before it is taken. Says which op made the first such value, and what may
+// help.
 #pragma once
 #include "recipes/train/finite_check.h"
 #include "recipes/train/instrument.h"

@@ -1,5 +1,5 @@
-// resume.init FILE: weights to begin with, from any safetensors file with PyTorch's names and layouts (a run's folder, its
-// model.safetensors or a checkpoint too, whose optimizer state is left behind).
+// resume.init FILE: weights to begin with, from any safetensors file with PyTorch's names and layouts (a run's folder,
+// its model.safetensors or a checkpoint too, whose optimizer state is left behind).
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -9,8 +9,8 @@
 
 namespace kb {
 
-// The file that resume.init names: `given`, or model.safetensors in it where it is a folder. Throws Error where a folder has
-// none.
+// The file that resume.init names: `given`, or model.safetensors in it where it is a folder. Throws Error where a
+// folder has none.
 std::filesystem::path init_file(const std::filesystem::path& given);
 
 // Which of the model's tensors the file has to have: all in their shapes, or some (--init-partial).

@@ -50,8 +50,10 @@ std::optional<EndWish> LearningJudge::wants(int64_t done) {
   const std::string fault = epoch_fault(*std::exchange(ended_, std::nullopt), done);
   if (fault.empty()) return std::nullopt;
   if (!parts_.config.judging.keep_going)
-    return EndWish{Fault{fault, done, "", fmt::format("{}; judging.keep_going goes on all the same", kLowerRate), true}};
-  if (!std::exchange(told_keep_going_, true)) note("NOTE: " + fault + "\n  it goes on all the same: judging.keep_going");
+    return EndWish{
+        Fault{fault, done, "", fmt::format("{}; judging.keep_going goes on all the same", kLowerRate), true}};
+  if (!std::exchange(told_keep_going_, true))
+    note("NOTE: " + fault + "\n  it goes on all the same: judging.keep_going");
   return std::nullopt;
 }
 

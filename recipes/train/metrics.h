@@ -28,7 +28,7 @@ struct StepMetrics {
   std::optional<GradientNorms> norms = std::nullopt;  // as judging.noise_scale asks, and with AdaScale
   std::optional<ScaledStep> scaled = std::nullopt;    // with AdaScale
   std::optional<double> loss_scale = std::nullopt;  // f16: of the next step; half of the last one's: it changed nothing
-  std::span<const NamedMetric> metrics = {};        // of training (judging.train_metrics), and the mean of each over the step
+  std::span<const NamedMetric> metrics = {};  // of training (judging.train_metrics), and the mean of each over the step
   std::span<const double> means = {};
 };
 

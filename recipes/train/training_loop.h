@@ -23,14 +23,14 @@ class TrainingLoop {
  public:
   explicit TrainingLoop(LoopParts parts);
 
-  // Steps until the plan is done, length.stop_at or length.target ends it or a signal asks to stop (World::begin): a step or an
-  // evaluation that is under way is then left, where no process has begun what ends it, and has changed nothing.
-  // model.safetensors holds the parameters that were evaluated last, at first those of the start. A checkpoint is made
-  // at every evaluation, every judging.save_every steps, and at the end. Ends as diverged, in all processes after the same
-  // step, where the loss or the state is not finite, and without judging.keep_going where a whole epoch after the warmup has
-  // a mean loss that is no better than kLearningShare of that of step 0 (not where it began with trained weights, nor
-  // for noise). The op that made the first value that is not finite is named where that is in the first step, and with
-  // judging.check_finite in any. Throws Error where a file cannot be written.
+  // Steps until the plan is done, length.stop_at or length.target ends it or a signal asks to stop (World::begin): a
+  // step or an evaluation that is under way is then left, where no process has begun what ends it, and has changed
+  // nothing. model.safetensors holds the parameters that were evaluated last, at first those of the start. A checkpoint
+  // is made at every evaluation, every judging.save_every steps, and at the end. Ends as diverged, in all processes
+  // after the same step, where the loss or the state is not finite, and without judging.keep_going where a whole epoch
+  // after the warmup has a mean loss that is no better than kLearningShare of that of step 0 (not where it began with
+  // trained weights, nor for noise). The op that made the first value that is not finite is named where that is in the
+  // first step, and with judging.check_finite in any. Throws Error where a file cannot be written.
   LoopResult run();
 
  private:
