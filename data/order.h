@@ -63,6 +63,8 @@ class Order {
   int64_t minibatch() const { return minibatch_; }
   /// Returns floor(count / minibatch) in training and ceil(count / minibatch) in evaluation.
   int64_t steps_per_epoch() const { return steps_per_epoch_; }
+  /// Returns the seed of the permutations; 0 in evaluation.
+  uint64_t seed() const { return seed_; }
   int64_t epoch(int64_t step) const { return first_epoch_ + (step - first_step_) / steps_per_epoch_; }
 
   /// Returns row `row` of the batch of `step`, 0 <= row < minibatch, in O(1).

@@ -168,7 +168,7 @@ int bench_command(const ToolArguments& arguments) {
   Programs programs =
       compile_programs(task, settle_for_one_step(config, device.backend->target(), config.machine.processes));
   StateStore store(*device.backend);
-  Session session(*device.backend, store, std::move(programs.training));
+  Session session(*device.backend, store, std::move(programs.update()));
   store.initialise(static_cast<uint32_t>(config.arithmetic.seed));
   fill_timed_inputs(session, task, config);
   const StepTimes times = time_steps(session, config.length.steps);

@@ -35,17 +35,17 @@ void explain_overlap(ToolCall call) {
     fmt::print("{}\n", choice.text);
   }
   const std::unique_ptr<LoadedPrograms> loaded = timed_programs(call, device, task);
-  const Compiled& compiled = loaded->training.compiled();
+  const Compiled& compiled = loaded->update().compiled();
   print_heading(call, device.backend->description(), device.reason);
   const BatchPlan batch = batch_plan(call.config);
   fmt::print("{}; predicted over {} from the times of its steps in one process{}\n", batch.derivation(),
              network_text(*network), batch.virtual_workers > 1 ? ", the last virtual worker's part" : "");
-  const std::vector<double> seconds = routine_seconds(loaded->training);
+  const std::vector<double> seconds = routine_seconds(loaded->update());
   const Profile profile =
-      predicted_profile(loaded->training.profiled(), seconds, reduction_seconds(compiled, *network));
-  fmt::print("{}", overlap_text(compiled, measured_overlap(loaded->training, profile)));
+      predicted_profile(loaded->update().profiled(), seconds, reduction_seconds(compiled, *network));
+  fmt::print("{}", overlap_text(compiled, measured_overlap(loaded->update(), profile)));
   if (wants_picture(call.config))
-    fmt::print("{}\n", draw(call, loaded->training, profile,
+    fmt::print("{}\n", draw(call, loaded->update(), profile,
                             fmt::format("{}: a step, predicted over {} from the times of its parts", batch.derivation(),
                                         network_text(*network)),
                             device));

@@ -45,7 +45,7 @@ std::unique_ptr<LoadedPrograms> timed_programs(const ToolCall& call, const Devic
       compile_programs(task, settle_for_one_step(call.config, device.backend->target(), call.config.machine.processes));
   auto loaded = std::make_unique<LoadedPrograms>(*device.backend, std::move(programs),
                                                  static_cast<uint32_t>(call.config.arithmetic.seed));
-  for (Session* session : {&loaded->training, &loaded->inference}) fill_timed_inputs(*session, task, call.config);
+  for (Session* session : {&loaded->update(), &loaded->evaluate()}) fill_timed_inputs(*session, task, call.config);
   return loaded;
 }
 
@@ -75,7 +75,7 @@ std::string draw_measured(const ToolCall& call, const InspectOptions& options) {
   const Device device = choose_device(call.config.machine, call.config.arithmetic.shards, &world);
   const Task task = timed_task(call.recipe, call.config);
   const std::unique_ptr<LoadedPrograms> loaded = timed_programs(call, device, task);
-  Session& session = options.predict ? loaded->inference : loaded->training;
+  Session& session = options.predict ? loaded->evaluate() : loaded->update();
   return draw(call, session, median_profile(session),
               options.predict ? fmt::format("minibatch {}: an evaluation, measured", call.config.batch.minibatch)
                               : batch_plan(call.config).derivation() + ": a step, measured",

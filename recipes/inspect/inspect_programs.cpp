@@ -9,7 +9,7 @@
 namespace kb {
 
 const Compiled& chosen(const Programs& programs, const InspectOptions& options) {
-  return options.predict ? programs.inference : programs.training;
+  return options.predict ? programs.evaluate() : programs.update();
 }
 
 Programs compiled_for(const ToolCall& call, const Target& target) {

@@ -45,7 +45,7 @@ struct Worker {
         loaded(*device.backend,
                compile_programs(task, settle_for_one_step(config, device.backend->target(), config.machine.processes)),
                static_cast<uint32_t>(config.arithmetic.seed)) {
-    fill_timed_inputs(loaded.training, task, config);
+    fill_timed_inputs(loaded.update(), task, config);
   }
 };
 
@@ -55,7 +55,7 @@ class Neighbours {
   explicit Neighbours(std::span<const std::unique_ptr<Worker>> workers) {
     for (const std::unique_ptr<Worker>& worker : workers)
       threads_.push_back(start_thread<std::jthread>("a worker beside the timed one",
-                                                    [&session = worker->loaded.training](const std::stop_token& stop) {
+                                                    [&session = worker->loaded.update()](const std::stop_token& stop) {
                                                       while (!stop.stop_requested()) session.step();
                                                     }));
   }
@@ -111,7 +111,7 @@ void time_steps(Timed& timed, const Task& task, const RunConfig& config, const S
     while (timed.workers.size() < static_cast<size_t>(at_a_time))
       timed.workers.push_back(std::make_unique<Worker>(task, config));
     const Neighbours neighbours(std::span(timed.workers).subspan(1));
-    one.steps[at_a_time] = profiled_step(timed.workers[0]->loaded.training);
+    one.steps[at_a_time] = profiled_step(timed.workers[0]->loaded.update());
     if (at_a_time >= most) break;
   }
 }
@@ -122,7 +122,7 @@ Timed time_worker(const ToolCall& call, const Task& task, const ScaleOptions& op
   Timed timed;
   time_steps(timed, task, config, options);
   timed.one.samples = static_cast<double>(config.batch.minibatch) / 2;
-  timed.one.schedule = &timed.workers[0]->loaded.training.compiled().program.at(PartRole::final);
+  timed.one.schedule = &timed.workers[0]->loaded.update().compiled().program.at(PartRole::final);
   const double alone = timed.one.steps.at(1).sum();
   timed.text = fmt::format("a step alone takes {} on {}", milliseconds_text(alone),
                            timed.workers[0]->device.backend->description());

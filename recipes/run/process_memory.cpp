@@ -44,8 +44,8 @@ ProcessMemory process_memory(const Ready& ready) {
   ProcessMemory memory;
   if (ready.settled.target.processor == Processor::cpu) memory.programs = total_memory(all_of(programs));
   memory.itself = std::max<int64_t>(0, bytes_now() - memory.programs);
-  const int batches = host_batches(programs.training, *ready.task.train, threads);
-  memory.minibatches = batches * memory_answer(programs.training.compiled()).inputs;
+  const int batches = host_batches(programs.update(), *ready.task.train, threads);
+  memory.minibatches = batches * memory_answer(programs.update().compiled()).inputs;
   memory.decoding = decoding_bytes(ready.task, threads);
   if (ready.machine.world.leads()) memory.checkpoint = state_bytes(programs.store);
   return memory;
@@ -82,15 +82,16 @@ std::string over_memory_note(const ProcessMemory& memory, double gigabytes) {
 
 // A line or more a program.
 std::vector<std::string> lines_of_programs(const LoadedPrograms& programs, const RunPlan& plan) {
-  std::vector<std::string> lines = {to_text(memory_answer(programs.training.compiled()))};
+  std::vector<std::string> lines = {to_text(memory_answer(programs.update().compiled()))};
   const auto more = [&](const std::string& what, const Session& session) {
     lines.push_back(fmt::format("{} {} more", what, bytes_text(memory_answer(session.compiled()).own())));
   };
-  more("evaluation takes", programs.inference);
-  if (programs.averaged) more("evaluation of the averaged parameters takes", *programs.averaged);
-  if (programs.statistics) more("running statistics of batch norm anew take", *programs.statistics);
-  for (size_t i = 0; i < programs.grown.size(); ++i)
-    more(fmt::format("steps of minibatch {} take", plan.grown.at(i).minibatch), *programs.grown[i]);
+  more("evaluation takes", programs.evaluate());
+  if (const Session* averages = programs.find(Use::evaluate_averages))
+    more("evaluation of the averaged parameters takes", *averages);
+  if (programs.find(Use::estimate)) more("running statistics of batch norm anew take", *programs.find(Use::estimate));
+  for (size_t phase = 1; phase < plan.phase_count(); ++phase)
+    more(fmt::format("steps of minibatch {} take", plan.phase(phase).minibatch), *programs.find(Use::update, phase));
   return lines;
 }
 

@@ -247,7 +247,7 @@ std::map<std::string, std::string> checkpoint_facts(const Recipe& recipe, const 
                                                     const LoadedPrograms& programs, const DataFacts& data) {
   std::map<std::string, std::string> facts = {
       {kVersion, kVersionNow},           {"recipe", recipe.name},
-      {"flags", words(recipe, config)},  {"graph_hash", programs.training.compiled().graph_hash},
+      {"flags", words(recipe, config)},  {"graph_hash", programs.update().compiled().graph_hash},
       {"graph", programs.training_text}, {"data", data.name + " " + data.fingerprint}};
   if (reference_rate(config.learning).has_gains()) facts[kScheduleState] = std::string(AdaScale::kStateDigits, '0');
   return facts;

@@ -139,7 +139,7 @@ ProcessMemory Run::tell_programs(const Ready& ready) {
   for (const std::string& line : memory_lines(ready, memory, looking.memory_report || looking.dry_run)) note(line);
   const std::string adaptation =
       adaptation_text(settled.config.learning, make_scalars(recipe_.optimizers, settled.config.learning, settled.plan),
-                      ready.programs.training.compiled().space);
+                      ready.programs.update().compiled().space);
   if (!adaptation.empty()) note(adaptation);
   return memory;
 }
@@ -164,7 +164,7 @@ void Run::check_alike(const Ready& ready, const std::map<std::string, std::strin
                    {"the library of convolutions and matmuls", backend.library()},
                    {"graph", facts.at("graph")}};
   std::string schedule;
-  for (const Schedule* program : ready.programs.training.compiled().program.all()) schedule += to_text(*program);
+  for (const Schedule* program : ready.programs.update().compiled().program.all()) schedule += to_text(*program);
   all.emplace_back("schedule", std::move(schedule));
   all.emplace_back("state", ready.programs.store.state_sha256());
   if (backend.target().processor == Processor::gpu) all.emplace_back("device", backend.description());
@@ -280,7 +280,7 @@ void Run::record_end(const Ready& ready, const LoopResult& result) {
 
 void Run::tell_end(const Ready& ready, const LoopResult& result) {
   const RunPlan& plan = ready.settled.plan;
-  const Session& training = ready.programs.training;
+  const Session& training = ready.programs.update();
   const int64_t first = first_step(plan), steps = result.steps - first;
   const double samples = static_cast<double>(plan.samples_in(result.steps) - plan.samples_in(first));
   for (const std::string& line : final_lines(result)) note(line);

@@ -124,7 +124,7 @@ namespace {
 
 Json manifest_of(const ManifestFacts& facts) {
   const auto& [task, settled, machine, programs] = facts.ready;
-  const Compiled &training = programs.training.compiled(), &inference = programs.inference.compiled();
+  const Compiled &training = programs.update().compiled(), &inference = programs.evaluate().compiled();
   const std::vector<NamedMetric>& metrics = programs.metrics.test;
   Json manifest;
   const std::vector<std::string> words = flag_words(facts.recipe, facts.config);

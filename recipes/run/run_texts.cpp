@@ -94,18 +94,18 @@ std::vector<std::string> plan_lines(const RunConfig& config, const Settled& sett
 
 std::vector<std::string> program_lines(const LoadedPrograms& programs, const Settled& settled) {
   std::vector<std::string> lines;
-  const Compiled& compiled = programs.training.compiled();
-  const LoadReport &a = programs.training.load_report(), &b = programs.inference.load_report();
+  const Compiled& compiled = programs.update().compiled();
+  const LoadReport &a = programs.update().load_report(), &b = programs.evaluate().load_report();
   lines.push_back(fmt::format(
       "compiled {} parameters into {} + {} steps in {:.0f} ms, kernels in {:.0f} ms ({} compiled, {} from the cache)",
       programs.parameters, compiled.program.at(PartRole::final).steps.size(),
-      programs.inference.compiled().program.at(PartRole::final).steps.size(),
-      compiled.milliseconds + programs.inference.compiled().milliseconds, a.jit_milliseconds + b.jit_milliseconds,
+      programs.evaluate().compiled().program.at(PartRole::final).steps.size(),
+      compiled.milliseconds + programs.evaluate().compiled().milliseconds, a.jit_milliseconds + b.jit_milliseconds,
       a.compiled + b.compiled, a.cache_hits + b.cache_hits));
   if (!programs.unused.empty())
     lines.push_back(fmt::format("NOTE: the loss does not depend on these parameters, which never learn: {}",
                                 fmt::join(programs.unused, ", ")));
-  if (programs.statistics)
+  if (programs.find(Use::estimate))
     lines.push_back(
         fmt::format("batch norm: running statistics anew before every evaluation, of {} x {} training samples",
                     settled.config.judging.recompute_bn, settled.batch.per_worker));

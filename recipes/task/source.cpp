@@ -44,7 +44,7 @@ FieldFill SampleSource::gather(const Order& order, int64_t first_row) const {
       if (!memory.samples.empty()) memory.samples[row] = static_cast<int32_t>(sample);
       for (size_t f = 0; f < fields.size(); ++f)
         if (!memory.fields[f].empty()) fields[f] = memory.fields[f].subspan(row * sample_bytes_[f], sample_bytes_[f]);
-      read(sample, fields);
+      read({sample, order.seed(), order.epoch(step)}, fields);
     }
   };
 }
@@ -68,10 +68,10 @@ std::vector<size_t> sample_sizes(int64_t count, const std::vector<FieldBytes>& f
 TableSource::TableSource(int64_t count, std::vector<FieldBytes> fields)
     : SampleSource(sample_sizes(count, fields)), count_(count), fields_(std::move(fields)) {}
 
-void TableSource::read(int64_t sample, std::span<const std::span<std::byte>> fields) const {
+void TableSource::read(const SampleRequest& sample, std::span<const std::span<std::byte>> fields) const {
   for (size_t f = 0; f < fields.size(); ++f)
     if (!fields[f].empty())
-      std::memcpy(fields[f].data(), fields_[f].bytes.data() + static_cast<size_t>(sample) * fields[f].size(),
+      std::memcpy(fields[f].data(), fields_[f].bytes.data() + static_cast<size_t>(sample.number) * fields[f].size(),
                   fields[f].size());
 }
 

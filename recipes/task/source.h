@@ -56,6 +56,14 @@ struct SampleNames {
   std::string text(int64_t sample) const;  // "training sample 77"
 };
 
+// A sample to read. An augmentation that follows from `seed`, `epoch` and `number` alone gives the same values in every
+// split over workers, and in a training that is gone on with.
+struct SampleRequest {
+  int64_t number = 0;  // in [0, count)
+  uint64_t seed = 0;   // of the sample order; 0 in an evaluation
+  int64_t epoch = 0;   // from 0; 0 in an evaluation
+};
+
 // A source that gives one sample at a time.
 class SampleSource : public Source {
  public:
@@ -63,7 +71,7 @@ class SampleSource : public Source {
   explicit SampleSource(std::vector<size_t> sample_bytes) : sample_bytes_(std::move(sample_bytes)) {}
 
   // Writes the fields of one sample, those whose span is not empty. Called by several threads at once.
-  virtual void read(int64_t sample, std::span<const std::span<std::byte>> fields) const = 0;
+  virtual void read(const SampleRequest& sample, std::span<const std::span<std::byte>> fields) const = 0;
   // The fill throws Error where the memory has other fields.
   FieldFill gather(const Order& order, int64_t first_row) const override;
 
@@ -92,7 +100,7 @@ class TableSource : public SampleSource {
   TableSource(int64_t count, std::vector<FieldBytes> fields);
 
   int64_t count() const override { return count_; }
-  void read(int64_t sample, std::span<const std::span<std::byte>> fields) const override;
+  void read(const SampleRequest& sample, std::span<const std::span<std::byte>> fields) const override;
   std::span<const std::byte> table(size_t field) const override {
     return field < fields_.size() ? fields_[field].bytes : std::span<const std::byte>();
   }

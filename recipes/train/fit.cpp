@@ -39,7 +39,7 @@ int64_t run_memory(double gigabytes, int64_t device_bytes) {
 void check_memory(const Programs& programs, double gigabytes) {
   const int64_t bytes = total_memory(all_of(programs)), most = run_memory(gigabytes, bytes);
   if (bytes <= most) return;
-  const size_t again = programs.training.recomputed.size();
+  const size_t again = programs.update().recomputed.size();
   throw Error(fmt::format(
       "arithmetic.memory = {}: expected programs of at most {}, got {}{}\n  hint:     arithmetic.memory = {}; or a "
       "smaller batch.per_worker, of which batch.fit chooses the largest that the memory takes",
@@ -56,7 +56,7 @@ Fit fit_per_worker(const Task& task, const Settled& open, int64_t processes, int
     one.batch = make_batch_plan(minibatch, n, processes);
     one.plan = settle_for_one_step(open.config, open.target, processes).plan;
     const Programs programs = compile_programs(task, one);
-    return {total_memory(all_of(programs)), std::ssize(programs.training.recomputed)};
+    return {total_memory(all_of(programs)), std::ssize(programs.update().recomputed)};
   };
   if (minibatch % processes != 0) batch_plan(open.config.batch, processes);  // throws what is wrong
   const std::vector<int64_t> sizes = divisors(minibatch / processes);

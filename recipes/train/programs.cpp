@@ -31,8 +31,8 @@ class Dumps {
     options.dump = [this, name, number = 0](const std::string& pass, const std::string& before,
                                             const std::string& after) mutable {
       std::string stem = fmt::format("passes.{}.{:02}-{}", name, ++number, pass);
-      files_.push_back({stem + ".before.txt", before});
-      files_.push_back({stem + ".after.txt", after});
+      files_.push_back({stem + ".before.txt", before, name, true});
+      files_.push_back({stem + ".after.txt", after, name, true});
     };
   }
 
@@ -160,95 +160,102 @@ CheckProgram compile_check(const Task& task, const Settled& settled, const Param
 namespace {
 
 // Compiles the steps anew, each for the memory that the other programs leave, where all together take too much.
-// `options`: of the first step.
-void make_room(Programs& programs, const Task& task, const Settled& settled, const CompileOptions& options) {
+void make_room(Programs& programs, const Task& task, const Settled& settled, const std::vector<ProgramSpec>& specs) {
   const auto most = static_cast<int64_t>(kFitShare * static_cast<double>(settled.target.memory_bytes));
-  const auto make_smaller = [&](Compiled& step, CompileOptions less) {
+  for (size_t i = 0; i < specs.size(); ++i) {
+    Compiled& step = programs.list[i].compiled;
     const int64_t total = total_memory(all_of(programs));
-    if (settled.target.memory_bytes == 0 || total <= most || !step.recomputed.empty()) return;
+    if (specs[i].use != Use::update || settled.target.memory_bytes == 0 || total <= most || !step.recomputed.empty())
+      continue;
     const int64_t others = total - memory_answer(step).total();
+    CompileOptions less = specs[i].options;
     less.target.memory_bytes =
         std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(most - others) / kFitShare));
-    if (less.dump) std::erase_if(programs.dumps, [](const DumpFile& f) { return f.name.starts_with("passes.train."); });
-    step = compile_step(task, settled, less);
-  };
-  make_smaller(programs.training, options);
-  for (size_t i = 0; i < programs.grown.size(); ++i)
-    make_smaller(programs.grown[i], training_options(task, settled, settled.batch_of(i + 1)));
+    std::erase_if(programs.dumps, [&](const DumpFile& file) { return file.is_pass && file.program == specs[i].name; });
+    step = compile_with_tables(specs[i].graph, task, specs[i].rows, less);
+  }
+}
+
+ProgramSpec update_of_phase(const Task& task, const Settled& settled, size_t phase, Graph graph) {
+  return {.name = phase == 0 ? "train" : fmt::format("train-{}", phase),
+          .use = Use::update,
+          .phase = phase,
+          .graph = std::move(graph),
+          .options = training_options(task, settled, settled.batch_of(phase)),
+          .rows = settled.residency.train};
 }
 
 }  // namespace
 
-Programs compile_programs(const Task& task, const Settled& settled, const std::vector<Dump>& dump) {
+std::vector<ProgramSpec> programs_of(const Task& task, const Settled& settled, Programs& facts) {
   const TrainConfig& config = settled.config;
-  Programs programs;
-  Dumps dumps(dump, programs.dumps);
   const DType real = graph_dtype(config.arithmetic.precision);
-  Graph training = training_graph(task, settled, programs.metrics.training);
   const int64_t n = settled.batch.per_worker;
-  Graph inference = build_inference_graph(task, n, real, &programs.metrics.test);
-  std::optional<Graph> statistics;
-  if (config.judging.recompute_bn > 0) statistics = build_statistics_graph(task, n, real);
-  check_target(config.length.target, programs.metrics.test);
-  check_statistics(task, config, training);
-  check_same_parameters(training, inference);
-  programs.parameters = parameter_count(training);
-  programs.unused = unused_parameters(training);
-  programs.training_text = to_text(training);
-  dumps.graph("train", training);
-  dumps.graph("predict", inference);
-  if (statistics) dumps.graph("statistics", *statistics);
-
-  CompileOptions options = training_options(task, settled, settled.batch);
+  const Graph training = training_graph(task, settled, facts.metrics.training);
+  const Graph inference = build_inference_graph(task, n, real, &facts.metrics.test);
   CompileOptions for_inference;
   for_inference.target = settled.target;
-  for_inference.precision = options.precision;
-  dumps.hook("train", options);
-  programs.training = compile_with_tables(std::move(training), task, settled.residency.train, options);
-  for_inference.space = &programs.training.space;
+  for_inference.precision = config.arithmetic.precision;
+
+  std::vector<ProgramSpec> specs;
+  for (size_t phase = 0; phase < settled.plan.phase_count(); ++phase)
+    specs.push_back(update_of_phase(task, settled, phase, training));
+  specs.push_back({"predict", Use::evaluate, 0, inference, for_inference, settled.residency.test});
   if (config.judging.eval_ema) {
-    CompileOptions for_average = for_inference;
-    for_average.offset = kEmaOffset;
-    dumps.hook("averaged", for_average);
-    programs.averaged = compile_with_tables(inference, task, settled.residency.test, for_average);
-    dumps.compiled("averaged", programs.averaged->program, settled.target);
+    specs.push_back({"averaged", Use::evaluate_averages, 0, inference, for_inference, settled.residency.test});
+    specs.back().options.offset = kEmaOffset;
   }
-  for (size_t phase = 1; phase < settled.plan.phase_count(); ++phase)
-    programs.grown.push_back(compile_step(task, settled, training_options(task, settled, settled.batch_of(phase))));
-  dumps.hook("predict", for_inference);
-  programs.inference = compile_with_tables(std::move(inference), task, settled.residency.test, for_inference);
-  dumps.compiled("predict", programs.inference.program, settled.target);
-  if (statistics) {
-    dumps.hook("statistics", for_inference);
-    programs.statistics = compile(std::move(*statistics), for_inference);
-    dumps.compiled("statistics", programs.statistics->program, settled.target);
+  if (config.judging.recompute_bn > 0)
+    specs.push_back({"statistics", Use::estimate, 0, build_statistics_graph(task, n, real), for_inference, 0});
+
+  check_target(config.length.target, facts.metrics.test);
+  check_statistics(task, config, training);
+  check_same_parameters(training, inference);
+  facts.parameters = parameter_count(training);
+  facts.unused = unused_parameters(training);
+  facts.training_text = to_text(training);
+  return specs;
+}
+
+Programs compile_programs(const Task& task, const Settled& settled, const std::vector<Dump>& dump) {
+  Programs programs;
+  std::vector<ProgramSpec> specs = programs_of(task, settled, programs);
+  Dumps dumps(dump, programs.dumps);
+  programs.list.reserve(specs.size());
+  for (ProgramSpec& spec : specs) {
+    dumps.graph(spec.name, spec.graph);
+    dumps.hook(spec.name, spec.options);
+    if (spec.use != Use::update) spec.options.space = &programs.update().space;
+    programs.list.push_back(
+        {spec.name, spec.use, spec.phase, compile_with_tables(spec.graph, task, spec.rows, spec.options)});
   }
-  make_room(programs, task, settled, options);
-  dumps.compiled("train", programs.training.program, settled.target);
+  make_room(programs, task, settled, specs);
+  for (const CompiledProgram& program : programs.list)
+    dumps.compiled(program.name, program.compiled.program, settled.target);
   return programs;
 }
 
 namespace {
 
-std::unique_ptr<Session> session_of(Backend& backend, StateStore& store, std::optional<Compiled>& compiled) {
-  return compiled ? std::make_unique<Session>(backend, store, std::move(*compiled)) : nullptr;
+template <class List>
+auto* find_in(List& list, Use use, size_t phase) {
+  const auto at =
+      std::find_if(list.begin(), list.end(), [&](const auto& p) { return p.use == use && p.phase == phase; });
+  return at == list.end() ? nullptr : &*at;
 }
 
 }  // namespace
 
-std::vector<const Compiled*> all_of(const Programs& programs) {
-  std::vector<const Compiled*> all = {&programs.training, &programs.inference};
-  for (const std::optional<Compiled>* other : {&programs.statistics, &programs.averaged})
-    if (*other) all.push_back(&**other);
-  for (const Compiled& step : programs.grown) all.push_back(&step);
-  return all;
+Compiled* Programs::find(Use use, size_t phase) {
+  CompiledProgram* program = find_in(list, use, phase);
+  return program ? &program->compiled : nullptr;
 }
 
-std::vector<const Compiled*> all_of(const LoadedPrograms& programs) {
-  std::vector<const Compiled*> all = {&programs.training.compiled(), &programs.inference.compiled()};
-  for (const std::unique_ptr<Session>* other : {&programs.statistics, &programs.averaged})
-    if (*other) all.push_back(&(*other)->compiled());
-  for (const std::unique_ptr<Session>& step : programs.grown) all.push_back(&step->compiled());
+const Compiled* Programs::find(Use use, size_t phase) const { return const_cast<Programs*>(this)->find(use, phase); }
+
+std::vector<const Compiled*> all_of(const Programs& programs) {
+  std::vector<const Compiled*> all;
+  for (const CompiledProgram& program : programs.list) all.push_back(&program.compiled);
   return all;
 }
 
@@ -258,13 +265,29 @@ LoadedPrograms::LoadedPrograms(Backend& backend, Programs compiled, uint32_t see
       training_text(std::move(compiled.training_text)),
       metrics(std::move(compiled.metrics)),
       dumps(std::move(compiled.dumps)),
-      store(backend),
-      training(backend, store, std::move(compiled.training)),
-      inference(backend, store, std::move(compiled.inference)),
-      statistics(session_of(backend, store, compiled.statistics)),
-      averaged(session_of(backend, store, compiled.averaged)) {
-  for (Compiled& step : compiled.grown) grown.push_back(std::make_unique<Session>(backend, store, std::move(step)));
+      store(backend) {
+  for (CompiledProgram& program : compiled.list)
+    list.push_back(
+        {program.use, program.phase, std::make_unique<Session>(backend, store, std::move(program.compiled))});
   store.initialise(seed);
+}
+
+Session* LoadedPrograms::find(Use use, size_t phase) const {
+  const LoadedProgram* program = find_in(list, use, phase);
+  return program ? program->session.get() : nullptr;
+}
+
+std::vector<Session*> LoadedPrograms::updates() const {
+  std::vector<Session*> sessions;
+  for (const LoadedProgram& program : list)
+    if (program.use == Use::update) sessions.push_back(program.session.get());
+  return sessions;
+}
+
+std::vector<const Compiled*> all_of(const LoadedPrograms& programs) {
+  std::vector<const Compiled*> all;
+  for (const LoadedProgram& program : programs.list) all.push_back(&program.session->compiled());
+  return all;
 }
 
 }  // namespace kb

@@ -18,24 +18,55 @@ namespace kb {
 struct DumpFile {
   std::string name;
   std::string text;
+  std::string program = {};  // ProgramSpec::name, where it is about a pass
+  bool is_pass = false;      // the graph around a pass
+};
+
+// What a program is run for: a step of training; an evaluation, of the parameters or of their averages; an estimate of
+// batch norm's running statistics.
+enum class Use : uint8_t { update, evaluate, evaluate_averages, estimate };
+
+// A program as it is declared, before it is compiled.
+struct ProgramSpec {
+  std::string name;  // of its dumps: "train"
+  Use use = Use::update;
+  size_t phase = 0;  // of the plan, whose minibatch an update has
+  Graph graph;
+  CompileOptions options;
+  int64_t rows = 0;  // of the tables that its fields are gathered from; 0: batches are sent
+};
+
+struct CompiledProgram {
+  std::string name;
+  Use use = Use::update;
+  size_t phase = 0;
+  Compiled compiled;
 };
 
 struct Programs {
-  Compiled training, inference;
-  std::optional<Compiled> statistics;  // of batch norm; where judging.recompute_bn asks for it
-  std::optional<Compiled> averaged;    // inference with the averaged parameters; for judging.eval_ema
-  std::vector<Compiled> grown;         // training steps of the plan's later phases, with larger minibatches
+  std::vector<CompiledProgram> list;  // the first update first: its parameter space is that of all
   ComputedMetrics metrics;
   int64_t parameters = 0;           // elements
   std::vector<std::string> unused;  // names of parameters that never learn
   std::string training_text;        // the graph of a step as the model gave it
   std::vector<DumpFile> dumps;      // the texts that were asked for
+
+  // Returns null where there is no such program.
+  Compiled* find(Use use, size_t phase = 0);
+  const Compiled* find(Use use, size_t phase = 0) const;
+  Compiled& update() { return list.front().compiled; }
+  const Compiled& update() const { return list.front().compiled; }
+  const Compiled& evaluate() const { return *find(Use::evaluate); }
 };
 
 // Returns all programs, the training step first.
 std::vector<const Compiled*> all_of(const Programs& programs);
 
-// Builds, checks and compiles the graphs. Throws Error for a mistake in the model. The residency changes no
+// Declares the programs of a training, the first update first; sets everything in `facts` but what compiling gives.
+// Throws Error for a mistake in the model.
+std::vector<ProgramSpec> programs_of(const Task& task, const Settled& settled, Programs& facts);
+
+// Compiles the programs of a training. Throws Error for a mistake in the model. The residency changes no
 // hash; the program of statistics is sent its few batches. `dump`: texts to keep. A training step computes activations
 // again where the device's memory does not take them beside all programs.
 Programs compile_programs(const Task& task, const Settled& settled, const std::vector<Dump>& dump = {});
@@ -58,19 +89,29 @@ struct CheckProgram {
 };
 CheckProgram compile_check(const Task& task, const Settled& settled, const ParameterSpace& space);
 
-// The programs on a device, and what they work on: initial values of `seed` at first.
+struct LoadedProgram {
+  Use use = Use::update;
+  size_t phase = 0;
+  std::unique_ptr<Session> session;
+};
+
+// The programs on a device, and the state that they work on: initial values of `seed` at first.
 struct LoadedPrograms {
   LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed);
 
-  int64_t parameters;  // as in Programs, as the next four
+  // Returns null where there is no such program.
+  Session* find(Use use, size_t phase = 0) const;
+  Session& update() const { return *list.front().session; }
+  Session& evaluate() const { return *find(Use::evaluate); }
+  std::vector<Session*> updates() const;  // of every phase of the plan
+
+  int64_t parameters;  // as in Programs, like the next four
   std::vector<std::string> unused;
   std::string training_text;
   ComputedMetrics metrics;
   std::vector<DumpFile> dumps;
   StateStore store;
-  Session training, inference;
-  std::unique_ptr<Session> statistics, averaged;  // null where there is none
-  std::vector<std::unique_ptr<Session>> grown;
+  std::vector<LoadedProgram> list;  // in the order of Programs::list
 };
 
 std::vector<const Compiled*> all_of(const LoadedPrograms& programs);

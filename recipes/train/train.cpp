@@ -114,21 +114,19 @@ void check_step(const LoopStart& start, const RunPlan& plan) {
 LoopResult run_loop(const Ready& ready, const LoopStart& start, Observer& observer) {
   const auto& [task, settled, machine, programs] = ready;
   const auto make_check = [&](const LoopParts& parts) {
-    const ParameterSpace& space = programs.training.compiled().space;
+    const ParameterSpace& space = programs.update().compiled().space;
     return std::make_unique<FiniteCheck>(parts, machine.backend, compile_check(task, settled, space));
   };
   const auto restore = [&] {
     programs.store.initialise(weights_seed(settled.config.arithmetic));
     if (start.load_state) start.load_state();
   };
-  std::vector<Session*> steps = {&programs.training};
-  for (const std::unique_ptr<Session>& session : programs.grown) steps.push_back(session.get());
   TrainingLoop loop({settled, settled.config, settled.plan, settled.batch,
                      make_run_schedule(task.optimizers, settled.config.learning, settled.batch, settled.plan,
                                        start.step, start.schedule_state),
-                     task, settled.loader_threads, std::move(steps), programs.inference, programs.metrics,
-                     programs.store, machine.world, observer, start, programs.statistics.get(), programs.averaged.get(),
-                     make_check, restore});
+                     task, settled.loader_threads, programs.updates(), programs.evaluate(), programs.metrics,
+                     programs.store, machine.world, observer, start, programs.find(Use::estimate),
+                     programs.find(Use::evaluate_averages), make_check, restore});
   return loop.run();
 }
 

@@ -87,9 +87,9 @@ void memory_changes_no_bit(TestGpu& gpu) {
       target.memory_bytes = memory;
       Programs programs = compile_programs(task_of(training.recipe, config, input),
                                            settle_for_one_step(config, target, config.machine.processes));
-      BOOST_TEST(!programs.training.recomputed.empty() == recomputes);
+      BOOST_TEST(!programs.update().recomputed.empty() == recomputes);
       StateStore store(*backend);
-      Session session(*backend, store, std::move(programs.training));
+      Session session(*backend, store, std::move(programs.update()));
       store.initialise(1);
       fill_timed_inputs(session, timed_task(training.recipe, config), config);
       session.set_scalar("learning_rate", 0.1);

@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(a_schedule_free_optimizer_needs_running_statistics_of_its_p
   const auto compile_with = [](std::vector<std::string> words) {
     words.insert(words.end(), {"--optimizer", "schedule-free", "--depth", "8", "--minibatch", "8"});
     const RunConfig config = parse(resnet_cifar(), words);
-    return compiled(resnet_cifar(), config).statistics.has_value();
+    return compiled(resnet_cifar(), config).find(Use::estimate) != nullptr;
   };
   BOOST_TEST(compile_with({"--recompute-bn", "2"}));
   BOOST_TEST(
@@ -262,14 +262,14 @@ BOOST_AUTO_TEST_CASE(other_numbers_make_the_same_program) {
   const Programs a = programs({});
   const Programs b = programs({"--lr", "0.5", "--schedule", "constant", "--warmup-epochs", "1", "--beta1", "0",
                                "--beta2", "0.5", "--epsilon", "1", "--weight-decay", "0"});
-  BOOST_TEST(to_text(a.training.program.at(PartRole::final)) == to_text(b.training.program.at(PartRole::final)));
-  BOOST_TEST(to_text(a.training.program.at(PartRole::prepare)) == to_text(b.training.program.at(PartRole::prepare)));
+  BOOST_TEST(to_text(a.update().program.at(PartRole::final)) == to_text(b.update().program.at(PartRole::final)));
+  BOOST_TEST(to_text(a.update().program.at(PartRole::prepare)) == to_text(b.update().program.at(PartRole::prepare)));
 }
 
 BOOST_AUTO_TEST_CASE(all_updates_of_resnet50_are_one_launch) {
   for (const char* optimizer : {"nesterov", "adamw"}) {
     const RunConfig config = parse(resnet50(), {"--minibatch", "2", "--optimizer", optimizer});
-    const Schedule schedule = compiled(resnet50(), config).training.program.at(PartRole::final);
+    const Schedule schedule = compiled(resnet50(), config).update().program.at(PartRole::final);
     int launches = 0;
     for (const Step& step : schedule.steps)
       launches += std::any_of(step.operands.begin() + step.inputs, step.operands.end(), [&](View view) {

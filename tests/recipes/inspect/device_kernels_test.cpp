@@ -36,7 +36,8 @@ Program program_of(const Recipe& recipe, const RunConfig& config, const std::str
   const Task task = task_of(recipe, config, input);
   return compile_programs(task, settle_for_one_step(config, target, config.machine.processes,
                                                     choose_residency(config.arithmetic.resident, task, target)))
-      .training.program;
+      .update()
+      .program;
 }
 
 DeviceKernels compiled_for(const Program& program, const std::string& arch, const std::string& cuobjdump = "") {

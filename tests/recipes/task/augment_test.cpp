@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(launches) {
     const Programs programs = compile_programs(
         declared_task(recipe, config), settle_for_one_step(config, generic_cpu_target(), config.machine.processes));
     text += std::string(kinds) + ":\n";
-    for (const Step& step : programs.training.program.at(PartRole::final).steps) {
+    for (const Step& step : programs.update().program.at(PartRole::final).steps) {
       if (name(step.cls) == "library") break;
       text += fmt::format("  {} {}\n", name(step.cls), step.name);
     }

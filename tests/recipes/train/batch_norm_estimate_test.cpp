@@ -56,7 +56,7 @@ struct Prepared {
         task(with_sources(recipe, config, input)),
         programs(*backend,
                  compile_programs(task, settle_for_one_step(config, backend->target(), config.machine.processes)), 1),
-        estimate(*programs.statistics, task.fields, *task.plain, config.arithmetic.seed, kMinibatches) {}
+        estimate(*programs.find(Use::estimate), task.fields, *task.plain, config.arithmetic.seed, kMinibatches) {}
 
   static Task with_sources(const Recipe& recipe, const RunConfig& config, const Input& input) {
     Task task = task_of(recipe, config, input.spec);
@@ -216,8 +216,8 @@ BOOST_AUTO_TEST_CASE(its_program_ends_at_the_last_norm) {
       for (const Node& node : part->graph->nodes) count += node.op == op;
     return count;
   };
-  const Session& statistics = *prepared.programs.statistics;
-  BOOST_TEST(ops(prepared.programs.training, Op::matmul) == 3);
+  const Session& statistics = *prepared.programs.find(Use::estimate);
+  BOOST_TEST(ops(prepared.programs.update(), Op::matmul) == 3);
   BOOST_TEST(ops(statistics, Op::matmul) == 0);
   BOOST_TEST(ops(statistics, Op::conv2d) == 1);
   BOOST_TEST(ops(statistics, Op::moments) == 2);
@@ -232,10 +232,10 @@ BOOST_AUTO_TEST_CASE(off_it_is_not_there) {
                                             settle_for_one_step(off, generic_cpu_target(), off.machine.processes)),
                  with = compile_programs(task_of(recipe, on, input),
                                          settle_for_one_step(on, generic_cpu_target(), on.machine.processes));
-  BOOST_TEST(!without.statistics.has_value());
-  BOOST_TEST(with.statistics.has_value());
-  BOOST_TEST(with.training.graph_hash == without.training.graph_hash);
-  BOOST_TEST(with.inference.graph_hash == without.inference.graph_hash);
+  BOOST_TEST(!(without.find(Use::estimate) != nullptr));
+  BOOST_TEST((with.find(Use::estimate) != nullptr));
+  BOOST_TEST(with.update().graph_hash == without.update().graph_hash);
+  BOOST_TEST(with.evaluate().graph_hash == without.evaluate().graph_hash);
 }
 
 // It moves running statistics alone, which training does not read; at the end they follow from the parameters.

@@ -30,7 +30,7 @@ struct FitFixture {
     config.batch.per_worker = n;
     const Programs programs = compile_programs(
         declared_task(recipe, config), settle_for_one_step(config, backend->target(), config.machine.processes));
-    const MemoryAnswer training = memory_answer(programs.training);
+    const MemoryAnswer training = memory_answer(programs.update());
     int64_t bytes = training.parameters + training.optimizer + training.statistics;
     for (const Compiled* one : all_of(programs)) {
       const MemoryAnswer own = memory_answer(*one);
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(every_program_counts) {
       compile_programs(declared_task(recipe, all), settle_for_one_step(all, backend->target(), all.machine.processes));
   BOOST_TEST(all_of(programs).size() == 5u);
   BOOST_TEST(total_memory(all_of(programs)) == bytes_with(all, 10));
-  BOOST_TEST(bytes_with(all, 10) > bytes_with(plain, 10) + memory_answer(programs.grown.at(0)).arena);
+  BOOST_TEST(bytes_with(all, 10) > bytes_with(plain, 10) + memory_answer(*programs.find(Use::update, 1)).arena);
   BOOST_TEST(this->fit(all, int64_t{1} << 40).bytes == bytes_with(all, 20));
 }
 
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(the_largest_is_found_where_activations_are_computed_again) 
     Target target = gpu_target("sm_90");
     target.memory_bytes = memory;
     const Programs programs = compile_programs(task, settle_for_one_step(one, target, one.machine.processes));
-    again = !programs.training.recomputed.empty();
+    again = !programs.update().recomputed.empty();
     return total_memory(all_of(programs));
   };
   bool again = false;

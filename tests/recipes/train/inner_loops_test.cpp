@@ -76,8 +76,8 @@ BOOST_AUTO_TEST_CASE(no_recipe_divides_in_one) {
         const Programs programs = compile_programs(declared_task(recipe, config),
                                                    settle_for_one_step(config, target, config.machine.processes));
         BOOST_TEST_CONTEXT(recipe.name << " --augment " << augment << ", layout of " << library_isa) {
-          check(programs.training.program);
-          check(programs.inference.program);
+          check(programs.update().program);
+          check(programs.evaluate().program);
         }
       }
 }

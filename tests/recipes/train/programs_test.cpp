@@ -22,7 +22,7 @@ std::string launches(const Recipe& recipe, const std::vector<std::string>& words
   std::string text;
   const Programs programs =
       compile_programs(declared_task(recipe, config), settle_for_one_step(config, target, config.machine.processes));
-  for (const Step& step : programs.training.program.at(PartRole::final).steps)
+  for (const Step& step : programs.update().program.at(PartRole::final).steps)
     text += fmt::format("{} {}\n", name(step.cls), step.name);
   return text;
 }

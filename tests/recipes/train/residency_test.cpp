@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(launches) {
       const Programs programs = compile_programs(
           declared_task(recipe, config), settle_for_one_step(config, target, config.machine.processes, {40, 21}));
       text += fmt::format("{}, {}:\n", kinds, target.isa);
-      const Schedule& schedule = programs.training.program.at(PartRole::final);
+      const Schedule& schedule = programs.update().program.at(PartRole::final);
       for (const Step& step : schedule.steps) {
         if (name(step.cls) == "library") break;
         text += fmt::format("  {} {}:", name(step.cls), step.name);
@@ -173,8 +173,8 @@ BOOST_AUTO_TEST_CASE(no_hash_depends_on_it) {
   const Programs resident =
       compile_programs(task_of(recipe, config, input),
                        settle_for_one_step(config, generic_cpu_target(), config.machine.processes, {40, 21}));
-  BOOST_TEST(fed.training.graph_hash == resident.training.graph_hash);
-  BOOST_TEST(fed.inference.graph_hash == resident.inference.graph_hash);
+  BOOST_TEST(fed.update().graph_hash == resident.update().graph_hash);
+  BOOST_TEST(fed.evaluate().graph_hash == resident.evaluate().graph_hash);
   BOOST_TEST(fed.training_text == resident.training_text);
 }
 

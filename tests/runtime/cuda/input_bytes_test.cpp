@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(a_data_set_larger_than_the_device_is_refused) {
       train(*device, recipe, {"--minibatch", "8", "--resident", "on"}, folder / "run"), UsageError,
       [](const UsageError& error) {
         return std::string(error.what())
-            .starts_with("--resident on: the samples of synthetic take 113 kB, the device has 102 kB;");
+            .starts_with("arithmetic.resident = on: the samples of synthetic take 113 kB, the device has 102 kB;");
       });
 }
 

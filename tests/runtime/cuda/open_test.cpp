@@ -72,12 +72,12 @@ BOOST_AUTO_TEST_CASE(device_cuda_without_a_gpu_is_an_error_and_auto_says_why_it_
     BOOST_TEST_MESSAGE("skipped: there is a GPU");
     return;
   }
-  BOOST_CHECK_EXCEPTION(
-      choose_device(flags_of("cuda").machine, 0), Error,
-      says("--device cuda: no GPU can be used\n  missing: ", "\n  got: ", "\n  hint: ", "\n  or:      --device cpu"));
+  BOOST_CHECK_EXCEPTION(choose_device(flags_of("cuda").machine, 0), Error,
+                        says("machine.device = cuda: no GPU can be used\n  missing: ", "\n  got: ", "\n  hint: ",
+                             "\n  or:      machine.device = cpu"));
   const Device device = choose_device(flags_of("auto").machine, 0);
   BOOST_TEST(device.backend->description().starts_with("cpu: "));
-  BOOST_TEST(device.reason.starts_with("--device auto: no GPU can be used, missing: "));
+  BOOST_TEST(device.reason.starts_with("machine.device = auto: no GPU can be used, missing: "));
   BOOST_TEST(device.reason.find('\n') == std::string::npos);
 }
 

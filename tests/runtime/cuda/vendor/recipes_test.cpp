@@ -48,7 +48,7 @@ void check_recipe(const Recipe& recipe, const std::string& precision, const std:
   const Programs programs =
       compile_programs(declared_task(recipe, config), settle_for_one_step(config, target, config.machine.processes));
   Counted counted;
-  for (const Compiled* compiled : {&programs.training, &programs.inference})
+  for (const Compiled* compiled : {&programs.update(), &programs.evaluate()})
     for (const Schedule* schedule : compiled->program.all()) plan_all(*library, *schedule, counted);
   BOOST_TEST_MESSAGE(
       fmt::format("{} {} {} minibatch {}: {} calls, {} of them with an epilogue, {} distinct; largest "
