@@ -12,7 +12,7 @@
 namespace kb {
 namespace {
 
-// recipes/README.md says what the columns mean.
+// recipes/sweep/README.md says what the columns mean.
 constexpr const char* kSchema = R"(
 CREATE TABLE trials (
   name TEXT PRIMARY KEY,

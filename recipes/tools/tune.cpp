@@ -1,4 +1,4 @@
-// summary: layout by the committed table (`./run tune` refreshes it)
+// summary: times the convolutions of ResNet-50 in every layout and makes the table of layouts anew
 //
 // Times the convolutions of ResNet-50 with what the library has for this machine in every layout of
 // compiler/passes/layout_table.cpp, adds them up over a training step, and prints the rows that the table should hold.

@@ -1,9 +1,9 @@
-"""The Python examples of recipes/README.md, run as they stand.
+"""The Python examples of the READMEs in recipes/, run as they stand.
 
     python pandas_examples.py [--bin build/bin]
 
 Makes a run (runs/mine), trainings under three seeds (runs/seeds), a sweep (runs/curve) and a study of it (runs/study) in a
-temporary folder, and runs every block of Python there. Exit code 1 where one fails, prints nothing, or prints a number
+temporary folder, and runs every block of Python of these READMEs. Exit code 1 where one fails, prints nothing, or prints a number
 that is none. Needs pandas.
 """
 import argparse
@@ -22,7 +22,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin")
     programs = parser.parse_args().bin.resolve()
-    examples = re.findall(r"^```python\n(.*?)^```$", (ROOT / "recipes" / "README.md").read_text(), re.M | re.S)
+    texts = [path.read_text() for path in sorted((ROOT / "recipes").rglob("README.md"))]
+    examples = re.findall(r"^```python\n(.*?)^```$", "\n".join(texts), re.M | re.S)
     faults = 0 if examples else 1
     with tempfile.TemporaryDirectory() as folder:
         train = [programs / "glyphs", "--epochs", "2", "--quiet", "--out"]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What ./run study leaves, read by pandas: the example of recipes/README.md runs as it stands there, and the fit is held
+"""What ./run study leaves, read by pandas: the example of recipes/answer/README.md runs as it stands there, and the fit is held
 against one that numpy makes in another way.
 
     study.py [--bin build/bin]
@@ -29,8 +29,8 @@ EPOCHS = {1632: 35.0, 3264: 35.2, 4096: 40.0, 8192: 42.0, 13056: 45.4, 32768: 56
 
 
 def example():
-    """Returns the lines of Python in the README's section."""
-    section = (ROOT / "recipes/README.md").read_text().split("## Studies\n")[1].split("\n## ")[0]
+    """Returns the lines of Python in the README."""
+    section = (ROOT / "recipes/answer/README.md").read_text()
     return re.search(r"```python\n(.*?)```", section, re.DOTALL).group(1)
 
 
