@@ -1,12 +1,12 @@
-// The classes of steps that fusion makes of a graph, and how each behaves: a row of traits a class, which fuse, order,
-// the schedule's text and its proof read.
+// Fusion gives every step of a program a class. A table has one row of traits a class, which says how its steps behave;
+// the passes fuse and order, the schedule's text form and verify(Schedule) read it.
 #pragma once
 #include <cstdint>
 #include <string_view>
 
 namespace kb {
 
-// carry: adds a partial sum over workers in place; exchange: an all-reduce is started; wait: until it is done.
+// `carry` adds a partial sum over workers in place; `exchange` starts an all-reduce; `wait` waits until it is done.
 enum class FusionClass : uint8_t {
   pointwise,
   row_reduce,
@@ -21,7 +21,7 @@ enum class FusionClass : uint8_t {
   wait
 };
 
-// Kinds of steps, in the order of Step::work's alternatives.
+// The kinds of steps, in the order of the alternatives of Step::work.
 enum class StepKind : uint8_t { kernel, library, copy, exchange, wait };
 
 struct FusionTraits {

@@ -39,25 +39,26 @@ enum class Code : uint8_t {
   index_max,
   index_lt,
   index_mul_add,
-  // values: dst = op(a, b, c), `op` a primitive point-wise op; types of all arguments as the op's row says, arithmetic
-  // in f32 for bf16, f16
+  // Values: dst = op(a, b, c), `op` a primitive point-wise op. The op's row in the op table gives the types of the
+  // arguments; bf16 and f16 are computed in f32.
   compute,
   fma,      // dst = a * b + c, rounded once
   bitcast,  // f32 <-> u32 / i32, f64 none
   convert,  // dst = a in dst's type; float -> integer truncates, unspecified where no 32-bit integer holds it
-  // memory; a = index (i64, elements); access says how the lane loop reaches it: uniform: all lanes at a; contiguous: a
-  // is uniform, lane l at a + l; gather: lane l at its own a
-  load,         // dst = buffer[a]; with b: only where b (boolean) holds, else `number`; `integer` elements further on
-                // will be wanted soon (0: nothing known; without meaning for the result)
-  store,        // buffer[a] = b; with c: only where c holds
-  local,        // declares local array `buffer` of `integer` elements of `type`; scope register or block; zeroed never
+  // Memory: `a` is an index (i64, elements). The access says which element a lane of the lane loop reaches: uniform:
+  // every lane element a; contiguous: a is the same in all lanes and lane l reaches a + l; gather: each lane its own a.
+  load,   // dst = buffer[a]; with b: only if b (boolean) holds, else `number`. The element `integer` further on will be
+          // wanted soon (0: nothing is known); this hint does not change the result
+  store,  // buffer[a] = b; with c: only where c holds
+  local,  // declares the local array `buffer` of `integer` elements of `type`; scope: register or block; it is not
+          // zeroed
   local_load,   // dst = local `buffer` [a]
   local_store,  // local `buffer` [a] = b
   loop,         // var dst runs from a to b (excluded) by `integer`; thread and lane loops from 0 by 1; body
   branch,       // body if a holds (scalar, never lane-varying)
   barrier,      // GPU: all threads of the block
-  last_block,   // GPU: of the `b` blocks that count in `buffer`[a], body runs in the one that gets there last, which
-                // sets the counter back to 0
+  last_block,   // GPU: `b` blocks count in `buffer`[a]; the body runs in the block that counts last, which sets the
+                // counter back to 0
 };
 
 enum class Access : uint8_t { uniform, contiguous, gather };
@@ -65,19 +66,20 @@ enum class Storage : uint8_t { register_, block };
 
 struct Instr {
   Code code = Code::constant;
-  DType type = DType::f32;  // of dst (of the value stored, for stores)
+  DType type = DType::f32;  // type of dst; of a store, type of the stored value
   Reg dst = kNone, a = kNone, b = kNone, c = kNone;
-  Op op = Op::add;      // compute
+  Op op = Op::add;      // used by `compute`
   double number = 0;    // constant, load's else-value
   int64_t integer = 0;  // i64 constant; argument number; loop step; local's extent
-  int32_t buffer = -1;  // load, store, last_block: index into Kernel::buffers. local*: index of the local array
+  int32_t buffer = -1;  // load, store, last_block: index into Kernel::buffers; local, local_load, local_store: index of
+                        // the local array
   Access access = Access::uniform;
   Storage storage = Storage::register_;
   Bind bind = Bind::serial;
-  bool streaming = false;     // store: past the cache when the kernel's streaming argument is not 0
+  bool streaming = false;     // store: bypasses the cache when the kernel's streaming argument is not 0
   bool aligned = false;       // GPU, contiguous access: lane 0 is at a multiple of the lanes
   bool lane_varying = false;  // dst differs from lane to lane: a vector where lanes are vectors
-  int32_t unroll = 1;  // serial loop on a GPU: rounds that should be under way at once; no meaning for the result
+  int32_t unroll = 1;  // serial loop on a GPU: rounds that should be under way at once; it does not change the result
   Reg valid = kNone;   // loop bound to lanes: number of valid lanes (i64); kNone = all
   std::vector<Instr> body{};  // loop, branch, last_block
 };
@@ -105,16 +107,17 @@ struct Kernel {
   std::vector<Phase> phases;
   int32_t registers = 0;
   int64_t block_threads = 0;  // GPU: threads of a block; 0 on a CPU
-  // GPU: a multiprocessor has one block at a time, so a thread may have as many registers as the block leaves it: loads
-  // that could be under way at once are then not put off to save some.
+  // GPU: a multiprocessor runs one block of this kernel at a time, so a thread may use all registers that the block
+  // leaves it, and the CUDA compiler need not delay loads to save registers.
   bool alone = false;
   bool narrow_index = false;  // GPU: every i64 of the kernel fits 32 bits
 };
 
-// As text, for golden tests and dumps; equal kernels have equal text (the name is not part of it).
+// Gives the kernel as text, for golden tests and dumps. Equal kernels have equal text, in which the name does not
+// occur.
 std::string to_text(const Kernel& kernel);
-// Registers set before use and once, types fit, buffers exist, lane_varying consistent, barriers only outside thread
-// loops. Throws InternalError.
+// Checks that every register is set once and before its uses, types fit, buffers exist, lane_varying is consistent, and
+// barriers stand only outside thread loops. Throws InternalError.
 void verify(const Kernel& kernel);
 
 }  // namespace kb::ir

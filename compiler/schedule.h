@@ -1,5 +1,6 @@
-// The second IR: a list of steps over planned buffers, made from a Graph by fuse, order, lower and plan_memory. A
-// runtime needs nothing else to run a program (the graph is kept for names and places).
+// A Schedule, the second intermediate representation, is a list of steps over buffers whose memory is planned. The
+// passes fuse, order, lower and plan_memory make it from a Graph. A runtime needs nothing else to run a program (it
+// keeps the graph for names and source locations).
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -15,68 +16,70 @@
 
 namespace kb {
 
-// Work that a library call does after its op, inside the call: + bias (a value of shape [channels]) and/or relu.
+// Work that a library call does after its op, inside the call: it adds a bias (a value of shape [channels]), applies
+// relu, or does both.
 struct Epilogue {
-  Value bias;  // invalid: none
+  Value bias;  // invalid when there is no bias
   bool relu = false;
   Value result;  // the graph value that the call writes in the end
 };
 
-// Nodes computed by one launch. A cheap node may be in several groups (it is computed again in each). `fuse` makes
-// these; `lower` turns one into a kernel; library groups have one library node.
+// Nodes computed by one launch. A cheap node may be in several groups, and each computes it. `fuse` makes groups,
+// `lower` turns each into a kernel; a library group has one library node.
 struct Group {
   FusionClass cls = FusionClass::pointwise;
   std::vector<int32_t> nodes;  // all nodes evaluated here, in topological order
   std::vector<Value> inputs;   // materialised values read, without duplicates
   std::vector<Value> outputs;  // values this group materialises
-  Dims domain;                 // iteration space: shape of the outputs, or of the reductions' input
+  Dims domain;                 // iteration space: the outputs' shape, or the shape of the reductions' input
   Ints axes;                   // reduced axes of the domain; empty for pointwise
-  Epilogue epilogue;           // library only
+  Epilogue epilogue;           // only library groups use it
 };
 
 enum class BufferKind : uint8_t {
   arena,   // planned, at `offset`
-  store,   // a variable or a prepared copy: lives in the session's StateStore, by name
-  input,   // given by the caller at each step, by name
-  output,  // an output of the program that the caller reads, by name; planned in the arena and live to the end
+  store,   // a variable or a prepared copy; it lives in the session's StateStore under its name
+  input,   // the caller gives it at each step by its name
+  output,  // an output of the program, which the caller reads by its name; it is planned in the arena and live to the
+           // end
 };
 
 struct Buffer {
   BufferKind kind = BufferKind::arena;
-  std::string name;  // store, input, output; else the producing op, for people
+  std::string name;  // name in the store, of the input or output; for an arena buffer the producing op, shown to people
   int64_t bytes = 0;
   int64_t offset = 0;  // arena, output
-  int32_t first = 0;   // steps between which it is live, both included
+  int32_t first = 0;   // numbers of the first and last step during which it is live, both included
   int32_t last = 0;
-  int32_t node = -1;  // producing node, -1: scratch
+  int32_t node = -1;  // the producing node; -1 for scratch memory
 };
 
-// A place in a buffer. Movement that is only a view (contiguous reshape, slice of the leading axis) is a View, never a
-// step.
+// A place in a buffer. A node that only views memory (a contiguous reshape, a slice of the leading axis) becomes a View
+// and takes no step.
 struct View {
   int32_t buffer = -1;
   int64_t offset = 0;  // bytes
 };
 
-// A generated kernel; operands: one a kernel buffer, in its order.
+// A launch of a generated kernel. The step has one operand for each buffer of the kernel, in the kernel's order.
 struct KernelLaunch {
   int32_t kernel = -1;             // index into Schedule::kernels
   std::vector<int64_t> arguments;  // the kernel's i64 arguments
-  std::vector<int64_t> tiles;      // of each phase
+  std::vector<int64_t> tiles;      // number of tiles in each phase
 };
 
-// Operands: inputs (bias last), then the output.
+// A call of a vendor's library. Its operands are the inputs (the bias last), then the output.
 struct LibraryCall {
   Epilogue epilogue;
-  View scratch;  // buffer -1: none
+  View scratch;  // its buffer is -1 when the call needs no scratch memory
 };
 
-// Parts of the last operand, each with the bytes of another operand, or zeros.
+// Fills parts of the step's last operand, each with the bytes of another operand or with zeros.
 struct Copies {
   struct Part {
-    int64_t to = 0;  // bytes behind the last operand's begin
+    int64_t to = 0;  // bytes from the beginning of the last operand
     int64_t bytes = 0;
-    int32_t from = -1;  // operand; -1: zeros
+    int32_t from = -1;  // index of the operand that is read; -1 writes zeros
   };
   std::vector<Part> parts;
 };
@@ -85,14 +88,14 @@ struct Copies {
 struct ExchangeSpec {
   enum class Kind : uint8_t { all_reduce };  // every process gets the sum over all of them
   Kind kind = Kind::all_reduce;
-  int32_t group = 0;  // of processes; 0: all of the run
-  int32_t peer = -1;  // the process at the other end, where there is one alone; -1: the whole group
+  int32_t group = 0;  // number of a group of processes; 0 means all processes of the run
+  int32_t peer = -1;  // the other process when the exchange is between two; -1 means the whole group
 
-  // Throws InternalError unless it is the only one that backends know: an all-reduce over all processes.
+  // Throws InternalError unless this is the one exchange that backends know: an all-reduce over all processes.
   void check_known() const { ensure(kind == Kind::all_reduce && group == 0 && peer < 0, "an unknown exchange"); }
 };
 
-// The exchange with this number is started, in place on the one operand; or it is waited for.
+// The step starts the exchange with this number, in place on its one operand, or waits for that exchange.
 struct ExchangeStart {
   int32_t number = -1;
   ExchangeSpec spec = {};
@@ -106,43 +109,45 @@ struct Step {
   std::string name;                          // "conv2d_input_grad layer1.0.conv1"
   std::variant<KernelLaunch, LibraryCall, Copies, ExchangeStart, ExchangeWait> work;
   std::vector<View> operands;
-  std::vector<int64_t> extents;  // of each operand: bytes of the value behind it
+  std::vector<int64_t> extents;  // bytes of the value at each operand
   int32_t inputs = 0;            // how many of `operands` are read only
-  int64_t bytes = 0, flops = 0;  // moved, done: for reports
-  std::vector<int32_t> nodes;    // graph nodes it computes, in topological order; a library's op and an exchange first
+  int64_t bytes = 0, flops = 0;  // bytes moved and operations done, for reports
+  std::vector<int32_t> nodes;    // the graph nodes it computes, in topological order, except that a library's op or an
+                                 // exchange comes first
 
-  // Null for steps of another kind.
+  // These return null for steps of another kind.
   const KernelLaunch* launch() const { return std::get_if<KernelLaunch>(&work); }
   const LibraryCall* call() const { return std::get_if<LibraryCall>(&work); }
   const Copies* copies() const { return std::get_if<Copies>(&work); }
   const ExchangeStart* start() const { return std::get_if<ExchangeStart>(&work); }
-  // The number of the exchange that is started or waited for; -1 for others.
+  // Returns the number of the exchange that the step starts or waits for; -1 for other steps.
   int32_t reduction() const;
 };
 
 struct Schedule {
-  std::string name;  // "prepare", "micro", "carry"; the graph's own name
+  std::string name;  // "prepare", "micro" or "carry"; for other programs the graph's name
   PartRole role = PartRole::final;
   std::shared_ptr<const Graph> graph = std::make_shared<const Graph>();
-  std::vector<ir::Kernel> kernels;  // distinct ones
+  std::vector<ir::Kernel> kernels;  // each kernel once, whichever number of steps launch it
   std::vector<Buffer> buffers;
   std::vector<Step> steps;
   std::unordered_map<Value, View, ValueHash> views;  // where each materialised value lies
   int64_t arena_bytes = 0;
-  int64_t liveness_bound_bytes = 0;  // maximum over steps of live arena bytes, scratch included, no packing loss
+  int64_t liveness_bound_bytes =
+      0;  // the most arena bytes, scratch included, that are live in any step; a perfect packing would need this much
 
-  // The kernel that a step launches; null for other kinds.
+  // Returns the kernel that a step launches; null for steps of other kinds.
   const ir::Kernel* kernel_of(const Step& step) const;
-  // The node of a library call, an exchange or a wait.
+  // Returns the node of a step that is a library call, an exchange or a wait.
   const Node& node_of(const Step& step) const { return graph->nodes[static_cast<size_t>(step.nodes.at(0))]; }
 };
 
 std::string to_text(const Schedule& schedule);
-// No two live buffers overlap, every read has an earlier write, no read after the overwrite of its source, operands
-// inside their buffers. Throws InternalError naming the step and buffers.
+// Checks that no two live buffers overlap, every read comes after a write and before its source is overwritten, and
+// operands lie inside their buffers. Throws InternalError naming the step and buffers.
 void verify(const Schedule& schedule);
 
-// The programs of a step; they share the store.
+// The programs of one training step; they share the state store.
 using Program = StepPrograms<Schedule>;
 
 }  // namespace kb

@@ -1,4 +1,5 @@
-// The parts that a step is cut into, and the routines that run them for the virtual workers of a process.
+// A training step is compiled as up to four parts. This file names them and the order of calls in which a process runs
+// them for its virtual workers.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -16,18 +17,18 @@ namespace kb {
 // ("partial.LEVEL.GROUP"), the all-reduce and the update. With one virtual worker micro and carry are empty.
 enum class PartRole : uint8_t { prepare, micro, carry, final };
 
-// A variable of a part, and the variable of the session that it stands for in one call.
+// Maps a variable of a part to the session's variable that it stands for during one call.
 struct Binding {
   std::string variable, stands_for;
   friend bool operator==(const Binding&, const Binding&) = default;
 };
 
-// One run of a part. A variable without a binding is the session's of the same name.
+// One run of a part. A variable of the part that has no binding stands for the session's variable of the same name.
 struct PartCall {
   size_t part = 0;  // index into StepPrograms::parts
   std::vector<Binding> bindings;
 
-  // The session's variable that the part's variable `name` stands for.
+  // Returns the name of the session's variable for which the part's variable `name` stands.
   const std::string& variable(const std::string& name) const {
     const auto at =
         std::find_if(bindings.begin(), bindings.end(), [&](const Binding& b) { return b.variable == name; });
@@ -39,18 +40,19 @@ struct PartCall {
 // Calls that run one after the other.
 using Routine = std::vector<PartCall>;
 
-// The routines of a process. The first ends a step: its last call gives the outputs.
+// The routines of a process. The first one ends a step: its last call gives the step's outputs.
 struct Routines {
   std::vector<Routine> routines;
-  std::vector<size_t> of_worker;  // by virtual worker of the process: the number of its routine
+  std::vector<size_t> of_worker;  // index: virtual worker of the process; value: index of its routine
 };
 
-// `Part` has a PartRole `role`: a graph after the cut, a Schedule after the last pass.
+// `Part` is a class with a member `role` of type PartRole: a graph after the pass `cut`, a Schedule after the last
+// pass.
 template <class Part>
 struct StepPrograms : Routines {
   std::vector<Part> parts;
 
-  // Throws InternalError where no part has this role.
+  // Throws InternalError if no part has this role.
   const Part& at(PartRole role) const {
     const auto found = std::find_if(parts.begin(), parts.end(), [&](const Part& part) { return part.role == role; });
     ensure(found != parts.end(), "a step without a part of this role");
@@ -61,7 +63,7 @@ struct StepPrograms : Routines {
     for (const Part& part : parts) result.push_back(&part);
     return result;
   }
-  // The parts that a routine runs, in order.
+  // Returns the parts that a routine runs, in the order of its calls.
   std::vector<const Part*> parts_of(const Routine& routine) const {
     std::vector<const Part*> result;
     for (const PartCall& call : routine) result.push_back(&parts.at(call.part));

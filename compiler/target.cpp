@@ -6,7 +6,8 @@ namespace kb {
 
 Target generic_cpu_target() { return {}; }
 
-// Multiprocessors of A100, H100 and B200, and the memory of the smallest that is sold with so many (A100: of 80 GB).
+// The table has the multiprocessors of A100, H100 and B200, and the memory of the smallest model of each on sale (A100:
+// 80 GB).
 Target gpu_target(const std::string& arch) {
   Target target;
   target.processor = Processor::gpu;
@@ -24,8 +25,8 @@ Target gpu_target(const std::string& arch) {
     target.processors = 148, target.memory_bytes = 180'000'000'000;
   else
     throw Error("unknown GPU architecture '" + arch + "': expected sm_80, sm_90 or sm_100");
-  // As many blocks of a reduction as are on the device at once: with up to 80 registers a thread, three a
-  // multiprocessor. One more would be alone when all others are done.
+  // A reduction is cut into as many blocks as run on the device at once: three a multiprocessor, with up to 80
+  // registers a thread. One block more would run alone after all others.
   target.max_partials = 3 * target.processors;
   return target;
 }

@@ -1,4 +1,4 @@
-// A 64-bit hash of a text as 16 hex digits: names of kernels and schedules. The same in every build.
+// A 64-bit hash of a text as 16 hexadecimal digits, which names kernels and schedules. Every build gives equal hashes.
 #pragma once
 #include <string>
 #include <string_view>

@@ -16,12 +16,12 @@ bool is_identity(const Node& node) {
   return node.op == Op::reshape || node.op == Op::stop_gradient || node.op == Op::worker_sum;
 }
 
-// A slice is contiguous when every axis before the cut one has extent 1 in the result, every one behind it is whole,
-// and steps are 1.
+// A slice is contiguous when, in the result, every axis before the cut one has extent 1, every axis after it is whole,
+// and all steps are 1.
 bool is_contiguous_slice(const Type& source, const Node& node) {
   if (node.op != Op::slice) return false;
   const Ints& step = node.attrs.ints("step");
-  bool whole = true;  // seen from the innermost axis: all whole so far
+  bool whole = true;  // whether all axes inside the current one are whole
   for (size_t axis = source.shape.size(); axis-- > 0;) {
     if (step[axis] != 1) return false;
     int64_t extent = node.type().shape[axis];
@@ -46,7 +46,7 @@ bool is_view_op(const Graph& graph, const Node& node) {
 
 Alias resolve_alias(const Graph& graph, Value value) {
   Value owner = value;
-  Alias before_slice{value, 0};  // where to stop when the slices below turn out to cut a computed value
+  Alias before_slice{value, 0};  // the result if the slices that follow turn out to cut a computed value
   int64_t offset = 0;
   bool sliced = false;
   while (is_view_op(graph, graph.node(owner))) {

@@ -1,5 +1,5 @@
-// Which values need no step of their own because they are a view of memory that another value owns: reshape, markers,
-// and a contiguous slice of a variable or input.
+// Finds the values that need no step of their own because they are views of memory that another value owns: reshapes,
+// markers, and contiguous slices of a variable or input.
 #pragma once
 #include <vector>
 
@@ -7,7 +7,7 @@
 
 namespace kb {
 
-// Dense numbering of a graph's values: id = first(node) + output.
+// Numbers the values of a graph densely: id = first(node) + output.
 class ValueIds {
  public:
   explicit ValueIds(const Graph& graph);

@@ -43,7 +43,8 @@ void Session::allocate_own_variables() {
     if (StateStore::keeps(variable.kind)) continue;
     std::unique_ptr<DeviceMemory>& memory = own_[variable.name];
     memory = backend_.allocate(std::max(variable.bytes, variable.type.bytes()));
-    if (variable.kind != VariableKind::table || variable.init.kind != InitKind::runs) continue;  // zeros
+    if (variable.kind != VariableKind::table || variable.init.kind != InitKind::runs)
+      continue;  // other tables stay zero
     const std::vector<double> values = initial_value(variable, 0).data;
     std::vector<std::byte> bytes(static_cast<size_t>(variable.type.bytes()));
     for (size_t i = 0; i < values.size(); ++i)
@@ -146,14 +147,14 @@ void Session::note_values(size_t input, const std::byte* values, bool lent) {
     if (index.number == input) index.values = values, index.lent = lent;
 }
 
-// Programs read what these index without a check of their own.
+// Throws Error for an index out of range. Programs read what the indices point to without checking them.
 void Session::check_indices() {
   for (IndexInput& index : index_inputs_) {
     if (!index.values) continue;
     const Type& type = input_types_[index.number];
     const std::span<const int32_t> values(reinterpret_cast<const int32_t*>(index.values),
                                           static_cast<size_t>(type.elements()));
-    uint32_t most = 0;  // negative numbers are the greatest
+    uint32_t most = 0;  // unsigned, so that negative numbers compare as the greatest
     for (const int32_t value : values) most = std::max(most, static_cast<uint32_t>(value));
     if (most >= index.below) refuse_index(input_names_[index.number], type, values, index.below);
     if (index.lent) index.values = nullptr;

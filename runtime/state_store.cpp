@@ -12,7 +12,7 @@
 namespace kb {
 namespace {
 
-// "velocity.conv1.weight" for slot "velocity"; a parameter keeps its own name.
+// Returns "velocity.conv1.weight" for slot "velocity"; a parameter keeps its own name.
 std::string canonical_name(const FlatVector& flat, const Segment& segment) {
   return flat.slot.empty() ? segment.name : flat.slot + "." + segment.name;
 }
@@ -142,7 +142,8 @@ std::vector<std::string> StateStore::load(const std::vector<NamedTensor>& tensor
   }
   for (const NamedTensor& tensor : tensors)
     if (auto at = places.find(tensor.name); at != places.end())
-      std::copy(tensor.data.begin(), tensor.data.end(), const_cast<std::byte*>(at->second.data));  // ours
+      std::copy(tensor.data.begin(), tensor.data.end(),
+                const_cast<std::byte*>(at->second.data));  // the store's own memory, so it may be written
   upload();
   return unknown;
 }

@@ -1,5 +1,5 @@
-// All that a run has learnt, and lives from step to step: parameters, optimizer slots, running statistics. Outside
-// every arena, in the backend's memory; the training program fixes the layout and inference programs adopt it.
+// The state of a run that lives from step to step: parameters, optimizer slots and running statistics. It lies outside
+// every arena, in the backend's memory. The training program fixes the layout; inference programs adopt it.
 #pragma once
 #include <cstddef>
 #include <map>
@@ -20,7 +20,7 @@ struct NamedTensor {
   std::vector<std::byte> data;  // row-major
 };
 
-// The name and type of a canonical tensor, and the address of its bytes, which others own.
+// The name, type and flag of a canonical tensor, and the address of its bytes, which another object owns.
 struct TensorView {
   std::string name;
   Type type;
@@ -29,40 +29,41 @@ struct TensorView {
 
   TensorView(std::string tensor_name, Type tensor_type, const std::byte* bytes, bool is_slot = false)
       : name(std::move(tensor_name)), type(std::move(tensor_type)), data(bytes), slot(is_slot) {}
-  // The tensor must outlive it. Throws InternalError where the data is not of the type's size.
+  // The tensor must outlive the view. Throws InternalError if the data does not have the type's size.
   explicit TensorView(const NamedTensor& tensor);
 };
 std::vector<TensorView> views_of(std::span<const NamedTensor> tensors);
 
-// SHA-256 over names, types and bytes of tensors in the order of their names.
+// Returns the SHA-256, in hexadecimal, over names, types and bytes of the tensors in the order of their names.
 std::string state_sha256(std::span<const TensorView> tensors);
 
 class StateStore {
  public:
   explicit StateStore(Backend& backend) : backend_(backend) {}
 
-  // Tells whether a store keeps `kind`. Tables and prepared copies, made from program and parameters, are a session's.
+  // Tells whether a store keeps variables of `kind`. A session keeps tables and prepared copies, which it makes itself.
   static bool keeps(VariableKind kind);
 
-  // Makes room for variables that are not there yet (zeros). The first space that is not empty is kept; another one
-  // must equal it. Error where a variable is there in another type.
+  // Adds the variables that are missing, filled with zeros. The first space that is not empty is kept, and every later
+  // one must equal it. Throws Error if a variable exists with another type.
   void adopt(const std::vector<Variable>& variables, const ParameterSpace& space);
-  // Initial values of everything: a pure function of seed and names.
+  // Sets initial values of all variables, which depend only on `seed` and the variables' names.
   void initialise(uint32_t seed);
 
-  // A variable's address in the backend's memory.
+  // Returns a variable's address in the backend's memory.
   std::byte* data(const std::string& name);
   bool has(const std::string& name) const { return entries_.contains(name); }
   const ParameterSpace& space() const { return space_; }
 
-  // Parameters, slots (with `slots`) and running statistics, sorted by name. Views hold until the next adopt; what they
-  // show is of now, and of every later `refresh`. On a backend whose memory the host sees they show that memory itself.
+  // Returns parameters, slots (if `slots`) and running statistics, sorted by name. Views are valid until the next
+  // adopt. They show the values of this call, and of every later `refresh`; if the host can read the backend's memory,
+  // they show that memory itself.
   std::vector<TensorView> views(bool slots = true) const;
-  // Waits for the device, and brings its values to where views show them.
+  // Waits for the device, and copies its values to the memory that views show.
   void refresh() const;
   std::vector<NamedTensor> canonical(bool slots = true) const;
-  // Puts canonical tensors back; gives the names that fit nothing here. Throws Error on another shape or dtype, and
-  // then has changed nothing.
+  // Sets the store to canonical tensors; returns the names of those that fit no variable. Throws Error for another
+  // shape or dtype, and then has changed nothing.
   std::vector<std::string> load(const std::vector<NamedTensor>& tensors);
   std::string state_sha256() const { return kb::state_sha256(views()); }
 
@@ -70,7 +71,7 @@ class StateStore {
   struct Entry {
     Variable variable;
     std::unique_ptr<DeviceMemory> memory;
-    mutable std::vector<std::byte> mirror;  // of `memory`, where the host does not see that
+    mutable std::vector<std::byte> mirror;  // host copy of `memory`, used if the host cannot read that
     std::byte* host() const { return mirror.empty() ? memory->data() : mirror.data(); }
   };
   void initialise_parameters(uint32_t seed);

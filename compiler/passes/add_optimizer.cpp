@@ -30,13 +30,13 @@ std::map<std::string, Value> gradients_of(const Graph& graph) {
   return result;
 }
 
-// Gradient-ready order: group by group, the order in which the backward pass computes them.
+// Returns the parameters group by group, in the order in which the backward pass computes their gradients.
 std::vector<const Variable*> ready_order(const Graph& graph, const std::map<std::string, Value>& gradients) {
   std::vector<const Variable*> parameters = parameters_of(graph);
   auto ready = [&](const Variable* p) {
     auto at = gradients.find(p->name);
     if (at == gradients.end()) return INT32_MAX;
-    const Node& total = graph.node(at->second);  // over workers: these stand one behind the other
+    const Node& total = graph.node(at->second);  // a worker_sum stands later than the gradient that is its input
     return total.op == Op::worker_sum ? total.inputs[0].node : at->second.node;
   };
   std::stable_sort(parameters.begin(), parameters.end(), [&](const Variable* a, const Variable* b) {
@@ -71,14 +71,15 @@ class Optimize {
            std::any_of(needs_.begin(), needs_.end(), [](const RuleNeeds& needs) { return needs.norms; });
   }
 
-  // The precision pass of the training graph may have widened the space; here stands a graph before that pass.
+  // Takes the space's dtype from this graph, whose parameters are still as the user declared them: the precision pass
+  // of the training graph may have widened the space that was handed over.
   void take_dtype_of_graph() {
     for (Segment& segment : state_.space.segments)
       if (const Variable* parameter = from_.find_variable(segment.name))
         state_.space.dtype = segment.type.dtype = parameter->type.dtype;
   }
 
-  // The slot that is added to the parameters where the graph reads them; "" = none.
+  // Returns the slot that is added to the parameters where the graph reads them; "" = none.
   std::string offset_slot() const {
     const bool several = state_.space.segments.back().group > 0;
     for (size_t g = 0; g < needs_.size(); ++g)
@@ -143,14 +144,14 @@ class Optimize {
                    {{"dtype", state_.space.dtype}, {"shape", Dims{length}}, {"values", std::vector<double>{0.0}}});
   }
 
-  // Gradients of low-precision weights leave library calls in f32.
+  // The result is f32 for gradients of low-precision weights, which library calls give in f32.
   Value segment_gradient(Value gradient, int64_t length) {
     if (to_.type(gradient).dtype != state_.space.dtype)
       gradient = to_.add(Op::cast, {gradient}, {{"dtype", state_.space.dtype}});
     return reshaped(gradient, {length});
   }
 
-  // A concat, be it of one part: place_all_reduce knows the gradient by that.
+  // Returns a concat even if it has one part, because place_all_reduce finds the gradient by its concat.
   Value flat_gradient() {
     std::vector<Value> parts;
     for (const Segment& segment : state_.space.segments) {
@@ -165,7 +166,7 @@ class Optimize {
     return to_.add(Op::concat, parts, {{"axis", int64_t{0}}});
   }
 
-  // The rules of all groups work on the values before the step; one write holds what they leave.
+  // Applies the rules of all groups to the values from before the step, and writes all results at once.
   void update() {
     SharedUpdate shared{.space = state_.space,
                         .gradient = as_blocks(flat_gradient()),
@@ -202,7 +203,7 @@ class Optimize {
   const Graph& from_;
   CompileState& state_;
   const std::vector<ParameterGroup>& groups_;
-  std::vector<RuleNeeds> needs_;  // by group
+  std::vector<RuleNeeds> needs_;  // index: group
   Graph to_;
   Rewriter rewriter_;
   Value flat_;

@@ -19,7 +19,7 @@ bool is_prepared_op(const Graph& graph, const Node& node) {
          (node.op == Op::cast && is_low_precision(node.type().dtype) && graph.type(node.inputs[0]).dtype == DType::f32);
 }
 
-// Tells of each node whether it depends on parameters alone, as they are or at an offset, and on one at least.
+// Returns a flag for each node: whether it depends on parameters alone (at an offset or not) and on at least one.
 std::vector<uint8_t> parameter_only(const Graph& graph) {
   std::vector<uint8_t> result(graph.nodes.size(), 0);
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -34,7 +34,7 @@ std::vector<uint8_t> parameter_only(const Graph& graph) {
   return result;
 }
 
-// Prepared values that something outside `prepare` reads.
+// Returns the prepared values that something outside `prepare` reads.
 std::vector<Value> prepared_values(const Graph& graph) {
   std::vector<uint8_t> only = parameter_only(graph);
   std::vector<uint8_t> inside(graph.nodes.size(), 0);
@@ -126,7 +126,7 @@ Graph make_carry(const Graph& graph, const Sums& sums) {
   return carry;
 }
 
-// In final: worker_sums as carries and all-reduces.
+// Builds the part `final`, in which carries and all-reduces replace worker_sums.
 class Final {
  public:
   Final(const Graph& graph, const Sums& sums, const Workers& workers)
@@ -147,7 +147,7 @@ class Final {
   }
 
  private:
-  // The binary counter's end: the last worker's own joins what is left below it, the youngest partial sums first.
+  // Ends the binary count: adds the last worker's own sum to the partial sums that are left, lowest level first.
   Value total(const Node& node, SumGroup group) {
     Value sum = rewriter_.map(node.inputs[0]);
     const auto left = static_cast<uint64_t>(workers_.virtual_workers - 1);
@@ -158,7 +158,7 @@ class Final {
     return sum;
   }
 
-  // Makes the last worker's own sum, and the total on top of it, in "leaf.GROUP", the room of the others' own sums.
+  // Writes the total to the variable "leaf.GROUP", so that it takes the memory of the other workers' own sums.
   void keep_in_leaf(Value sum, SumGroup group) {
     const std::string name = leaf_name(group);
     to_.add_variable(partial_variable(name, group, to_.type(sum)));
@@ -188,7 +188,7 @@ std::vector<Variable> partial_sums(const Graph& graph, const Sums& sums, int64_t
     const Type type = flat_type(graph, members);
     for (int64_t level = 0; level < carry_levels(virtual_workers); ++level)
       result.push_back(partial_variable(partial_name(level, group), group, type));
-    // With two workers the first one's own sums are themselves the partial sum of level 0: no leaf is needed.
+    // With two workers the first one's own sums are also the partial sum of level 0, so no leaf is needed.
     if (virtual_workers > 2) result.push_back(partial_variable(leaf_name(group), group, type));
   }
   return result;

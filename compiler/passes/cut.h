@@ -1,4 +1,4 @@
-// The cut of one graph into the programs of a step.
+// Cuts one graph into the programs of a training step.
 #pragma once
 #include <vector>
 
@@ -12,9 +12,10 @@ struct CutPart {
   Graph graph;
 };
 
-// One part of every role, in the order of PartRole.
+// Holds one part for every role, in the order of PartRole.
 struct Cut : StepPrograms<CutPart> {
-  std::vector<Variable> partial_sums;  // that the routines' bindings and `final` name: a process keeps them for a step
+  std::vector<Variable>
+      partial_sums;  // variables named by the bindings of the routines and by `final`; a process keeps them for a step
 };
 
 // Splits a step. Values that depend on parameters alone and are kept in another form for a whole step (packed or

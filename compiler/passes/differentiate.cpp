@@ -1,7 +1,7 @@
-// differentiate: takes a training graph with a scalar output for every objective; leaves one whose losses are summed
-// over the workers and that has for every parameter the output "grad.NAME", the gradient of its group's losses summed
-// over the workers. A graph for inference passes as it is. It stands first: every later pass sees the whole step. In
-// f16 the gradients are of the loss times a scale (loss_scale.h).
+// differentiate: takes a training graph with a scalar output for every objective. Leaves a graph whose losses are
+// summed over the workers, with an output "grad.NAME" for every parameter: the gradient of its group's losses, summed
+// over the workers. A graph for inference is left as it is. The pass stands first, so that every later pass sees the
+// whole step. In f16 gradients are taken of the loss times a scale (loss_scale.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ Tensor sum_over_workers(const Tensor& x, const Tensor& like) {
   return worker_sum(x);
 }
 
-// The output of each objective, by its number.
+// Returns the index of each objective's output, in the order of the objectives.
 std::vector<size_t> loss_outputs(const Graph& graph, const std::vector<Objective>& objectives) {
   std::vector<size_t> found;
   for (const Objective& objective : objectives) {
@@ -33,7 +33,7 @@ std::vector<size_t> loss_outputs(const Graph& graph, const std::vector<Objective
   return found;
 }
 
-// Adds the gradients of `loss` by the parameters of a group, as outputs.
+// Adds the gradients of `loss` with respect to the parameters of a group, as outputs.
 void add_gradients(Graph& graph, const Tensor& loss, int32_t group) {
   std::vector<Tensor> parameters;
   std::vector<std::string> names;
@@ -47,7 +47,7 @@ void add_gradients(Graph& graph, const Tensor& loss, int32_t group) {
   }
 }
 
-// The sum of a group's losses.
+// Returns the sum of a group's losses.
 Tensor loss_of(Graph& graph, const CompileOptions& options, size_t group, const std::vector<size_t>& losses) {
   Tensor total;
   for (size_t o = 0; o < losses.size(); ++o) {

@@ -7,7 +7,7 @@
 namespace kb {
 namespace {
 
-// The extents of earlier calls keep their numbers.
+// Returns the first number that no extent of an earlier call has.
 int64_t first_free_number(const Graph& graph) {
   int64_t number = 0;
   for (const Node& node : graph.nodes)

@@ -1,4 +1,4 @@
-// Numbers that follow from shapes alone.
+// Numbers of a graph that follow from shapes alone.
 #pragma once
 #include "graph/graph.h"
 

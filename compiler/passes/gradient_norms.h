@@ -6,14 +6,15 @@
 
 namespace kb {
 
-// Outputs [] of a training graph.
+// Names of scalar outputs, shape [], of a training graph.
 inline constexpr const char* kWorkersNorm = "gradient.workers";  // |g_1|^2 + ... + |g_k|^2
 inline constexpr const char* kMeanNorm = "gradient.mean";        // |g|^2
 
-// Sum of the squares of a vector's elements, of low precision in f32.
+// Returns the sum of the squares of a vector's elements, shape []; it is computed in f32 for 16-bit elements.
 Tensor squared_norm(const Tensor& vector);
 
-// `workers`: the sum of the workers' squared norms []; `gradient`: g, flat. Takes the loss scale out of both.
+// Adds both outputs to the graph. `workers`, shape [], is the sum of the workers' squared norms; `gradient` is the flat
+// vector g. Divides the loss scale out of both.
 void add_norm_outputs(Tensor workers, const Tensor& gradient);
 
 }  // namespace kb

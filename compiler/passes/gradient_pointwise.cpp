@@ -15,7 +15,7 @@ class Expansion {
  public:
   explicit Expansion(const BackwardNode& node) : node_(node), dy_(node.gradient()) {}
 
-  // dy * f; the number 0 when f is 0 everywhere.
+  // Returns dy * f; the number 0 if f is 0 everywhere.
   Operand scaled(const Formula& f) const {
     if (is_number(f, 0)) return 0.0;
     if (is_number(f, 1)) return dy_;
@@ -46,7 +46,7 @@ class Expansion {
     }
     std::vector<Operand> args;
     for (const auto& arg : f.args) args.push_back(expanded(*arg));
-    // Between numbers alone there is no dtype to take: select(c, 1, 0).
+    // Among numbers alone no argument has a dtype, so the first one becomes a constant (of a select, the first choice).
     const size_t first = f.op == Op::select ? 1 : 0;
     bool has_tensor = false;
     for (size_t i = first; i < args.size(); ++i) has_tensor = has_tensor || args[i].tensor.valid();

@@ -25,7 +25,7 @@ Ints all_axes_but(int64_t rank, const Ints& axes) {
   return rest;
 }
 
-// A result of reducing x over `axes`, spread over x again.
+// Spreads the result of reducing x over `axes` to x's shape again.
 Tensor spread(const Tensor& reduced, const Tensor& x, const Ints& axes) {
   return broadcast_axes(reduced, x.shape(), all_axes_but(x.rank(), axes));
 }
@@ -53,7 +53,7 @@ void transpose_rule(const BackwardNode& node) {
   node.give(0, transpose(node.gradient(), inverse));
 }
 
-// Zeros where the slice took nothing: in front, behind and between.
+// The gradient is zero where the slice took nothing: before it, after it and between its steps.
 void slice_rule(const BackwardNode& node) {
   const Ints &begin = node.attrs().ints("begin"), &step = node.attrs().ints("step");
   const Dims &from = node.in(0).shape(), &to = node.out().shape();
@@ -93,7 +93,7 @@ void sum_rule(const BackwardNode& node) {
   node.give(0, spread(node.gradient(), node.in(0), node.attrs().ints("axes")));
 }
 
-// Equal extrema share the gradient evenly, as the element-wise maximum does.
+// Extrema that are equal share the gradient evenly, as the element-wise maximum does.
 void extremum_rule(const BackwardNode& node) {
   const Tensor x = node.in(0);
   const Ints& axes = node.attrs().ints("axes");
@@ -101,9 +101,9 @@ void extremum_rule(const BackwardNode& node) {
   node.give(0, taken * spread(node.gradient() / sum_of_product(taken, axes), x, axes));
 }
 
-// The product of the other elements: p / x where x is no zero, and where it is one the product of those that are none;
-// 0 where there are two zeros, times the other one, so that the derivative of this gradient is right as well (a third
-// one where there are at most two zeros).
+// The derivative by x is the product of the other elements: p / x if x is not zero. For a zero it is the product of the
+// non-zero elements, times the other zero if there are two, which gives 0 and keeps second derivatives right (third
+// ones with at most two zeros).
 void product_rule(const BackwardNode& node) {
   const Tensor x = node.in(0);
   const Ints& axes = node.attrs().ints("axes");
@@ -170,7 +170,7 @@ void gather_rule(const BackwardNode& node) {
   node.give(0, scatter_add(node.in(1), node.gradient(), node.in(0).size(0)));
 }
 
-// An update that was added nowhere has no gradient, where gather alone would read NaN.
+// An update whose index was out of range was added nowhere and has gradient 0, whereas gather alone would give NaN.
 void scatter_add_rule(const BackwardNode& node) {
   const Tensor indices = node.in(0), rows = gather(node.gradient(), indices);
   const int64_t count = node.attrs().integer("rows");
@@ -194,7 +194,8 @@ void crop_rule(const BackwardNode& node) {
 
 // --- library
 
-// c = A B with A = a or its transpose, B alike: dA = dc B', dB = A' dc, each transposed back.
+// Let c = A B, where A is a or its transpose and B is b or its transpose. Then dA = dc B', dB = A' dc, each transposed
+// back if needed.
 void matmul_rule(const BackwardNode& node) {
   const Tensor a = node.in(0), b = node.in(1), dc = as(node.gradient(), a.dtype());
   const bool ta = node.attrs().integer("transpose_a") != 0, tb = node.attrs().integer("transpose_b") != 0;
@@ -249,7 +250,7 @@ void conv2d_weight_grad_rule(const BackwardNode& node) {
 
 void identity_rule(const BackwardNode& node) { node.give(0, node.gradient()); }
 
-// Every worker's loss depends on every worker's x.
+// The sum contains every worker's x, so the gradient of x is the sum of all workers' gradients.
 void worker_sum_rule(const BackwardNode& node) { node.give(0, worker_sum(node.gradient())); }
 void all_reduce_rule(const BackwardNode& node) { node.give(0, all_reduce(node.gradient())); }
 

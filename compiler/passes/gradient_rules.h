@@ -37,14 +37,14 @@ class BackwardNode {
 
 using GradientRule = void (*)(const BackwardNode& node);
 
-// Null: no gradient flows through the op (leaves, stop_gradient, indices, comparisons' results).
+// Returns the op's rule; null if no gradient flows through the op (leaves, stop_gradient, indices, comparisons).
 GradientRule gradient_rule(Op op);
 
-// Point-wise ops: the derivative formulas of the op table, expanded into nodes (gradient_pointwise.cpp).
+// The rule of point-wise ops. It expands the derivative formulas of the op table into nodes (gradient_pointwise.cpp).
 void pointwise_gradient(const BackwardNode& node);
 
-// Sum over axes (removed) of a value that may be a product: factors that do not vary along the axes are pulled out of
-// the sum (gradient_sum.cpp).
+// Sums x over `axes`, which the result lacks. When x is a product, factors that do not vary along the axes are pulled
+// out of the sum (gradient_sum.cpp).
 Tensor sum_of_product(const Tensor& x, const Ints& axes);
 
 }  // namespace kb

@@ -1,5 +1,5 @@
-// Sums of products, with the factors that do not vary along the summed axes outside. Batch norm's backward pass thus
-// has two sums, of dy and of dy * (x - mean), whatever its scale and statistics are multiplied with.
+// Sums of products, from which factors that do not vary along the summed axes are pulled out. Batch norm's backward
+// pass then has two sums, of dy and of dy * (x - mean), whatever factors its scale and statistics contribute.
 #include <algorithm>
 
 #include "compiler/passes/gradient_rules.h"
@@ -8,7 +8,7 @@
 namespace kb {
 namespace {
 
-// How far a product or an expression is looked into; composites nest no deeper.
+// Bounds how deep a product or an expression is searched; composites do not nest deeper.
 constexpr int kDepth = 8;
 
 bool contains(const Ints& axes, int64_t axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); }
@@ -16,7 +16,7 @@ bool contains(const Ints& axes, int64_t axis) { return std::find(axes.begin(), a
 const Node& node_of(const Tensor& x) { return x.graph().node(x.value()); }
 Tensor input_of(const Tensor& x, size_t i) { return {x.graph(), node_of(x).inputs[i]}; }
 
-// Whether x may take different values along `axes`.
+// Returns whether x may take different values along `axes`.
 bool varies(const Tensor& x, const Ints& axes, int depth = kDepth) {
   const Node& node = node_of(x);
   if (node.op == Op::constant) return node.attrs.reals("values").size() != 1;
@@ -41,7 +41,7 @@ Tensor reduced_broadcast(const Tensor& x, const Ints& axes, const Dims& shape) {
   Dims kept;
   Ints kept_axes;
   for (size_t i = 0; i < to.size(); ++i) {
-    if (contains(axes, to[i])) continue;  // of extent 1 in the source
+    if (contains(axes, to[i])) continue;  // the source has extent 1 along this axis
     kept.push_back(source.shape()[i]);
     const auto before = std::count_if(axes.begin(), axes.end(), [&](int64_t axis) { return axis < to[i]; });
     kept_axes.push_back(to[i] - before);
@@ -50,7 +50,7 @@ Tensor reduced_broadcast(const Tensor& x, const Ints& axes, const Dims& shape) {
   return kept == shape ? small : broadcast_axes(small, shape, kept_axes);
 }
 
-// x without `axes`, along which it does not vary; of shape `shape`.
+// Returns x, which does not vary along `axes`, without them, in the shape `shape`.
 Tensor reduced(const Tensor& x, const Ints& axes, const Dims& shape) {
   const Node node = node_of(x);
   if (node.op == Op::constant) return constant(x.graph(), x.dtype(), node.attrs.reals("values")[0], shape);
@@ -95,7 +95,7 @@ Factors factors_of(const Tensor& x, const Ints& axes, int depth = kDepth) {
   return {{x}, {}, {}, false};
 }
 
-// In order of the factors' values, so that equal products are equal nodes.
+// Multiplies factors in a fixed order (of their values' numbers), so that equal products are equal nodes.
 Tensor product(std::vector<Tensor> factors) {
   std::sort(factors.begin(), factors.end(), [](const Tensor& a, const Tensor& b) { return a.value() < b.value(); });
   Tensor result = factors[0];

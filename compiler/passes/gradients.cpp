@@ -1,5 +1,6 @@
-// Reverse-mode differentiation of a graph into the same graph (Griewank and Walther 2008, chapter 3): from the loss
-// backwards, each node once, gradients of a value used several times added up in the order met. Near-linear in nodes.
+// Reverse-mode differentiation of a graph into the same graph (Griewank and Walther 2008, chapter 3). It visits each
+// node once, from the loss backwards, and adds up the gradients of a value with several uses in the order in which it
+// meets them. The time is nearly linear in the number of nodes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +29,8 @@ class Differentiation {
     }
   }
 
-  // Zeros where the loss does not depend on `target`; f32 for a target of 16 bits where the sum was made in f32.
+  // Returns the gradient with respect to `target`: zeros if the loss does not depend on it; f32 for a 16-bit target
+  // whose gradient was summed in f32.
   Tensor gradient(const Tensor& target) {
     const auto found = gradients_.find(target.value());
     const bool exact =
@@ -41,7 +43,7 @@ class Differentiation {
   }
 
  private:
-  // A node is needed when it is a target or a gradient can flow from it to one.
+  // A node is needed if it is a target or if a gradient can flow from it to a target.
   void mark_needed(const std::vector<Tensor>& targets) {
     needed_.assign(size_, false);
     for (const Tensor& target : targets) {
@@ -84,8 +86,8 @@ class Differentiation {
     });
   }
 
-  // Gradients of weights may be wider than the weights (f32 of bf16): a cast hands them on as they are, all else works
-  // in its own dtype.
+  // Gradients of weights may have a wider dtype than the weights (f32 for bf16). A cast passes such a gradient on;
+  // other nodes work in their own dtype.
   static Tensor in_dtype(const Tensor& gradient, DType dtype, const Node& node) {
     return gradient.dtype() == dtype || node.op == Op::cast ? gradient : cast(gradient, dtype);
   }
@@ -101,7 +103,7 @@ class Differentiation {
     sum = widened(sum) + widened(gradient);
   }
 
-  // Runs `build`; the nodes that it adds get the scope and source line of the forward node that they belong to.
+  // Calls `build`. The nodes that it adds get the scope and source line of the forward node to which they belong.
   template <class F>
   void at_node(int32_t node, F&& build) {
     const Node& forward = graph_.nodes[static_cast<size_t>(node)];

@@ -55,13 +55,13 @@ class GroupUpdate {
   Value as_flat(const Tensor& x) {
     return graph_.add(Op::reshape, {x.value()}, {{"shape", Dims{range_.length}}, {"names", std::string()}});
   }
-  // The group's rows of the blocks of all parameters.
+  // Returns this group's rows of a tensor with one row for each block of all parameters.
   Tensor part(const Tensor& all) {
     const int64_t first = range_.offset / space_.block;
     return is_whole() ? all : slice(all, 0, first, first + blocks());
   }
 
-  // One number a block, equal over a segment, as a table of the compiler's.
+  // Returns a table with one number for each block, equal within a segment. Adds it to the graph if it is missing.
   template <class F>
   Tensor by_block(const std::string& name, DType dtype, F&& number_of) {
     const std::string full = "flat." + prefix_ + name;
@@ -145,7 +145,8 @@ Value step_scalar(Graph& graph, const std::string& name, DType dtype) {
       {{"name", name}, {"kind", std::string("scalar")}, {"dtype", dtype}, {"shape", Dims{}}, {"names", std::string()}});
 }
 
-// Sums of squares of the blocks; of each segment's, as rows of a matrix as wide as the longest segment has blocks.
+// First sums the squares of each block; then adds up each segment's sums, which are rows of a matrix as wide as the
+// longest segment has blocks.
 Tensor segment_norms(const Tensor& x, std::span<const Segment> segments, int64_t block) {
   Graph& graph = x.graph();
   std::vector<double> first, blocks_of;

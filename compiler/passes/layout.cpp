@@ -1,5 +1,5 @@
 // layout: takes a graph in logical order; leaves one in which a tensor's shape is its physical row-major shape. It
-// stands behind precision (the choice depends on the dtype) and before recompute and fuse, which then see every
+// stands after precision (the choice depends on the dtype) and before recompute and fuse, which then see every
 // transposition as a node.
 //
 // Convolutions ask for the layout of compiler/passes/layout_table.h; point-wise ops, reductions, pooling, slices and
@@ -54,7 +54,7 @@ class LayoutPass {
   // ---- values in layouts
   // ---------------------------------------------------------------------------------------------------------------
 
-  // A transposition that moves extents of 1 alone is a reshape.
+  // A transposition that moves only axes of extent 1 is a reshape.
   Value permute(const Node& like, Value v, const Ints& perm) {
     const Dims& shape = to_.type(v).shape;
     Dims permuted;
@@ -67,7 +67,7 @@ class LayoutPass {
     return add(like, Op::transpose, {v}, {{"perm", perm}});
   }
 
-  // `v` of the old graph, in a layout, in the new graph.
+  // Returns `v`, a value of the old graph, as a value of the new graph in `layout`.
   Value get(Value v, const ImageLayout& layout) {
     if (native(v) == layout) return rewriter_.map(v);
     for (const auto& [other, value] : others_[static_cast<size_t>(ids_(v))])
@@ -137,7 +137,7 @@ class LayoutPass {
 
   Value make_random(const Node& node, const ImageLayout& layout) {
     Ints steps = node.attrs.ints("strides");
-    steps[0] = 0;  // samples are counted apart
+    steps[0] = 0;  // 0: random numbers count the samples separately
     Attrs attrs = node.attrs;
     attrs.set("shape", layout.physical(node.type().shape));
     attrs.set("strides", layout.strides(steps));
@@ -197,7 +197,7 @@ class LayoutPass {
     return {};
   }
 
-  // The node as it is, on inputs in `layout`; its results have it too.
+  // Copies the node with its inputs in `layout`, which its results then have too.
   void follow(int32_t n, const ImageLayout& layout, const Attrs* attrs = nullptr) {
     Node node = old(n);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -218,7 +218,7 @@ class LayoutPass {
     }
   }
 
-  // Reduces in the input's layout when the channel axis leaves whole or goes whole.
+  // Reduces in the input's layout if the channel axis is kept whole or reduced whole.
   void reduce(int32_t n) {
     const Node& node = old(n);
     ImageLayout layout = native(node.inputs[0]);
@@ -246,8 +246,8 @@ class LayoutPass {
     follow(n, layout, &attrs);
   }
 
-  // slice and pad: their vectors, one number an axis, in physical order; a cut through the channels needs NHWC or whole
-  // blocks.
+  // Slices and pads have attributes with one number for each axis; they are put into physical order. A cut through the
+  // channels needs NHWC or whole blocks.
   void cut(int32_t n) {
     const Node& node = old(n);
     ImageLayout layout = native(node.inputs[0]);
@@ -325,7 +325,8 @@ class LayoutPass {
     rewriter_.replace({n, 0}, {fresh, 0});
     native({n, 0}) = weights ? filters : forward ? out : in;
     if (!weights) return;
-    // Here and not at its reader, which stands behind the whole backward pass: a bucket of gradients may go early.
+    // The gradient is brought to logical order here and not at its reader, which stands after the whole backward pass,
+    // so that the all-reduce of its bucket can start early.
     rewriter_.replace({n, 0}, to_logical(node, {n, 0}));
     native({n, 0}) = {};
   }
@@ -345,7 +346,7 @@ class LayoutPass {
   Graph to_;
   Rewriter rewriter_;
   ValueIds ids_;
-  std::vector<ImageLayout> native_;                                 // by old value
+  std::vector<ImageLayout> native_;                                 // index: old value
   std::vector<std::vector<std::pair<ImageLayout, Value>>> others_;  // the same value in other layouts
 };
 

@@ -9,9 +9,8 @@ struct LayoutRow {
   int64_t block;  // 0: NHWC
 };
 
-// One row for an instruction set of the library and a dtype, written by `./run tune --write`; what is not here takes
-// NHWC. oneDNN has kernels for AMX in NHWC alone: asked for blocks it takes those of the processor without AMX. Each
-// row is a line of its own.
+// `./run tune --write` writes one row, on a line of its own, for each instruction set of the library and dtype. What
+// has no row takes NHWC. oneDNN has AMX kernels for NHWC alone; for blocked layouts it runs kernels without AMX.
 // clang-format off
 constexpr LayoutRow kLayouts[] = {
     {"amx", DType::f32, 16},

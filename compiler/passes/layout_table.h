@@ -1,5 +1,5 @@
-// Which physical layouts a convolution takes: a pure function of target, dtype and channels, from a table
-// in the source that `./run tune` prints anew from measurements.
+// Chooses the physical layout of a convolution from the target, dtype and channels alone. `./run tune` measures layouts
+// and prints the table of choices that the source holds.
 #pragma once
 #include <string_view>
 
@@ -7,18 +7,22 @@
 
 namespace kb {
 
-// Channels stored together: 0 = logical NCHW as it is; == channels: NHWC; else blocked (N, C/b, H, W, b).
+// Returns how many channels are stored together: 0 = logical NCHW as it is; == channels: NHWC; else blocked (N, C/b, H,
+// W, b).
 int64_t channel_block(const Target& target, DType dtype, int64_t channels);
 
-// Weights and their gradients lie as (O, H, W, I): what cuDNN's engines read beside NHWC; given (O, I, H, W), each call
-// would transpose into its workspace. A CPU's library has formats of its own (pack_weights).
+// Returns true if weights and their gradients lie as (O, H, W, I), the order that cuDNN's engines read beside NHWC
+// images; from (O, I, H, W) every call would transpose them into its workspace. A CPU's library has formats of its own
+// (pack_weights).
 bool weights_last(const Target& target);
 
-// The table's block for an instruction set of the library (Target::library_isa) and a dtype; 0: NHWC.
+// Returns the table's block of channels for an instruction set of the library (Target::library_isa) and a dtype; 0:
+// NHWC.
 int64_t table_block(std::string_view library_isa, DType dtype);
 
-// Returns what channel_block answers where the table says `block`: `block` if it divides the channels; else their
-// number (stored whole), or on a CPU 0 for fewer than 16, as images have (logical order).
+// Returns the answer of channel_block when the table gives `block`: `block` if it divides the channels; otherwise the
+// number of channels (they are stored whole). A CPU takes 0 (logical order) for fewer than 16 channels, which images
+// have.
 int64_t channels_together(Processor processor, int64_t block, int64_t channels);
 
 }  // namespace kb

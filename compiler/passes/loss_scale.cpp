@@ -5,7 +5,7 @@
 namespace kb {
 namespace {
 
-// As in PyTorch's GradScaler, but for the greatest, past which a power of two helps no f16 gradient any more.
+// The values of PyTorch's GradScaler, except for the greatest scale, above which no f16 gradient gains from doubling.
 constexpr double kFirst = 65536, kGrowth = 2, kBackoff = 0.5, kGreatest = 0x1p24;
 
 Tensor declare(Graph& graph, const char* name, double initial) {
@@ -29,7 +29,7 @@ Tensor scaled_loss(const Tensor& loss) {
 }
 
 Unscaled unscaled(const Tensor& gradient) {
-  // 0 times a number is 0, times an infinity or what is no number it is no number.
+  // 0 times a finite number is 0; 0 times an infinity or a NaN is NaN.
   const Tensor finite = eq(sum(gradient * 0.0), 0.0);
   return {gradient * (1.0 / read(gradient.graph(), kLossScale)), finite};
 }

@@ -1,4 +1,4 @@
-// What a training graph is trained on: its losses, and the groups of parameters that each of them moves.
+// Says what a training graph is trained on: its losses, and the groups of parameters that each loss moves.
 #pragma once
 #include <functional>
 #include <string>
@@ -10,8 +10,8 @@ namespace kb {
 
 // A loss that is minimised. Its gradient flows to the parameters of its group alone.
 struct Objective {
-  std::string name = "loss";  // of the graph's scalar output [] that is the loss
-  std::string group = {};     // ParameterGroup::name
+  std::string name = "loss";  // name of the graph's scalar output [] that is the loss
+  std::string group = {};     // a ParameterGroup::name
 };
 
 // Parameters that one rule updates. All groups are updated in the same step, from the values before it. Where there are
@@ -20,15 +20,17 @@ struct ParameterGroup {
   std::string name = {};
   UpdateRule rule = {};
   std::vector<Role> no_decay = kSkippedRoles, no_adapt = kSkippedRoles;
-  std::function<bool(const std::string& parameter)> owns = {};  // by the parameter's name; empty: all parameters
+  std::function<bool(const std::string& parameter)> owns =
+      {};  // tells from a parameter's name whether the group owns it; empty: owns all parameters
 };
 
-// A choice for ParameterGroup::owns: the parameters made under a scope, "generator" or "net.head".
+// Returns a function for ParameterGroup::owns that picks the parameters made under a scope such as "generator" or
+// "net.head".
 std::function<bool(const std::string& parameter)> owns_scope(const std::string& scope);
 
-// Sets Variable::group of every parameter to the index of the group that owns it. Throws Error naming the member that
-// is wrong: a parameter that no group or several groups own; a group without a rule, a parameter, an objective or a
-// name of its own; an objective of no group.
+// Sets Variable::group of every parameter to the index of the group that owns it. Throws Error, naming the wrong
+// member, if no group or several own a parameter; if a group lacks a rule, a parameter, an objective or a name of its
+// own; or if an objective names no group.
 void assign_groups(Graph& graph, const std::vector<Objective>& objectives, const std::vector<ParameterGroup>& groups);
 
 }  // namespace kb

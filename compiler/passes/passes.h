@@ -12,8 +12,9 @@
 
 namespace kb {
 
-// Gradients of `loss` (a scalar output or inner value) with respect to `with_respect_to`, built into the same graph; a
-// value that the loss does not depend on gets zeros. Second and higher order work: call it again on what it gave.
+// Adds to the graph the gradients of `loss` (a scalar output or inner value) with respect to `with_respect_to`, and
+// returns them in that order, with the shapes of those tensors. A value on which the loss does not depend gets zeros.
+// Another call on the results gives second and higher derivatives.
 std::vector<Tensor> gradients(Tensor loss, const std::vector<Tensor>& with_respect_to);
 
 // One parameter's place in the flat space.
@@ -28,7 +29,7 @@ struct Segment {
   int32_t group = 0;  // index into CompileOptions::groups
 };
 
-// Neighbouring elements of the parameter space.
+// A range of neighbouring elements of the parameter space.
 struct SpaceRange {
   int64_t offset = 0, length = 0;
 };
@@ -46,22 +47,23 @@ struct ParameterSpace {
   SpaceRange range_of(int32_t group) const;
 };
 
-// Who shares a step: processes x virtual workers of each. Every one computes its own samples; see PartRole.
+// Who shares a step: `processes` processes with `virtual_workers` workers each. Every worker computes its own samples;
+// see PartRole.
 struct Workers {
   int64_t processes = 1, virtual_workers = 1;
-  int64_t bucket_bytes = 0;  // of the gradient, summed over processes together; 0: all of it
-  // In which the gradient leaves a worker; every sum over workers is rounded to it. f32: as it is.
+  int64_t bucket_bytes = 0;  // bytes of the gradient that are summed over processes together; 0: the whole gradient
+  // The dtype in which gradients leave a worker; every sum over workers is rounded to it. f32 leaves them unrounded.
   DType reduce_precision = DType::f32;
-  // Running statistics: the mean over all workers, in place of those of the first. Reads the scalar "worker_share".
+  // True: running statistics are the mean over all workers and read the scalar "worker_share". False: they are the
+  // first worker's.
   bool mean_statistics = false;
-  // A step has the outputs kWorkersNorm and kMeanNorm, where it has several workers: see
-  // compiler/passes/gradient_norms.h.
+  // True: a step with several workers has the outputs kWorkersNorm and kMeanNorm (compiler/passes/gradient_norms.h).
   bool gradient_norms = false;
   int64_t total() const { return processes * virtual_workers; }
 };
 
-inline const std::string kLayerOutput = "layer.";  // before the names of outputs about layers, of log_layers
-// Among them, in the order of ParameterSpace, as the update rule reads it.
+inline const std::string kLayerOutput = "layer.";  // prefix of the outputs that log_layers adds
+// The name of the output that gives the flat gradient, in the order of ParameterSpace, as the update rule reads it.
 inline const std::string kGradientVector = kLayerOutput + "gradients";
 
 struct CompileOptions {
@@ -69,39 +71,42 @@ struct CompileOptions {
   Workers workers;
   Precision precision = Precision::f32;
   std::vector<Objective> objectives = {{}};
-  std::vector<ParameterGroup> groups;  // empty: inference graph
-  bool log_layers = false;  // outputs "layer.weight", "layer.gradient" (norms) and what the rule reports: (layers, 1);
-                            // and kGradientVector. Of several groups, what each rule reports about its own layers:
-                            // "layer.GROUP.NAME"
-  const ParameterSpace* space = nullptr;  // inference: the training graph's, which it adopts
-  std::string offset = {};                // inference: slot that is added to the parameters, "" = none
-  bool check_passes = false;              // interpret before and after every pass on random inputs (tests)
-  bool recompute = true;                  // activations are computed again where the target's memory is short
+  std::vector<ParameterGroup> groups;  // empty for an inference graph
+  bool log_layers = false;  // adds the outputs "layer.weight", "layer.gradient" (norms) and what the rule reports,
+                            // shape (layers, 1) each, and kGradientVector. With several groups a rule's reports are
+                            // named "layer.GROUP.NAME" and cover its own layers
+  const ParameterSpace* space = nullptr;  // inference: the training graph's space, which it adopts
+  std::string offset = {};                // inference: name of the slot that is added to the parameters; "" = none
+  bool check_passes = false;              // interprets the graph before and after every pass on random inputs (tests)
+  bool recompute = true;                  // allows activations to be recomputed when the target's memory is short
   std::function<void(const std::string& pass, const std::string& before, const std::string& after)>
-      dump;  // empty: none
+      dump;  // empty: graphs are not dumped
 };
 
-// Data that passes read and leave besides the graph.
+// Data that passes read and write besides the graph.
 struct CompileState {
   const CompileOptions& options;
   ParameterSpace space;
-  std::vector<std::string> recomputed;  // activations that are computed again, a line each
+  std::vector<std::string> recomputed;  // names activations that are computed again, a line each
 };
 
 using Pass = Graph (*)(Graph graph, CompileState& state);
 
-Graph differentiate(Graph graph, CompileState& state);  // objectives -> gradient of every parameter by those of its
-                                                        // group, each after a worker_sum, as outputs "grad.NAME"
+Graph differentiate(Graph graph,
+                    CompileState& state);  // takes objectives; adds each parameter's gradient by the losses of its
+                                           // group, each after a worker_sum, as outputs "grad.NAME"
 Graph add_optimizer(Graph graph,
                     CompileState& state);  // grad outputs -> flat update; parameters become views of flat.parameters
 // Returns the slot at which a rule takes its gradient (UpdateContext::gradient_offset); "" = none.
 std::string gradient_offset(const UpdateRule& rule);
-Graph simplify(Graph graph, CompileState& state);  // fold, CSE, DCE; exact rewrites only
+Graph simplify(Graph graph,
+               CompileState& state);  // folds constants, merges equal nodes, drops unused ones; only exact rewrites
 Graph apply_precision(Graph graph, CompileState& state);
-Graph space_to_depth(Graph graph, CompileState& state);  // a GPU's convolutions over images of few channels
+Graph space_to_depth(Graph graph, CompileState& state);  // changes a GPU's convolutions over images of few channels
 Graph apply_layout(Graph graph, CompileState& state);
 Graph recompute(Graph graph, CompileState& state);
-Graph place_all_reduce(Graph graph, CompileState& state);  // what leaves a worker, in flat vectors behind worker_sums
-Graph constants_to_tables(Graph graph, CompileState& state);  // constants of several numbers become data in memory
+Graph place_all_reduce(
+    Graph graph, CompileState& state);  // puts what leaves a worker into flat vectors, each followed by a worker_sum
+Graph constants_to_tables(Graph graph, CompileState& state);  // turns constants of several numbers into data in memory
 
 }  // namespace kb

@@ -1,14 +1,14 @@
-// place_all_reduce: takes a training graph as one worker computes it, every value that is summed over workers behind a
-// worker_sum of its own; leaves, where a step has several workers, one in which all that leaves a worker goes through
-// the worker_sums of two flat vectors: the gradient, cut into buckets - contiguous ranges of the flat gradient in the
-// order in which the backward pass finishes them, so that nothing is copied into a bucket and the first are summed
-// while later ones are computed -, and "rest": losses, and the new running statistics, which go first and are waited
-// for last, behind the update. It stands behind the last rewrite of what a worker computes, so that a worker computes
-// the same bits in every split; `cut` turns worker_sums into carries and all-reduces.
+// place_all_reduce: takes a training graph as one worker computes it, in which every value that is summed over workers
+// has a worker_sum of its own. For a step with several workers it leaves a graph in which only the worker_sums of flat
+// vectors add over workers. The gradient is cut into buckets: contiguous ranges of the flat gradient, in the order in
+// which the backward pass finishes them. So nothing is copied into a bucket, and the first buckets are summed while
+// later ones are computed. The vector "rest" holds losses and new running statistics; its sum starts first and is
+// waited for last, after the update. The pass stands after the last rewrite of what a worker computes, so that a worker
+// computes the same bits in every split; `cut` turns worker_sums into carries and all-reduces.
 //
 // Running statistics are those of global worker 0 (Goyal et al. 2017, section 2.3: no statistics over workers): every
-// other worker gives zeros to the sum (x + 0 = x but for the sign of a zero). Or their mean, where that is asked for:
-// every worker gives its share.
+// other worker adds zeros (x + 0 = x but for the sign of a zero). If their mean is asked for, every worker adds its
+// share.
 //
 // Norms of the workers' gradients (compiler/passes/gradient_norms.h) are taken of the flat vectors as they leave a
 // worker, and their sum joins the rest, which then goes last.
@@ -27,7 +27,7 @@
 namespace kb {
 namespace {
 
-// By node: differs from worker to worker; what is summed over them does not.
+// Returns a flag for each node: whether its value differs between workers, as no sum over workers does.
 std::vector<uint8_t> of_one_worker(const Graph& graph) {
   std::vector<uint8_t> result(graph.nodes.size(), 0);
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -45,15 +45,15 @@ Value below_reshapes(const Graph& graph, Value value) {
   return value;
 }
 
-// The worker_sum below reshapes and transposes (a GPU's filters lie otherwise than their gradients are summed); invalid
-// if there is none.
+// Returns the worker_sum from which reshapes and transpositions lead to `value` (a GPU's filters and their gradients
+// have different orders); invalid if there is none.
 Value sum_below(const Graph& graph, Value value) {
   while (graph.node(value).op == Op::reshape || graph.node(value).op == Op::transpose)
     value = graph.node(value).inputs[0];
   return graph.node(value).op == Op::worker_sum ? value : Value{};
 }
 
-// The flat gradient: the concat of parts that are summed over workers. -1: there is none.
+// Returns the node of the flat gradient, the concat of parts that are summed over workers; -1 if there is none.
 int32_t find_flat_gradient(const Graph& graph) {
   int32_t found = -1;
   for (int32_t n = 0; n < static_cast<int32_t>(graph.nodes.size()); ++n) {
@@ -92,10 +92,10 @@ class Placer {
 
  private:
   struct Bucket {
-    std::vector<Value> parts;  // old values
+    std::vector<Value> parts;  // values of the old graph
     int64_t offset = 0, elements = 0;
-    int32_t ready = 0;  // the node that computes its last part
-    Value sum = {};     // new
+    int32_t ready = 0;  // the node that computes the last of `parts`
+    Value sum = {};     // value of the new graph
   };
 
   const Node& old(int32_t n) const { return from_.nodes[static_cast<size_t>(n)]; }
@@ -121,7 +121,7 @@ class Placer {
 
   int64_t bucket_bytes() const { return workers_.processes > 1 ? workers_.bucket_bytes : 0; }
 
-  // The node that computes a part: worker_sums and reshapes may stand far behind it.
+  // Returns the node that computes a part. Its worker_sum and reshapes may stand far after that node.
   int32_t ready(Value part) const { return is_zeros(from_, part) ? 0 : resolve_alias(from_, part).owner.node; }
 
   void sum_buckets_up_to(int32_t n) {
@@ -140,7 +140,7 @@ class Placer {
     return is_low_precision(workers_.reduce_precision) ? workers_.reduce_precision : own_dtype();
   }
 
-  // A part as it leaves a worker.
+  // Returns a part of the gradient as a worker computes it, before the sum over workers.
   Value leaving(Value part) {
     if (leaving_dtype() == own_dtype()) return one_workers(part);
     if (is_zeros(from_, part)) return zeros(leaving_dtype(), from_.type(part).shape);
@@ -159,7 +159,8 @@ class Placer {
     return to_.add(Op::reshape, {own}, {{"shape", from_.type(part).shape}, {"names", std::string()}});
   }
 
-  // Views, and the zeros between segments, may stand behind what is ready.
+  // Returns the new value for an old one. Views, and the zeros between segments, may stand after the nodes copied so
+  // far.
   Value mapped(Value value) {
     if (!rewriter_.has(value)) rewriter_.copy_upto(value);
     return rewriter_.map(value);
@@ -185,7 +186,7 @@ class Placer {
       if (leaving_dtype() == own_dtype()) return rewriter_.replace({n, 0}, total);
       return rewriter_.replace({n, 0}, to_.add(Op::cast, {total}, {{"dtype", own_dtype()}}));
     }
-    // The gradient's are made whole in buckets; any other's result is an output, and comes out of the rest.
+    // The bucket makes a gradient's sum. Every other sum is an output, which the vector "rest" makes.
     if (node.op == Op::worker_sum) return rewriter_.replace({n, 0}, rewriter_.map(node.inputs[0]));
     for (Value input : node.inputs)
       if (rest_sums_.contains(input.node)) refuse_inner_sum(node, old(input.node));
@@ -204,8 +205,8 @@ class Placer {
 
   bool is_own(Value value) const { return own_[static_cast<size_t>(value.node)] != 0; }
 
-  // The node that computes the last of it: losses and statistics are of the forward pass, so that their sum hides
-  // behind the whole backward pass.
+  // Returns the node that computes the last value of "rest". Losses and statistics belong to the forward pass, so their
+  // sum can run during the whole backward pass.
   int32_t find_rest_ready() const {
     int32_t last = -1;
     for (const int32_t n : rest_sums_) last = std::max(last, ready(old(n).inputs[0]));
@@ -274,19 +275,19 @@ class Placer {
       parts.push_back(to_.add(Op::reshape, {fresh}, {{"shape", Dims{elements}}, {"names", std::string()}}));
       length += elements;
     }
-    // At least two parts, so that the vector has memory of its own.
+    // The concat gets two parts or more, so that the vector has memory of its own.
     parts.push_back(zeros(dtype, {kSegmentBlock - length % kSegmentBlock}));
     rest_sum_ = sum(join(parts), SumGroup::rest, 0);
   }
 
-  // In the rest's dtype.
+  // Returns the squared norm of the worker's gradient, in the dtype of "rest".
   Value worker_norm() {
     Tensor norm = norms_.front();
     for (size_t i = 1; i < norms_.size(); ++i) norm = norm + norms_[i];
     return rest_.empty() ? norm.value() : cast(norm, to_.type(rest_.front().fresh).dtype).value();
   }
 
-  // Behind everything else: whoever reads a sum waits for it.
+  // The sums are placed after all other nodes, because whoever reads a sum waits for it.
   void finish() {
     int64_t offset = 0;
     Value workers_norm;
@@ -314,14 +315,14 @@ class Placer {
   const Workers& workers_;
   Graph to_;
   Rewriter rewriter_;
-  const std::vector<uint8_t> own_;  // see of_one_worker
+  const std::vector<uint8_t> own_;
   int32_t flat_ = -1;
   std::vector<Bucket> buckets_;
-  size_t next_ = 0;  // bucket that is not summed yet
+  size_t next_ = 0;  // index of the next bucket to be summed
   std::map<int32_t, bool> in_gradient_;
-  std::set<int32_t> rest_sums_;  // worker_sums of what is no gradient
+  std::set<int32_t> rest_sums_;  // worker_sums of values other than gradients
   std::vector<Leaving> rest_;
-  std::vector<Tensor> norms_;  // squared, of the buckets of a worker
+  std::vector<Tensor> norms_;  // squared norms of the buckets of one worker
   std::set<Value> taken_;
   Value rest_sum_ = {};
   Value is_first_;

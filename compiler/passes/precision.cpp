@@ -1,7 +1,7 @@
-// precision: takes a graph in f32; leaves it so (f32), so but for library ops that may round their inputs to tf32
-// (tf32), wholly in f64 (f64), or in mixed precision with f16 (Micikevicius et al. 2018; differentiate and
-// add_optimizer scale the loss) or with bf16 in its place, which needs no loss scaling. It stands behind simplify,
-// which would fold its casts, and before layout, which chooses by dtype.
+// precision: takes a graph in f32. By the chosen arithmetic it leaves it as it is (f32), lets library ops round their
+// inputs to tf32 (tf32), makes it f64 throughout (f64), or mixes f32 with f16 (Micikevicius et al. 2018; differentiate
+// and add_optimizer scale the loss) or with bf16, which needs no loss scaling. It stands after simplify, which would
+// fold its casts, and before layout, which chooses by dtype.
 //
 // Mixed, bf16 standing for either: library ops read and give bf16, weight gradients (what is summed over workers) f32;
 // parameters, optimizer, reductions, norms and losses stay in f32; activations that a library op takes, or several
@@ -71,7 +71,7 @@ class Mixed {
   }
 
  private:
-  // Marks values that reach a WorkerSum through point-wise ops and movement alone: gradients of parameters.
+  // Marks values that reach a WorkerSum only through point-wise ops and movement: gradients of parameters.
   void mark_summed() {
     summed_.assign(from_.nodes.size(), 0);
     for (size_t n = from_.nodes.size(); n-- > 0;) {
@@ -82,7 +82,7 @@ class Mixed {
     }
   }
 
-  // The old value in the new graph as `dtype`; casts of one value are shared.
+  // Returns the new value for an old one, cast to `dtype`. All readers of a value share one cast.
   Value as(Value old, DType dtype) {
     Value v = rewriter_.map(old);
     if (to_.type(v).dtype == dtype) return v;
@@ -100,7 +100,7 @@ class Mixed {
     return is_flat_parameters(*node);
   }
 
-  // At an offset or without one: a graph's weights are views of one of both.
+  // Returns whether the node gives the flat parameters, with or without an offset; a graph's weights are views of them.
   bool is_flat_parameters(const Node& node) const {
     if (node.op != Op::variable) return is_offset_parameters(from_, node);
     const Variable* variable = from_.find_variable(node.attrs.text("name"));
@@ -147,7 +147,8 @@ class Mixed {
     });
   }
 
-  // Activations: what follows from library results and samples, but not through a reduction or a weight gradient.
+  // Marks activations: values that follow from library results and samples, except through a reduction or a weight
+  // gradient.
   void mark(int32_t n, const Node& node, bool library) {
     bool follows = false;
     for (Value input : node.inputs) follows |= activation_[static_cast<size_t>(input.node)] != 0;
@@ -163,8 +164,8 @@ class Mixed {
            (node.type().rank() == 4 && users_[static_cast<size_t>(n)] > 1 && !is_computed_again(node));
   }
 
-  // From one large value and without calling a function: never written to memory (materialise.h, rule 3), such as x
-  // less its mean in a batch norm.
+  // Returns whether the node depends on one large value and calls no function. Such a value is never written to memory
+  // (materialise.h, rule 3); x less its mean in a batch norm is one.
   bool is_computed_again(const Node& node) const {
     const auto is_large = [&](Value input) {
       const Op op = from_.node(input).op;
@@ -190,7 +191,7 @@ class Mixed {
   std::vector<int32_t> users_;
 };
 
-// Leave to round the inputs of library ops to tf32, which only a GPU's library takes.
+// Permits library ops to round their inputs to tf32. Only a GPU's library does so.
 Graph allow_tf32(Graph graph) {
   for (Node& node : graph.nodes)
     if (info(node.op).cls == OpClass::library) node.attrs.set("tf32", int64_t{1});

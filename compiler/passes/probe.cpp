@@ -23,13 +23,13 @@ Finiteness worst_of(const std::vector<double>& constants) {
   return worst;
 }
 
-// 0 times a finite number is 0; times an infinity or what is no number, it is no number.
+// 0 times a finite number is 0; 0 times an infinity or a NaN is NaN.
 Tensor probe_of(const Tensor& x) {
   const Tensor zero = x * 0.0;
   return max(select(ne(x, x), 2.0, select(ne(zero, zero), 1.0, 0.0)));
 }
 
-// The way back from a result.
+// Finds the way back from a result that is not finite.
 class Probing {
  public:
   Probing(const Probes& probes, std::span<const double> found)
@@ -67,7 +67,7 @@ class Probing {
         for (const Value input : graph_.nodes[n].inputs) forward_[static_cast<size_t>(input.node)] = 1;
   }
 
-  // The input that is to blame: the worst, of several the first that was computed. -1: all are finite.
+  // Returns the input that is to blame: the worst one, and of several the first that was computed. -1: all are finite.
   int32_t back(int32_t n) const {
     int32_t to_blame = -1;
     for (const Value input : node(n).inputs) {

@@ -1,11 +1,11 @@
-// recompute: takes a graph in physical layouts; leaves it so where memory is enough, else one in which cheap values
-// with a long pause between their readers (forward, then backward) are computed again instead of kept: normalised
-// activations and masks are then never stored. It stands behind simplify, because nothing behind it may merge equal
-// nodes again, and before fuse, which then inlines the second computation where it can.
+// recompute: takes a graph in physical layouts. Leaves it as it is if memory suffices; else leaves one in which cheap
+// values with a long pause between their readers (forward, then backward) are computed again instead of kept, so that
+// normalised activations and masks are never stored. It stands after simplify, because no later pass may merge equal
+// nodes again, and before fuse, which inlines the second computation where it can.
 //
-// A value is computed again when its late readers stand more than kPause nodes behind its early ones, and it follows by
-// a few cheap point-wise ops from one value as large as itself that is in memory then anyway (a batch norm's input) and
-// from small ones.
+// A value is computed again if its late readers stand more than kPause nodes after its early ones, and if a few cheap
+// point-wise ops lead to it from small values and one value of its own size that is in memory then anyway (a batch
+// norm's input).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int32_t kPause = 64;             // nodes between two readers
 constexpr size_t kMaxCone = 24;            // nodes computed again for one value
-constexpr int64_t kMinRowElements = 1024;  // of one sample; smaller values are not worth a launch
+constexpr int64_t kMinRowElements = 1024;  // elements of one sample; smaller values are not worth a launch
 constexpr int64_t kSmall = 16;             // a value this many times smaller counts as small
 
 bool is_cheap(Op op) { return (is_pointwise(op) && !calls_math(op)) || op == Op::broadcast; }
@@ -57,12 +57,12 @@ class Recompute {
     return type.rank() == 0 || type.shape[0] == 0 ? 0 : type.elements() / type.shape[0];
   }
 
-  // When a reader reads: a cheap one is computed inside its own readers, the last of which counts.
+  // Returns when a reader reads. A cheap reader is computed inside its own readers, so the last of them counts.
   int32_t last_read(int32_t user) const {
     return is_cheap(node(user).op) ? std::max(user, last_use_[static_cast<size_t>(user)]) : user;
   }
 
-  // Only what a library or window op reads would be kept in memory at all.
+  // Returns whether the value would be kept in memory at all: a library or window op reads it.
   bool is_kept(int32_t n) const {
     const auto& users = users_[static_cast<size_t>(n)];
     return std::any_of(users.begin(), users.end(), [&](int32_t user) {
@@ -71,7 +71,7 @@ class Recompute {
     });
   }
 
-  // First reader behind the longest pause, -1 if there is no long one.
+  // Returns the first reader after the longest pause; -1 if no pause is long.
   int32_t late_reader(int32_t n) const {
     if (!is_cheap(node(n).op) || node(n).op == Op::broadcast || row_elements(node(n).type()) < kMinRowElements ||
         !is_kept(n))
@@ -85,8 +85,8 @@ class Recompute {
 
   bool is_small(Value v, const Type& like) const { return from_.type(v).elements() * kSmall <= like.elements(); }
 
-  // Large nodes between `n` and its sources, in order; empty when there are too many or it follows from more than one
-  // large value.
+  // Returns the large nodes between `n` and its source, in order; none if they are too many or if `n` follows from
+  // several large values.
   std::vector<int32_t> cone(int32_t n, Value& source) const {
     std::vector<int32_t> nodes, open{n};
     const Type& type = node(n).type();

@@ -7,7 +7,7 @@
 
 namespace kb {
 
-// The graph without nodes that no output and no state write depends on.
+// Returns the graph without the nodes on which no output and no state write depends.
 Graph without_unused(const Graph& graph);
 
 class Rewriter {
@@ -15,17 +15,17 @@ class Rewriter {
   // `to` starts empty. Variables are copied when they are read; finish() copies those that are only written.
   Rewriter(const Graph& from, Graph& to);
 
-  // The new value that stands for an old one; it must have been copied or replaced.
+  // Returns the new value that stands for an old one, which must have been copied or replaced.
   Value map(Value old) const;
   bool has(Value old) const { return mapped_[index(old)].valid(); }
   void replace(Value old, Value fresh) { mapped_[index(old)] = fresh; }
   // Copies one node as it is (its inputs must be mapped), and maps its outputs.
   void copy(int32_t node);
-  // Copies everything `value` depends on that is not mapped yet, and the value.
+  // Copies `value` and everything it depends on that is not mapped yet.
   void copy_upto(Value value);
   // Copies everything that outputs and state writes depend on.
   void copy_needed();
-  // Nodes that outputs and state writes depend on, replaced values cut off; by node.
+  // Returns a flag for each node: whether outputs or state writes depend on it, when replaced values read nothing.
   std::vector<uint8_t> needed() const;
   // Maps outputs and state writes.
   void finish();

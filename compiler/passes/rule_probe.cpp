@@ -11,8 +11,8 @@
 namespace kb {
 namespace {
 
-// A rule's first call, on a space of a few blocks and layers, in which what the context gives are inputs: every other
-// node is the rule's own.
+// Calls a rule for the first time, on a space of a few blocks and layers. All that the context gives are inputs of the
+// graph, so every other node is the rule's own.
 class RuleProbe {
  public:
   explicit RuleProbe(const UpdateRule& rule) {
@@ -41,7 +41,7 @@ class RuleProbe {
     try {
       rule(context);
     } catch (const Error&) {
-      check_nodes();  // a shape that does not fit may follow from what is refused here
+      check_nodes();  // a wrong shape may follow from a node that this check refuses
       throw;
     }
     check_nodes();
@@ -65,7 +65,7 @@ class RuleProbe {
     return input(graph_, fmt::format("{}.{}", name, graph_.nodes.size()), DType::f32, shape, "");
   }
 
-  // One value an element or a block: of all layers, side by side.
+  // Returns whether the type has one value for each element or block, of all layers side by side.
   static bool is_of_blocks(const Type& type) { return !type.shape.empty() && type.shape[0] == kBlocks; }
 
   void check_nodes() const {
@@ -84,7 +84,7 @@ class RuleProbe {
                         name(node.op), name(node.op), line_text(node)));
   }
 
-  // The user's own line; "" where it is not known.
+  // Returns the user's line that made the node; "" if it is not known.
   std::string line_text(const Node& node) const {
     int32_t at = node.frame;
     while (at >= 0 && graph_.frames[static_cast<size_t>(at)].caller >= 0)

@@ -1,4 +1,4 @@
-// What a rule asks of its context, found by a first call on a small space.
+// Finds out what a rule asks of its context, by calling it once on a small space.
 #pragma once
 #include <string>
 
@@ -7,7 +7,7 @@
 namespace kb {
 
 struct RuleNeeds {
-  bool norms = false;  // of layers, which shape the space that it works on
+  bool norms = false;  // the rule takes norms of layers, which determine the block size of its space
   std::string offset;  // the slot at which the rule takes its gradient (UpdateContext::gradient_offset); "" = none
 };
 

@@ -1,8 +1,8 @@
 // simplify: takes any graph; leaves an equal one without dead nodes, without two equal nodes, with constants folded and
-// exact identities applied. It stands behind differentiate and add_optimizer, which write naively, and before precision
-// and layout, whose own rewrites must not be merged back. Only exact rewrites: nothing is reassociated; x / c becomes x
-// * (1 / c) for powers of two alone. A `count` becomes an `extent`, so that no pass behind this one meets a node that
-// has an input and does not read it. An `extent` is never folded: it may grow with the minibatch.
+// exact identities applied. It stands after differentiate and add_optimizer, which write naively, and before precision
+// and layout, whose own rewrites must not be merged back. All rewrites are exact: nothing is reassociated, and x / c
+// becomes x * (1 / c) only for powers of two. A `count` becomes an `extent`, so that no later pass meets a node with an
+// input that it does not read. An `extent` is never folded, because it may grow with the minibatch.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -69,7 +69,7 @@ class Simplifier {
     for (int32_t out = 0; out < static_cast<int32_t>(old.outputs.size()); ++out) rewriter_.replace({n, out}, {at, out});
   }
 
-  // Over no axes: the mean is the element, the variance 0, or NaN where the element is not finite.
+  // Replaces moments over no axes: the mean is the element; the variance is 0, or NaN if the element is not finite.
   void moments_of_each(int32_t n, const Node& node, const Node& old) {
     Value x = node.inputs[0];
     Node single = old;  // of one output, in whose name the others are made
@@ -79,7 +79,7 @@ class Simplifier {
     rewriter_.replace({n, 1}, make(Op::sub, {x, x}, {}, single));
   }
 
-  // The node's number in the new graph, an equal earlier one if there is one.
+  // Returns the node's number in the new graph: that of an equal earlier node if there is one.
   int32_t shared(const Node& node, const Node& like) {
     auto& bucket = known_[hash_of(node)];
     for (int32_t other : bucket) {
@@ -101,7 +101,7 @@ class Simplifier {
     return make(Op::constant, {}, {{"dtype", type.dtype}, {"shape", type.shape}, {"values", std::move(values)}}, like);
   }
 
-  // The number a value is filled with, seen through broadcast and reshape; null if it is not one.
+  // Returns the one number that fills a value, looking through broadcast and reshape; null if there is none.
   const double* splat(Value v) const {
     const Node* node = &to_.node(v);
     while (node->op == Op::broadcast || node->op == Op::reshape) node = &to_.node(node->inputs[0]);
@@ -115,7 +115,7 @@ class Simplifier {
     return value && *value == number;
   }
 
-  // A value of the new graph equal to `node`, or an invalid one.
+  // Returns a value of the new graph that equals `node`; invalid if no rewrite applies.
   Value rewrite(Node& node, const Node& like) {
     if (Value folded = fold(node, like); folded.valid()) return folded;
     if (is_pointwise(node.op)) return pointwise(node, like);
@@ -124,7 +124,7 @@ class Simplifier {
     return {};
   }
 
-  // Over extents of 1 alone.
+  // Simplifies a reduction over axes of extent 1.
   Value reduction(Node& node, const Node& like) {
     Value x = node.inputs[0];
     if (to_.type(x).elements() != node.type().elements()) return {};
@@ -152,7 +152,7 @@ class Simplifier {
     return std::all_of(node.inputs.begin(), node.inputs.end(), [&](Value v) { return splat(v) != nullptr; });
   }
 
-  // A point-wise op of constants that hold one number each: one number again.
+  // Folds a point-wise op on constants that are filled with one number each.
   Value fold_splats(const Node& node, const Node& like) {
     std::vector<Array> arrays;
     for (Value input : node.inputs) arrays.push_back({{to_.type(input).dtype, {}, ""}, {*splat(input)}});

@@ -1,5 +1,5 @@
 // tables: takes a graph with constants of any size; leaves one in which every constant with more than one number is a
-// table variable "constant.N", data in memory, which kernels read instead of spelling it out. It stands behind all
+// table variable "constant.N": data in memory, which kernels read instead of spelling it out. It stands after all
 // passes that look at a constant's numbers.
 #include <fmt/format.h>
 

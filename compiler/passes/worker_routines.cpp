@@ -17,14 +17,14 @@ class Caller {
 
   PartCall call(PartRole role) const { return {static_cast<size_t>(role), {}}; }
 
-  // A worker whose own sums are the partial sum of level 0.
+  // Runs `micro` for a worker whose own sums are themselves the partial sum of level 0.
   PartCall micro_to_partial() const {
     PartCall micro = call(PartRole::micro);
     for (const SumGroup group : groups_) micro.bindings.push_back({leaf_name(group), partial_name(0, group)});
     return micro;
   }
 
-  // Adds what a worker left to the partial sum of a level. The last of `levels` carries leaves a new partial sum.
+  // Adds a worker's sums to the partial sum of a level. The last of `levels` carries leaves a new partial sum.
   PartCall carry(int64_t level, int64_t levels) const {
     PartCall carry = call(PartRole::carry);
     for (const SumGroup group : groups_) {
@@ -73,7 +73,7 @@ Routines worker_routines(const std::vector<SumGroup>& groups, int64_t virtual_wo
     for (int64_t level = 0; level < levels; ++level) routine.push_back(caller.carry(level, levels));
     result.routines.push_back(std::move(routine));
   }
-  // An odd worker completes as many partial sums as its number ends in ones.
+  // A worker with an odd number completes as many partial sums as its number, in binary, ends in ones.
   for (int64_t worker = 1; worker + 1 < virtual_workers; ++worker)
     result.of_worker.push_back(kEven + static_cast<size_t>(std::countr_one(static_cast<uint64_t>(worker))));
   result.of_worker.push_back(kLast);
