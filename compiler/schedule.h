@@ -68,7 +68,7 @@ struct KernelLaunch {
   std::vector<int64_t> tiles;      // number of tiles in each phase
 };
 
-// A call of a vendor's library. Its operands are the inputs (the bias last), then the output.
+// A call of a library (cuDNN, oneDNN, Eigen, ...). Its operands are the inputs (the bias last), then the output.
 struct LibraryCall {
   Epilogue epilogue;
   View scratch;  // its buffer is -1 when the call needs no scratch memory

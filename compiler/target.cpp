@@ -6,8 +6,8 @@ namespace kb {
 
 Target generic_cpu_target() { return {}; }
 
-// The table has the multiprocessors of A100, H100 and B200, and the memory of the smallest model of each on sale (A100:
-// 80 GB).
+// The table has the multiprocessors of A100, H100 and B200, and the memory of the smallest model that is sold with so
+// many multiprocessors (A100: 80 GB).
 Target gpu_target(const std::string& arch) {
   Target target;
   target.processor = Processor::gpu;
