@@ -24,14 +24,14 @@ inline constexpr Choice<AugmentPlace> kAugmentPlaces[] = {{"graph", AugmentPlace
                                                           {"loader", AugmentPlace::loader}};
 
 struct DataOptions {
-  std::string path;  // file or folder of the data, or kNoise
-  std::string dataset;
+  std::string path = {};  // file or folder of the data, or kNoise
+  std::string dataset = {};
   int64_t image = 224;  // side of a square image, pixels
-  std::vector<AugmentKind> augment;
+  std::vector<AugmentKind> augment = {};
   int64_t pad = 4, cutout_size = 16;  // pixels
   double mixup_alpha = 1;
   AugmentPlace augment_in = AugmentPlace::graph;
-  OptionValues options;  // of the recipe's own
+  OptionValues options = {};  // of the recipe's own
 };
 
 }  // namespace kb

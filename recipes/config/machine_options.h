@@ -23,9 +23,9 @@ struct MachineOptions {
   int64_t processes = 1;
   int64_t threads = 0;  // 0: one a core, of those that the process may use
   Algorithm all_reduce = Algorithm::halving_doubling;
-  std::optional<Network> net;  // a slower network than the real one, to train over
-  bool fast = false;           // results may differ in the last bits from run to run
-  bool sync_steps = false;     // wait after every step of a schedule
+  std::optional<Network> net = {};  // a slower network than the real one, to train over
+  bool fast = false;                // results may differ in the last bits from run to run
+  bool sync_steps = false;          // wait after every step of a schedule
 };
 
 }  // namespace kb

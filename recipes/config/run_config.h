@@ -17,40 +17,40 @@ constexpr const char* kTableAlone = "table";  // Looking::print_schedule without
 
 // Files of a run.
 struct Out {
-  std::string folder;
+  std::string folder = {};
   int64_t keep = 2;  // checkpoints
-  std::string picture, trace, mllog;
+  std::string picture = {}, trace = {}, mllog = {};
   bool quiet = false;
 };
 
 // State and flags that a run begins with.
 struct Resume {
-  std::string run;  // a folder or kResumeAuto
-  std::string checkpoint;
-  std::string branch;
-  std::string config;  // file with flags
-  std::string init;    // file with weights
+  std::string run = {};  // a folder or kResumeAuto
+  std::string checkpoint = {};
+  std::string branch = {};
+  std::string config = {};  // file with flags
+  std::string init = {};    // file with weights
   bool init_partial = false;
 };
 
 // A look inside.
 struct Looking {
-  std::string print_schedule;  // kTableAlone or an SVG file
+  std::string print_schedule = {};  // kTableAlone or an SVG file
   bool dry_run = false, memory_report = false, explain_overlap = false;
-  std::vector<Dump> dump;
-  std::vector<int64_t> seeds;  // of several trainings; empty: the run is one
-  int64_t jobs = 0;            // trainings at once
+  std::vector<Dump> dump = {};
+  std::vector<int64_t> seeds = {};  // of several trainings; empty: the run is one
+  int64_t jobs = 0;                 // trainings at once
 };
 
 struct RunOptions {
-  Out out;
-  Resume resume;
-  Looking looking;
+  Out out = {};
+  Resume resume = {};
+  Looking looking = {};
 };
 
 struct RunConfig : TrainConfig, RunOptions {
-  DataOptions data;
-  MachineOptions machine;
+  DataOptions data = {};
+  MachineOptions machine = {};
 };
 
 }  // namespace kb

@@ -38,36 +38,36 @@ inline constexpr Choice<ResidentChoice> kResidentChoices[] = {
 
 // Samples of a step, and how workers share them.
 struct Batching {
-  int64_t minibatch = 0;        // samples of one step, kn of Goyal et al. 2017: k workers with n samples each
-  std::vector<Growth> growths;  // epochs from which on the minibatch is larger
-  int64_t per_worker = 0;       // samples of one virtual worker, n; 0: each process is one worker
-  bool fit = false;             // choose per_worker as large as the memory allows
-  NormGroup batch_norm;         // samples that share the statistics of batch norm
+  int64_t minibatch = 0;             // samples of one step, kn of Goyal et al. 2017: k workers with n samples each
+  std::vector<Growth> growths = {};  // epochs from which on the minibatch is larger
+  int64_t per_worker = 0;            // samples of one virtual worker, n; 0: each process is one worker
+  bool fit = false;                  // choose per_worker as large as the memory allows
+  NormGroup batch_norm = {};         // samples that share the statistics of batch norm
 };
 
 // Length of a training.
 struct Length {
   int64_t epochs = 0;
-  int64_t steps = 0;                   // in place of epochs; 0: the epochs decide
-  StopAt stop_at;                      // ends the training before its schedule does
-  std::optional<TargetFigure> target;  // ends it at the first evaluation that is better
+  int64_t steps = 0;                        // in place of epochs; 0: the epochs decide
+  StopAt stop_at = {};                      // ends the training before its schedule does
+  std::optional<TargetFigure> target = {};  // ends it at the first evaluation that is better
 };
 
 // Optimizer, learning rate and loss.
 struct Learning {
-  std::string optimizer;
+  std::string optimizer = {};
   double lr = 0;               // of base_minibatch samples where that is above 0, else of any minibatch
   int64_t base_minibatch = 0;  // samples for which lr holds
-  std::string scaling;         // how the rate follows from base_minibatch to the minibatch
-  std::string schedule;        // the rate after the warmup
-  std::vector<double> milestones;
+  std::string scaling = {};    // how the rate follows from base_minibatch to the minibatch
+  std::string schedule = {};   // the rate after the warmup
+  std::vector<double> milestones = {};
   double power = 0, end_lr = 0;
-  std::string warmup;
+  std::string warmup = {};
   double warmup_epochs = 0;
-  std::optional<double> warmup_from;  // learning rate of step 0
-  double warmup_start = 0;            // likewise, where neither warmup_from nor a base minibatch gives one
-  std::vector<NamedScalar> hyper;     // hyper-parameters of the optimizer
-  double half_life = 0;               // samples; sets beta2
+  std::optional<double> warmup_from = {};  // learning rate of step 0
+  double warmup_start = 0;                 // likewise, where neither warmup_from nor a base minibatch gives one
+  std::vector<NamedScalar> hyper = {};     // hyper-parameters of the optimizer
+  double half_life = 0;                    // samples; sets beta2
   std::vector<Role> no_decay = kSkippedRoles, no_adapt = kSkippedRoles;
   double clip_norm = 0;
   double ema = 0;
@@ -83,9 +83,9 @@ struct Arithmetic {
   double memory = 0;     // units of 1e9 bytes that programs may fill; 0: all of the device
   double bucket_mb = 0;  // units of 1e6 bytes of the gradient that processes sum together; 0: a cost model decides
   ResidentChoice resident = ResidentChoice::automatic;
-  std::optional<int64_t> loader_threads;
+  std::optional<int64_t> loader_threads = {};
   int64_t seed = 1;
-  std::optional<int64_t> seed_weights, seed_order;
+  std::optional<int64_t> seed_weights = {}, seed_order = {};
 };
 
 // What is looked at while it trains, and when a training that goes wrong is ended.
@@ -95,17 +95,17 @@ struct Judging {
   int64_t validation = 0;  // training samples that are held out to judge by
   int64_t recompute_bn = 0;
   bool eval_ema = false, eval_on_stop = false, train_metrics = false, noise_scale = false;
-  std::optional<Duration> log_layers;
+  std::optional<Duration> log_layers = {};
   bool check_finite = false, keep_going = false;
 };
 
 // The members' units and meaning are those of the flags that set them (recipes/config/flags.inc).
 struct TrainConfig {
-  Batching batch;
-  Length length;
-  Learning learning;
-  Arithmetic arithmetic;
-  Judging judging;
+  Batching batch = {};
+  Length length = {};
+  Learning learning = {};
+  Arithmetic arithmetic = {};
+  Judging judging = {};
 };
 
 inline uint32_t weights_seed(const Arithmetic& arithmetic) {

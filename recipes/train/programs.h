@@ -16,8 +16,8 @@ namespace kb {
 
 // A file to write: its name in the run folder, and its text.
 struct DumpFile {
-  std::string name;
-  std::string text;
+  std::string name = {};
+  std::string text = {};
   std::string program = {};  // ProgramSpec::name, where it is about a pass
   bool is_pass = false;      // the graph around a pass
 };
@@ -28,28 +28,28 @@ enum class Use : uint8_t { update, evaluate, evaluate_averages, estimate };
 
 // A program as it is declared, before it is compiled.
 struct ProgramSpec {
-  std::string name;  // of its dumps: "train"
+  std::string name = {};  // of its dumps: "train"
   Use use = Use::update;
   size_t phase = 0;  // of the plan, whose minibatch an update has
-  Graph graph;
-  CompileOptions options;
+  Graph graph{};
+  CompileOptions options = {};
   int64_t rows = 0;  // of the tables that its fields are gathered from; 0: batches are sent
 };
 
 struct CompiledProgram {
-  std::string name;
+  std::string name = {};
   Use use = Use::update;
   size_t phase = 0;
-  Compiled compiled;
+  Compiled compiled = {};
 };
 
 struct Programs {
-  std::vector<CompiledProgram> list;  // the first update first: its parameter space is that of all
-  ComputedMetrics metrics;
-  int64_t parameters = 0;           // elements
-  std::vector<std::string> unused;  // names of parameters that never learn
-  std::string training_text;        // the graph of a step as the model gave it
-  std::vector<DumpFile> dumps;      // the texts that were asked for
+  std::vector<CompiledProgram> list = {};  // the first update first: its parameter space is that of all
+  ComputedMetrics metrics = {};
+  int64_t parameters = 0;                // elements
+  std::vector<std::string> unused = {};  // names of parameters that never learn
+  std::string training_text = {};        // the graph of a step as the model gave it
+  std::vector<DumpFile> dumps = {};      // the texts that were asked for
 
   // Returns null where there is no such program.
   Compiled* find(Use use, size_t phase = 0);
@@ -84,7 +84,7 @@ Compiled compile_training(const Task& task, const Settled& settled);
 // The losses and gradients of a step on one worker, each value with a probe; it works on the state of the training
 // program, whose `space` that is, and writes nothing.
 struct CheckProgram {
-  Compiled compiled;
+  Compiled compiled = {};
   Probes probes;
 };
 CheckProgram compile_check(const Task& task, const Settled& settled, const ParameterSpace& space);
@@ -92,7 +92,7 @@ CheckProgram compile_check(const Task& task, const Settled& settled, const Param
 struct LoadedProgram {
   Use use = Use::update;
   size_t phase = 0;
-  std::unique_ptr<Session> session;
+  std::unique_ptr<Session> session = {};
 };
 
 // The programs on a device, and the state that they work on: initial values of `seed` at first.

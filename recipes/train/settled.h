@@ -19,16 +19,16 @@ struct Fit {
   int64_t bytes = 0;       // that all its programs take together
   int64_t memory = 0;      // bytes that they may take
   int64_t recomputed = 0;  // activations that are computed again, for memory is short
-  std::string text;        // a sentence for a person
+  std::string text = {};   // a sentence for a person
 };
 
 // All that the programs of a training and its loop follow from.
 struct Settled {
-  TrainConfig config;  // as it was given
-  BatchPlan batch;     // of the first phase of the plan
-  RunPlan plan;
-  Target target;                          // of the device, with arithmetic.memory as its memory where that is given
-  Residency residency;                    // of the data on the device
+  TrainConfig config = {};  // as it was given
+  BatchPlan batch = {};     // of the first phase of the plan
+  RunPlan plan = {};
+  Target target = {};                     // of the device, with arithmetic.memory as its memory where that is given
+  Residency residency = {};               // of the data on the device
   int64_t bucket_bytes = 0;               // of the gradient that processes sum together
   double bucket_mb = 0;                   // arithmetic.bucket_mb as it was given or chosen; 0: nothing is to choose
   int threads = 0;                        // of this process; 0: one a core
