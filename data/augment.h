@@ -31,7 +31,7 @@ struct AugmentSpec {
   bool operator==(const AugmentSpec&) const = default;
 };
 
-/// What happens to one sample. A record of zeros and mix 1 leaves the image as it is.
+/// The augmentation of one sample. A record of zeros and mix 1 leaves the image as it is.
 struct AugmentRecord {
   std::array<int32_t, 3> window = {};  ///< first row and column in the image, within +-pad; 1: mirrored, else 0
   /// The area of the moved image that cutout covers: rows from [0] up to [2], columns from [1] up to [3].

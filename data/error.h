@@ -10,7 +10,8 @@
 
 namespace kb {
 
-/// What DataError says. `subject` is the path or the name at fault; empty members are left out of the text.
+/// The parts of a DataError's message. `subject` is the path or the name at fault; empty members are left out of the
+/// text.
 struct DataFault {
   std::string subject, problem, expected, got, hint;
 };

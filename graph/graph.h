@@ -81,12 +81,12 @@ struct Init {
 
 // A vector that holds one number for every element of the parameters (compiler/passes/parameter_space.h).
 struct FlatVector {
-  std::string slot = {};  // of the update rule; empty: the parameters themselves
+  std::string slot = {};  // name of the update rule's slot; empty: the parameters themselves
   int64_t offset = 0;     // elements of the parameters before its first
 };
 
-// What is summed over the workers of a step: buckets of the flat gradient; or the rest, which is losses, running
-// statistics and norms.
+// The values that a sum over the workers of a step adds: a bucket of the flat gradient, or the rest (losses, running
+// statistics and norms).
 enum class SumGroup : uint8_t { gradient, rest };
 std::string_view name(SumGroup group);
 
@@ -98,8 +98,8 @@ struct Variable {
   Init init;
   std::vector<double> values;  // InitKind::runs alone: length, value, length, value, ... over all elements
   int64_t bytes = 0;  // bytes of a prepared variable that a library keeps in its own format; 0: the type's bytes
-  // What passes know of their own variables. The graph's text and hash leave it out, as they have the name that follows
-  // from it.
+  // Passes keep facts about their own variables here. The graph's text and hash leave it out, as they have the name
+  // that follows from it.
   std::optional<FlatVector> flat = {};  // parameter or slot
   SumGroup sum = SumGroup::rest;        // partial: what it is a sum of
   int32_t group = 0;                    // parameter: the ParameterGroup that owns it
@@ -109,7 +109,7 @@ struct Variable {
 enum class Merge : uint8_t { sum, first, per_sample };
 std::string_view name(Merge merge);
 
-// What an output is for. result: whatever the model gives. loss: it is minimised. gradient: of the loss, by a
+// The use of an output. result: whatever the model gives. loss: it is minimised. gradient: of the loss, by a
 // parameter. layer: about the layers, for log_layers.
 enum class OutputKind : uint8_t { result, loss, gradient, layer };
 

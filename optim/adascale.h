@@ -27,7 +27,7 @@ struct AdaScaleSizes {
   double scale() const;                 /// S, the minibatch over B0
 };
 
-/// What a run that counts in steps of B0 knows of a step.
+/// A step, for a run that counts in steps of B0.
 struct ScaledStep {
   double gain = 1;
   double iterations = 0;  ///< scale-invariant iterations done before the step: the sum of the gains

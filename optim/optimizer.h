@@ -73,7 +73,7 @@ std::vector<NamedScalar> hyper_values(const Optimizer& optimizer, std::span<cons
 // those that do.
 UpdateRule update_rule(const Optimizer& optimizer);
 
-// Where a step is in a schedule: its learning rate is the schedule's at `step`, times `gain`.
+// The place of a step in a schedule: its learning rate is the schedule's at `step`, times `gain`.
 struct SchedulePlace {
   int64_t step = 0;
   double gain = 1;

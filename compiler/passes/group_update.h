@@ -8,7 +8,7 @@
 
 namespace kb {
 
-// What the groups of a step share. Parameters and gradient hold all groups: shape (blocks, elements of a block).
+// Values that the groups of a step share. Parameters and gradient hold all groups: shape (blocks, elements of a block).
 struct SharedUpdate {
   const ParameterSpace& space;
   Tensor parameters = {}, gradient = {};

@@ -16,7 +16,7 @@ struct NodePhases {
   bool again(int32_t node) const { return same_as[static_cast<size_t>(node)] != node; }
 };
 
-// Of the nodes of a part of a step.
+// Returns the phases of the nodes of one part of a step.
 NodePhases node_phases(const Graph& graph, PartRole role);
 
 }  // namespace kb

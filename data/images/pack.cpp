@@ -33,7 +33,7 @@ static_assert(sizeof(PackHeader) == 64);
 // The record in FILE.part.log of one image in FILE.part.
 struct LogEntry {
   uint64_t bytes = 0, checksum = 0;
-  uint16_t width = 0, held = 0, height = 0, spare = 0;  // the same members as in ImageEntry
+  uint16_t width = 0, held = 0, height = 0, spare = 0;  // ImageEntry has these members, too
 };
 
 template <class Value>

@@ -12,7 +12,7 @@
 
 namespace kb {
 
-/// What the four files of one set must hold.
+/// The contents that the four files of one set must have.
 struct IdxSpec {
   std::string name;
   std::vector<std::string> class_names;

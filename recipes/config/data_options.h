@@ -31,7 +31,7 @@ struct DataOptions {
   int64_t pad = 4, cutout_size = 16;  // pixels
   double mixup_alpha = 1;
   AugmentPlace augment_in = AugmentPlace::graph;
-  OptionValues options = {};  // of the recipe's own
+  OptionValues options = {};  // the recipe's own options
 };
 
 }  // namespace kb

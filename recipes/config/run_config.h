@@ -38,7 +38,7 @@ struct Looking {
   std::string print_schedule = {};  // kTableAlone or an SVG file
   bool dry_run = false, memory_report = false, explain_overlap = false;
   std::vector<Dump> dump = {};
-  std::vector<int64_t> seeds = {};  // of several trainings; empty: the run is one
+  std::vector<int64_t> seeds = {};  // one training under each; empty: a single training
   int64_t jobs = 0;                 // trainings at once
 };
 

@@ -1,4 +1,4 @@
-// What a command line's words say of a run before its machine is known, and the words under which it is recorded.
+// The plan that a command line's words give before the machine is known, and the words under which a run is recorded.
 #pragma once
 #include "recipes/config/plan.h"
 #include "recipes/config/run_config.h"

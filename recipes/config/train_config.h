@@ -56,7 +56,7 @@ struct Length {
 // Optimizer, learning rate and loss.
 struct Learning {
   std::string optimizer = {};
-  double lr = 0;               // of base_minibatch samples where that is above 0, else of any minibatch
+  double lr = 0;               // rate for base_minibatch samples if that is above 0, else for any minibatch
   int64_t base_minibatch = 0;  // samples for which lr holds
   std::string scaling = {};    // how the rate follows from base_minibatch to the minibatch
   std::string schedule = {};   // the rate after the warmup
@@ -88,7 +88,7 @@ struct Arithmetic {
   std::optional<int64_t> seed_weights = {}, seed_order = {};
 };
 
-// What is looked at while it trains, and when a training that goes wrong is ended.
+// Evaluations, checkpoints and logs of a training, and when a training that goes wrong is ended.
 struct Judging {
   Period eval_every = {1, Period::Unit::epochs};
   Period save_every = {0, Period::Unit::steps};

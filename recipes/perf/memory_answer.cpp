@@ -16,7 +16,7 @@ bool in_arena(const Buffer& buffer) { return buffer.kind == BufferKind::arena ||
 
 int64_t variable_bytes(const Variable& variable) { return std::max(variable.bytes, variable.type.bytes()); }
 
-// By its user: it has no values of its own.
+// The caller fills such a table: it has no values of its own.
 bool is_filled_table(const Variable& variable) {
   return variable.kind == VariableKind::table && variable.init.kind != InitKind::runs;
 }

@@ -41,13 +41,13 @@ class RunObserver : public Observer {
   std::string failed(const Failure& failure) override;
 
  protected:
-  // Where events go from then on, before the first of them. `explains_overlap`: every step is profiled.
+  // Sets where events go; called before the first of them. `explains_overlap`: every step is profiled.
   void open(RunRecord record, StepPicture picture, MlperfLog log, bool explains_overlap);
 
   Console console_;
   RunRecord record_;
   MlperfLog log_;
-  std::vector<Overlap> overlaps_;  // of every step, where they are explained
+  std::vector<Overlap> overlaps_;  // one for every step if overlap is explained
 
  private:
   std::optional<StepPicture> picture_;

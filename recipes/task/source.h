@@ -60,7 +60,7 @@ struct SampleNames {
 // split over workers, and in a training that is gone on with.
 struct SampleRequest {
   int64_t number = 0;  // in [0, count)
-  uint64_t seed = 0;   // of the sample order; 0 in an evaluation
+  uint64_t seed = 0;   // seed of the sample order; 0 in an evaluation
   int64_t epoch = 0;   // from 0; 0 in an evaluation
 };
 

@@ -78,7 +78,7 @@ struct NamedMetric {
 // Metrics that the programs of a training compute.
 struct ComputedMetrics {
   std::vector<NamedMetric> test = {};      // by the evaluation
-  std::vector<NamedMetric> training = {};  // by the training step, as judging.train_metrics asks
+  std::vector<NamedMetric> training = {};  // computed by the training step if judging.train_metrics is set
 };
 
 struct ModelOutput {

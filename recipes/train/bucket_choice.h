@@ -22,7 +22,7 @@ std::vector<double> estimated_seconds(const Schedule& schedule, const ProcessorR
 inline constexpr double kGpuBucketMb = 25;
 
 struct BucketChoice {
-  double megabytes = 0;  // as arithmetic.bucket_mb
+  double megabytes = 0;  // units of 1e6 bytes, like arithmetic.bucket_mb
   std::string text;      // a sentence for a person
 };
 

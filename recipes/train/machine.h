@@ -1,4 +1,4 @@
-// Where a training runs: a device and the processes that share the work.
+// A machine for a training: a device and the processes that share the work.
 #pragma once
 #include <memory>
 

@@ -25,10 +25,11 @@ struct StepMetrics {
   int64_t step = 0;  // from 0
   double epoch = 0;  // epochs done before it
   double loss = 0, lr = 0, samples_per_s = 0, data_wait_ms = 0;
-  std::optional<GradientNorms> norms = std::nullopt;  // as judging.noise_scale asks, and with AdaScale
+  std::optional<GradientNorms> norms = std::nullopt;  // set with judging.noise_scale and with AdaScale
   std::optional<ScaledStep> scaled = std::nullopt;    // with AdaScale
   std::optional<double> loss_scale = std::nullopt;  // f16: of the next step; half of the last one's: it changed nothing
-  std::span<const NamedMetric> metrics = {};  // of training (judging.train_metrics), and the mean of each over the step
+  std::span<const NamedMetric> metrics =
+      {};  // training metrics (judging.train_metrics), and the mean of each over the step
   std::span<const double> means = {};
 };
 
@@ -63,7 +64,7 @@ struct EvalMetrics {
   std::optional<double> lr = std::nullopt;            // of the step before
   std::optional<double> gain = std::nullopt;          // likewise, with AdaScale
   double seconds = 0;                                 // of training since the last evaluation
-  std::optional<NoiseScale> noise = std::nullopt;     // as judging.noise_scale asks
+  std::optional<NoiseScale> noise = std::nullopt;     // set with judging.noise_scale
 };
 
 // A whole epoch: {"kind":"epoch","step":..,"epoch":..,"lr":..,"seconds":..,"train_loss":..} and the training metrics.
@@ -73,7 +74,7 @@ struct EpochMetrics {
   double lr = 0;       // of its last step
   double seconds = 0;  // of training; of an epoch that was stopped those since the run went on
   std::optional<Evaluation> training = std::nullopt;  // means over its steps
-  std::optional<NoiseScale> noise = std::nullopt;     // as judging.noise_scale asks
+  std::optional<NoiseScale> noise = std::nullopt;     // set with judging.noise_scale
   std::optional<double> gain = std::nullopt;          // of its last step, with AdaScale
 };
 

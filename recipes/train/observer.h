@@ -30,7 +30,7 @@ struct EvaluationReport {
   std::optional<double> lr = {};         // of the step before
   std::optional<double> gain = {};       // likewise, with AdaScale
   double seconds = 0;                    // of training since the last evaluation
-  std::optional<NoiseScale> noise = {};  // as judging.noise_scale asks
+  std::optional<NoiseScale> noise = {};  // set with judging.noise_scale
 };
 
 // An evaluation of the test part at the end of a training that held out samples (Task::valid).

@@ -22,18 +22,18 @@ struct DumpFile {
   bool is_pass = false;      // the graph around a pass
 };
 
-// What a program is run for: a step of training; an evaluation, of the parameters or of their averages; an estimate of
+// The use of a program: a step of training; an evaluation, of the parameters or of their averages; an estimate of
 // batch norm's running statistics.
 enum class Use : uint8_t { update, evaluate, evaluate_averages, estimate };
 
 // A program as it is declared, before it is compiled.
 struct ProgramSpec {
-  std::string name = {};  // of its dumps: "train"
+  std::string name = {};  // its dumps' files are named after it: "train"
   Use use = Use::update;
-  size_t phase = 0;  // of the plan, whose minibatch an update has
+  size_t phase = 0;  // phase of the plan whose minibatch an update has
   Graph graph{};
   CompileOptions options = {};
-  int64_t rows = 0;  // of the tables that its fields are gathered from; 0: batches are sent
+  int64_t rows = 0;  // rows of the tables that its fields are gathered from; 0: batches are sent
 };
 
 struct CompiledProgram {
@@ -103,9 +103,9 @@ struct LoadedPrograms {
   Session* find(Use use, size_t phase = 0) const;
   Session& update() const { return *list.front().session; }
   Session& evaluate() const { return *find(Use::evaluate); }
-  std::vector<Session*> updates() const;  // of every phase of the plan
+  std::vector<Session*> updates() const;  // one for every phase of the plan
 
-  int64_t parameters;  // as in Programs, like the next four
+  int64_t parameters;  // the same five facts as in Programs
   std::vector<std::string> unused;
   std::string training_text;
   ComputedMetrics metrics;

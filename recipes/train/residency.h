@@ -15,9 +15,9 @@ struct Residency {
   bool operator==(const Residency&) const = default;
 };
 
-// As `choice` (arithmetic.resident) asks; automatic: on a GPU, where the fields take at most kResidentBytes. Throws
-// UsageError for what "on" cannot be: a task whose fields are in no memory (Task::sent_because), and more bytes than
-// the device has.
+// Follows `choice` (arithmetic.resident); automatic: resident on a GPU, if the fields take at most kResidentBytes.
+// Throws UsageError for what "on" cannot be: a task whose fields are in no memory (Task::sent_because), and more bytes
+// than the device has.
 Residency choose_residency(ResidentChoice choice, const Task& task, const Target& target,
                            int64_t device_bytes = INT64_MAX);
 // An eighth of the smallest devices with which one trains, of 8 GB: MNIST takes 55 MB of it, CIFAR 184 MB.

@@ -1,5 +1,4 @@
-// What a training's programs and its loop follow from: what was asked for, and every choice that was left to the
-// machine.
+// The configuration of a training and every choice that was left to the machine: programs and loop follow from them.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -24,17 +23,17 @@ struct Fit {
 
 // All that the programs of a training and its loop follow from.
 struct Settled {
-  TrainConfig config = {};  // as it was given
-  BatchPlan batch = {};     // of the first phase of the plan
+  TrainConfig config = {};  // the configuration as it was given
+  BatchPlan batch = {};     // sharing of a step in the first phase of the plan
   RunPlan plan = {};
-  Target target = {};                     // of the device, with arithmetic.memory as its memory where that is given
-  Residency residency = {};               // of the data on the device
-  int64_t bucket_bytes = 0;               // of the gradient that processes sum together
+  Target target = {};                     // the device, with arithmetic.memory as its memory if that is given
+  Residency residency = {};               // rows of the data that live on the device
+  int64_t bucket_bytes = 0;               // bytes of the gradient that processes sum together
   double bucket_mb = 0;                   // arithmetic.bucket_mb as it was given or chosen; 0: nothing is to choose
-  int threads = 0;                        // of this process; 0: one a core
+  int threads = 0;                        // threads of this process; 0: one a core
   int loader_threads = 0;                 // 0: a step fills its own minibatch
   int shards = 0;                         // parts of a minibatch in library calls
-  std::optional<Fit> fit = {};            // as batch.fit asks
+  std::optional<Fit> fit = {};            // set if batch.fit asks for it
   std::vector<std::string> reasons = {};  // sentences
 
   // How a step of the plan's phase `number` is shared; a growth adds workers of as many samples.

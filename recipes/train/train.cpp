@@ -61,7 +61,7 @@ class Preparation {
     } catch (const Error&) {
       return compile_with_data(complete(declared.read()));  // a variant of a data set may have other samples
     }
-    compiling = std::async(&Preparation::load, this, declared, *before);  // by get() where no thread can be made
+    compiling = std::async(&Preparation::load, this, declared, *before);  // get() compiles if no thread can be made
     Prepared all{complete(declared.read()), *before, nullptr};
     all.settled.plan = make_plan(config_, before->batch, all.task.train_count);
     all.settled.residency = choose_residency(config_.arithmetic.resident, all.task, before->target,

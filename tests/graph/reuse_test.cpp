@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(each_call_draws_masks_of_its_own) {
   BOOST_TEST(two.graph.has_random_stream("net.drop#3"));
 }
 
-// As two calls of a module in PyTorch leave them.
+// Two calls of a module in PyTorch leave the same statistics.
 BOOST_AUTO_TEST_CASE(running_statistics_go_through_both_calls) {
   Two two;
   two.call([](const Tensor& x) { return batch_norm("bn", x, {.momentum = 0.25}); });

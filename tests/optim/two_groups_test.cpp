@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kSamples = 8, kNoise = 2, kHidden = 4, kPoint = 3;
 constexpr const char *kGenerator = "generator", *kDiscriminator = "discriminator";
 
-// By name; matrices are row-major.
+// Values by name; matrices are row-major.
 using Numbers = std::map<std::string, std::vector<double>>;
 
 Tensor network(const Tensor& x, int64_t results) { return linear("fc2", tanh(linear("fc1", x, kHidden)), results); }

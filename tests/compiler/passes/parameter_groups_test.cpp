@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(losses_of_one_group_add_up) {
   BOOST_TEST(a.outputs.at("grad.a.fc.weight").data == b.outputs.at("grad.a.fc.weight").data);
 }
 
-// By the norm of its own gradient.
+// Each group is clipped by the norm of its own gradient.
 BOOST_AUTO_TEST_CASE(each_group_is_clipped_alone) {
   CompileOptions options = two_groups(with_clipped_gradient(test::momentum_sgd()));
   options.check_passes = true;

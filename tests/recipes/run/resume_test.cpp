@@ -181,7 +181,7 @@ std::string step_lines(int64_t begin, int64_t end) {
   return text;
 }
 
-// What a training that goes on makes of the lines that are kept.
+// A training that goes on restores itself from the lines that are kept.
 struct PastState {
   StepSums sums;  // since the last evaluation
   std::vector<int64_t> steps;
