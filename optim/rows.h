@@ -1,4 +1,4 @@
-// Search in a constexpr table by the name of a row.
+// Search in a table by the name of a row.
 #pragma once
 #include <fmt/format.h>
 
@@ -10,10 +10,10 @@
 namespace kb {
 
 // Returns the row called `name`. Throws Error("WHAT: expected one of A, B, got 'NAME'") when there is none.
-template <class Row, size_t kRows>
-const Row& find_row(const Row (&rows)[kRows], std::string_view what, const std::string& name) {
+template <class Rows>
+const auto& find_row(const Rows& rows, std::string_view what, const std::string& name) {
   std::string known;
-  for (const Row& row : rows) {
+  for (const auto& row : rows) {
     if (row.name == name) return row;
     known += fmt::format("{}{}", known.empty() ? "" : ", ", row.name);
   }

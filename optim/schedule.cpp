@@ -101,10 +101,10 @@ void check(const ScheduleSpec& spec) {
     throw Error("schedule: step: expected the epochs at which the learning rate drops, got none");
 }
 
-void check_end_rate(const ScheduleSpec& spec, const ScheduleShape& shape) {
+void check_end_rate(const ScheduleSpec& spec, const ScheduleShape& shape, const std::vector<ScheduleShape>& own) {
   if (spec.end_rate == 0 || shape.has_end_rate) return;
   std::vector<std::string_view> names;
-  for (const ScheduleShape& row : kShapes)
+  for (const ScheduleShape& row : offered_shapes(own))
     if (row.has_end_rate) names.push_back(row.name);
   throw Error(fmt::format("schedule: {} does not read the end rate {}; those that do: {}", spec.shape, spec.end_rate,
                           fmt::join(names, ", ")));
@@ -115,12 +115,18 @@ void check_end_rate(const ScheduleSpec& spec, const ScheduleShape& shape) {
 std::span<const ScheduleShape> schedule_shapes() { return kShapes; }
 std::span<const WarmupKind> warmup_kinds() { return kWarmups; }
 
-LearningRate::LearningRate(ScheduleSpec spec)
+std::vector<ScheduleShape> offered_shapes(const std::vector<ScheduleShape>& own) {
+  std::vector<ScheduleShape> offered = own;
+  offered.insert(offered.end(), std::begin(kShapes), std::end(kShapes));
+  return offered;
+}
+
+LearningRate::LearningRate(ScheduleSpec spec, const std::vector<ScheduleShape>& own)
     : spec_(std::move(spec)),
-      shape_(&find_row(kShapes, "schedule", spec_.shape)),
+      shape_(find_row(offered_shapes(own), "schedule", spec_.shape)),
       warmup_(&find_row(kWarmups, "warmup", spec_.warmup)) {
   check(spec_);
-  check_end_rate(spec_, *shape_);
+  check_end_rate(spec_, shape_, own);
 }
 
 double LearningRate::warmup_steps() const {
@@ -144,7 +150,7 @@ double LearningRate::at(int64_t step) const {
   if (t < warmup) return warmup_->rate(spec_, t / warmup);
   const double rest = std::max(total - warmup, 1.0);
   const SchedulePoint at{t / static_cast<double>(spec_.steps_per_epoch), std::min((t - warmup) / rest, 1.0), rest};
-  return spec_.end_rate + (spec_.learning_rate - spec_.end_rate) * shape_->multiplier(spec_, at);
+  return spec_.end_rate + (spec_.learning_rate - spec_.end_rate) * shape_.multiplier(spec_, at);
 }
 
 std::string LearningRate::description() const {

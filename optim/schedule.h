@@ -54,12 +54,15 @@ struct WarmupKind {
 
 std::span<const ScheduleShape> schedule_shapes();
 std::span<const WarmupKind> warmup_kinds();
+// Returns the shapes of `own`, which a recipe or a task brings, and then the built-in ones.
+std::vector<ScheduleShape> offered_shapes(const std::vector<ScheduleShape>& own);
 
 class LearningRate {
  public:
-  // Throws Error when the shape or the warmup is unknown (the text lists those there are), a number is out of range,
-  // the shape `step` has no milestones, or an end rate is set for a shape that has none.
-  explicit LearningRate(ScheduleSpec spec);
+  // `own`: shapes beside the built-in ones. Throws Error when the shape or the warmup is unknown (the text lists those
+  // there are), a number is out of range, the shape `step` has no milestones, or an end rate is set for a shape that
+  // has none.
+  explicit LearningRate(ScheduleSpec spec, const std::vector<ScheduleShape>& own = {});
 
   // Returns the learning rate of a step. Step t of a warmup of W steps has the warmup's rate at t / W; later steps
   // follow the shape. After the last step the rate stays at its last value. If the minibatch grows, positions are
@@ -75,7 +78,7 @@ class LearningRate {
   double position(int64_t step) const;
 
   ScheduleSpec spec_;
-  const ScheduleShape* shape_;
+  ScheduleShape shape_;
   const WarmupKind* warmup_;
 };
 

@@ -1,8 +1,10 @@
 #include "data/images/png.h"
 
+#include <fmt/format.h>
 #include <png.h>
 
 #include <cstring>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -99,5 +101,25 @@ class PngDecoder : public ImageDecoder {
 }  // namespace
 
 std::unique_ptr<ImageDecoder> open_png(std::span<const uint8_t> file) { return std::make_unique<PngDecoder>(file); }
+
+std::string png_file_of(std::span<const uint8_t> pixels, int64_t width, int64_t height, int64_t channels) {
+  png_image image{};
+  image.version = PNG_IMAGE_VERSION;
+  image.width = static_cast<png_uint_32>(width);
+  image.height = static_cast<png_uint_32>(height);
+  image.format = channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
+  if ((channels != 1 && channels != 3) || std::ssize(pixels) != width * height * channels)
+    throw std::logic_error(fmt::format("{} bytes for {}x{} pixels of {}", pixels.size(), width, height, channels));
+  png_alloc_size_t bytes = 0;
+  const auto write = [&](void* to) {
+    return png_image_write_to_memory(&image, to, &bytes, 0, pixels.data(), 0, nullptr);
+  };
+  std::string file;
+  bool is_written = write(nullptr) != 0;  // sets `bytes`
+  file.resize(bytes);
+  is_written = is_written && write(file.data()) != 0;
+  if (!is_written) throw std::runtime_error(fmt::format("PNG of {}x{} pixels: {}", width, height, image.message));
+  return file;
+}
 
 }  // namespace kb

@@ -7,10 +7,11 @@ namespace kb {
 
 // A row's bounds are in what reads it: each member is printed, and read anew. A switch has no bounds, but may need
 // another flag to have an effect; other members have values whether anybody asks for them or not.
-static void check_rows(RunConfig given, const std::vector<Optimizer>& optimizers) {
+static void check_rows(RunConfig given, const Rules& own) {
   if (!given.learning.warmup_from) given.learning.warmup_from = given.learning.warmup_start;
   Recipe recipe;
-  recipe.optimizers = optimizers;
+  recipe.optimizers = own.optimizers;
+  recipe.schedules = own.schedules;
   RunConfig read = given;
   const std::vector<FlagRow> table = flag_table(recipe);
   for (const FlagRow& row : table) {
@@ -21,9 +22,9 @@ static void check_rows(RunConfig given, const std::vector<Optimizer>& optimizers
   }
 }
 
-void check_values(const TrainConfig& config, const std::vector<Optimizer>& optimizers) {
+void check_values(const TrainConfig& config, const Rules& own) {
   try {
-    check_rows({config, {}, {}, {}}, optimizers);
+    check_rows({config, {}, {}, {}}, own);
   } catch (const UsageError& error) {
     throw UsageError(with_members(error.what()));
   }

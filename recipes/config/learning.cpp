@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "compiler/passes/passes.h"
+#include "optim/rows.h"
 #include "recipes/task/suggest.h"
 
 namespace kb {
@@ -57,11 +58,12 @@ void use_optimizer(const Defaults& d, const std::vector<Optimizer>& offered, Lea
   learning.schedule = chosen.schedule_free ? ScheduleSpec().shape : d.schedule;
 }
 
-TrainConfig config_of(const Defaults& d, const std::vector<Optimizer>& own) {
+TrainConfig config_of(const Defaults& d, const Rules& own) {
+  find_row(offered_shapes(own.schedules), "schedule", d.schedule);
   TrainConfig config;
   config.batch.minibatch = d.minibatch;
   config.length.epochs = d.epochs;
-  use_optimizer(d, own, config.learning, d.optimizer);
+  use_optimizer(d, own.optimizers, config.learning, d.optimizer);
   config.learning.scaling = d.scaling;
   config.learning.milestones = d.milestones;
   config.learning.power = d.power;
@@ -72,6 +74,25 @@ TrainConfig config_of(const Defaults& d, const std::vector<Optimizer>& own) {
   return config;
 }
 
+std::vector<GroupLearning> learning_of_groups(const TrainConfig& config, const std::vector<std::string>& groups) {
+  const auto is_row_of = [](const std::string& group) {
+    return [&group](const GroupLearning& row) { return row.group == group; };
+  };
+  for (const GroupLearning& row : config.groups)
+    if (std::find(groups.begin(), groups.end(), row.group) == groups.end() ||
+        std::count_if(config.groups.begin(), config.groups.end(), is_row_of(row.group)) > 1)
+      throw Error(fmt::format(
+          "groups: expected at most one row for each group that the model's losses name, {}, got "
+          "'{}'",
+          groups == std::vector<std::string>{""} ? "none" : fmt::format("{}", fmt::join(groups, ", ")), row.group));
+  std::vector<GroupLearning> rows;
+  for (const std::string& group : groups) {
+    const auto own = std::find_if(config.groups.begin(), config.groups.end(), is_row_of(group));
+    rows.push_back(own == config.groups.end() ? GroupLearning{group, config.learning} : *own);
+  }
+  return rows;
+}
+
 std::vector<NamedScalar> hyper_of_run(const Learning& learning, int64_t minibatch) {
   std::vector<NamedScalar> hyper = learning.hyper;
   if (learning.half_life == 0) return hyper;
@@ -80,7 +101,7 @@ std::vector<NamedScalar> hyper_of_run(const Learning& learning, int64_t minibatc
   return hyper;
 }
 
-LearningRate make_rate(const Learning& learning, const RunPlan& plan) {
+LearningRate make_rate(const Rules& own, const Learning& learning, const RunPlan& plan) {
   ScheduleSpec spec;
   spec.shape = learning.schedule;
   const RunPlan along = schedule_plan(learning, plan);
@@ -96,25 +117,27 @@ LearningRate make_rate(const Learning& learning, const RunPlan& plan) {
   for (const MinibatchPhase& now : along.grown)
     spec.growths.push_back(
         {now.begin_step, static_cast<double>(along.steps_per_epoch) / static_cast<double>(now.steps_per_epoch)});
-  return LearningRate(std::move(spec));
+  return LearningRate(std::move(spec), own.schedules);
 }
 
-StepScalars make_scalars(const std::vector<Optimizer>& own, const Learning& learning, const RunPlan& plan) {
-  return {make_rate(learning, plan), find_optimizer(own, learning.optimizer), hyper_of_run(learning, plan.minibatch)};
+StepScalars make_scalars(const Rules& own, const Learning& learning, const RunPlan& plan) {
+  return {make_rate(own, learning, plan), find_optimizer(own.optimizers, learning.optimizer),
+          hyper_of_run(learning, plan.minibatch)};
 }
 
-std::string rate_derivation(const Learning& learning, const RunPlan& plan) {
+std::string rate_derivation(const Rules& own, const Learning& learning, const RunPlan& plan) {
   const bool left_out =
       !has_warmup(learning, plan.minibatch) && learning.warmup != "none" && learning.warmup_epochs > 0;
   const ReferenceRate rate = reference_rate(learning);
   const std::string why = rate.has_gains() ? "AdaScale needs none" : "not above the base rate";
   return fmt::format("lr {}{}, {}{}", rate.derivation(plan.minibatch), gains_text(learning, plan.minibatch),
-                     left_out ? fmt::format("no warmup ({}), ", why) : "", make_rate(learning, plan).description());
+                     left_out ? fmt::format("no warmup ({}), ", why) : "",
+                     make_rate(own, learning, plan).description());
 }
 
-std::string rate_note(const Learning& learning, const RunPlan& plan) {
+std::string rate_note(const Rules& own, const Learning& learning, const RunPlan& plan) {
   if (plan.steps == 0) return "NOTE: no step is taken; the weights are evaluated as they begin";
-  const ScheduleSpec spec = make_rate(learning, plan).spec();
+  const ScheduleSpec spec = make_rate(own, learning, plan).spec();
   const double warmup = spec.warmup_epochs * static_cast<double>(spec.steps_per_epoch);
   if (spec.warmup == "none" || warmup < static_cast<double>(plan.steps)) return "";
   return fmt::format("NOTE: the warmup takes {:.0f} steps, the run {}: the learning rate does not get to {}", warmup,

@@ -8,6 +8,7 @@
 #include "optim/scaling.h"
 #include "recipes/config/plan.h"
 #include "recipes/config/train_config.h"
+#include "recipes/task/rules.h"
 
 namespace kb {
 
@@ -24,8 +25,13 @@ Optimizer find_optimizer(const std::vector<Optimizer>& own, const std::string& n
 void use_optimizer(const Defaults& defaults, const std::vector<Optimizer>& own, Learning& learning,
                    const std::string& name);
 
-// Returns the configuration that the defaults describe, for a recipe or a task with these optimizers of its own.
-TrainConfig config_of(const Defaults& defaults, const std::vector<Optimizer>& own = {});
+// Returns the configuration that the defaults describe, for a recipe or a task with these rules of its own. Throws
+// Error for an optimizer or a schedule that does not exist.
+TrainConfig config_of(const Defaults& defaults, const Rules& own = {});
+
+// Returns how each of the groups learns: as config.groups says, else as config.learning says. Throws Error where
+// config.groups names one that is not in `groups`, or names one twice.
+std::vector<GroupLearning> learning_of_groups(const TrainConfig& config, const std::vector<std::string>& groups);
 
 inline constexpr const char* kBeta2Name = "beta2";
 
@@ -37,13 +43,13 @@ std::vector<NamedScalar> hyper_of_run(const Learning& learning, int64_t minibatc
 // The warmup starts at the base minibatch's rate where there is a base; there is none where that rate is not exceeded
 // (Goyal et al. 2017, section 5.1: warmup for kn > 256), unless learning.warmup_from names a start. With AdaScale it is
 // the rate of the base minibatch's steps, without gains.
-LearningRate make_rate(const Learning& learning, const RunPlan& plan);
-StepScalars make_scalars(const std::vector<Optimizer>& own, const Learning& learning, const RunPlan& plan);
+LearningRate make_rate(const Rules& own, const Learning& learning, const RunPlan& plan);
+StepScalars make_scalars(const Rules& own, const Learning& learning, const RunPlan& plan);
 
 // "lr 0.4 = 0.1 x 1024/256, gradual warmup over 5 epochs = 780 steps from 0.1, then cosine over 13260 steps".
-std::string rate_derivation(const Learning& learning, const RunPlan& plan);
+std::string rate_derivation(const Rules& own, const Learning& learning, const RunPlan& plan);
 // A line where the run is over before its warmup, or takes no step; else "".
-std::string rate_note(const Learning& learning, const RunPlan& plan);
+std::string rate_note(const Rules& own, const Learning& learning, const RunPlan& plan);
 // "optimizer momentum: momentum 0.9, weight decay 0.0005"; clipping and averaging behind it.
 std::string optimizer_text(const Learning& learning, int64_t minibatch);
 // Which layers layer-wise rates adapt, and what rate the others have; "" where the optimizer has no such rates.

@@ -121,11 +121,12 @@ std::function<bool(const RunConfig&)> is_scheduled(std::vector<std::string> shap
   };
 }
 
-bool reads_end_rate(const RunConfig& config) {
-  const auto& shapes = schedule_shapes();
-  return std::any_of(shapes.begin(), shapes.end(), [&](const ScheduleShape& shape) {
-    return shape.name == config.learning.schedule && shape.has_end_rate;
-  });
+std::function<bool(const RunConfig&)> reads_end_rate(const Recipe& recipe) {
+  return [shapes = offered_shapes(recipe.schedules)](const RunConfig& config) {
+    return std::any_of(shapes.begin(), shapes.end(), [&](const ScheduleShape& shape) {
+      return shape.name == config.learning.schedule && shape.has_end_rate;
+    });
+  };
 }
 
 bool asks_for_warmup(const RunConfig& config) { return config.learning.warmup != "none"; }

@@ -28,7 +28,7 @@ std::vector<FlagRow> hyper_parameter_rows(const Recipe& recipe);
 // Conditions of FlagRow::needs.
 bool scales_from_a_base(const RunConfig& config);
 std::function<bool(const RunConfig&)> is_scheduled(std::vector<std::string> shapes);  // by one of these
-bool reads_end_rate(const RunConfig& config);
+std::function<bool(const RunConfig&)> reads_end_rate(const Recipe& recipe);
 bool asks_for_warmup(const RunConfig& config);
 bool has_beta2(const RunConfig& config);
 

@@ -17,7 +17,7 @@ GivenFlags pairs(const std::vector<std::string>& words) {
 
 RunConfig unset_config(const Recipe& recipe) {
   const Defaults& defaults = recipe.defaults;
-  RunConfig config{config_of(defaults, recipe.optimizers), {}, {}, {}};
+  RunConfig config{config_of(defaults, rules_of(recipe)), {}, {}, {}};
   config.data.dataset = defaults.dataset;
   if (defaults.augment != "none")
     for (const std::string& kind : comma_separated(defaults.augment))

@@ -60,6 +60,7 @@ Task own_task(const Recipe& recipe, const RunConfig& config) {
   Task task = recipe.task({config.data.path, config.data.options});
   if (task.name.empty()) task.name = recipe.name;
   task.optimizers.insert(task.optimizers.end(), recipe.optimizers.begin(), recipe.optimizers.end());
+  task.schedules.insert(task.schedules.end(), recipe.schedules.begin(), recipe.schedules.end());
   return checked_task(std::move(task));
 }
 

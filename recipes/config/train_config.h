@@ -99,6 +99,12 @@ struct Judging {
   bool check_finite = false, keep_going = false;
 };
 
+// How the parameters of one group learn (recipes/task/task.h: Objective).
+struct GroupLearning {
+  std::string group = {};
+  Learning learning = {};
+};
+
 // The members' units and meaning are those of the flags that set them (recipes/config/flags.inc).
 struct TrainConfig {
   Batching batch = {};
@@ -106,6 +112,7 @@ struct TrainConfig {
   Learning learning = {};
   Arithmetic arithmetic = {};
   Judging judging = {};
+  std::vector<GroupLearning> groups = {};  // groups that do not learn as `learning` says
 };
 
 inline uint32_t weights_seed(const Arithmetic& arithmetic) {

@@ -8,5 +8,6 @@ namespace kb {
 int inspect_command(const ToolArguments& arguments);  // the schedule, kernels and memory of a step
 int bench_command(const ToolArguments& arguments);    // the times of a step, part by part
 int scale_command(const ToolArguments& arguments);    // a forecast for many workers
+int trace_command(const ToolArguments& arguments);    // what the first steps compute, as files
 
 }  // namespace kb

@@ -112,9 +112,10 @@ int64_t Run::first_step(const RunPlan& plan) const {
   return checkpoint() ? checkpoint()->step : 0;
 }
 
-RunSchedule Run::first_schedule(const Settled& settled) const {
-  return make_run_schedule(recipe_.optimizers, settled.config.learning, settled.batch, settled.plan,
-                           first_step(settled.plan), schedule_state());
+RunSchedule Run::first_schedule(const Ready& ready) const {
+  const Settled& settled = ready.settled;
+  return make_run_schedule(rules_of(recipe_), learning_of_groups(settled.config, ready.programs.metrics.groups),
+                           settled.batch, settled.plan, first_step(settled.plan), schedule_state());
 }
 
 void Run::tell_device() {
@@ -138,7 +139,7 @@ ProcessMemory Run::tell_programs(const Ready& ready) {
   const Looking& looking = given_.looking;
   for (const std::string& line : memory_lines(ready, memory, looking.memory_report || looking.dry_run)) note(line);
   const std::string adaptation =
-      adaptation_text(settled.config.learning, make_scalars(recipe_.optimizers, settled.config.learning, settled.plan),
+      adaptation_text(settled.config.learning, make_scalars(rules_of(recipe_), settled.config.learning, settled.plan),
                       ready.programs.update().compiled().space);
   if (!adaptation.empty()) note(adaptation);
   return memory;
@@ -190,7 +191,7 @@ void Run::begin_at(const Ready& ready, LoopStart& start) {
   std::string lines;
   if (folder_)
     lines = lines_before(folder_->file(kMetrics), first,
-                         evaluation_is_due(given_.judging.eval_every, plan, first_schedule(ready.settled), first),
+                         evaluation_is_due(given_.judging.eval_every, plan, first_schedule(ready), first),
                          resumed_->begins_at, console_);
   start.past = leaders_lines(world_, std::move(lines));
   start.saved_model = [this](int64_t step) { return saved_model(world_, resumed_->folder.checkpoints(), step); };
@@ -214,7 +215,8 @@ MlperfLog Run::mlperf_log(const Ready& ready) const {
   if (!world_.leads()) return {};
   const Settled& settled = ready.settled;
   return MlperfLog({recipe_.benchmark.empty() ? recipe_.name : recipe_.benchmark, device_.backend->description(),
-                    given_, settled.plan, settled.batch, make_rate(settled.config.learning, settled.plan).spec(),
+                    given_, settled.plan, settled.batch,
+                    make_rate(rules_of(recipe_), settled.config.learning, settled.plan).spec(),
                     judged_part(ready.task).count(), resumed_.has_value()});
 }
 
@@ -226,7 +228,7 @@ void Run::check_resumable(const Ready& ready, const std::map<std::string, std::s
   if (done > plan.steps)
     throw Error(
         fmt::format("--resume: {} steps are done already, of which the flags given ask for {}", done, plan.steps));
-  check_schedule(*checkpoint(), first_schedule(ready.settled));
+  check_schedule(*checkpoint(), first_schedule(ready));
 }
 
 void Run::open_folder(const Ready& ready, int64_t process_bytes) {

@@ -34,7 +34,7 @@ class Run : public RunObserver {
   const Checkpoint* origin() const { return branch_ ? &branch_->checkpoint : checkpoint(); }
   std::string schedule_state() const { return origin() ? origin()->fact(kScheduleState) : ""; }
   int64_t first_step(const RunPlan& plan) const;
-  RunSchedule first_schedule(const Settled& settled) const;
+  RunSchedule first_schedule(const Ready& ready) const;
   void tell_device();
   ProcessMemory tell_programs(const Ready& ready);
   // Puts the checkpoint's state, or that of --init, over the initial values that the store has.

@@ -167,7 +167,7 @@ Json manifest_of(const ManifestFacts& facts) {
                                             {"begin_epoch", now.begin_epoch},
                                             {"minibatch", now.minibatch},
                                             {"steps_per_epoch", now.steps_per_epoch}});
-  manifest["learning_rate"] = rate_derivation(settled.config.learning, settled.plan);
+  manifest["learning_rate"] = rate_derivation(rules_of(facts.recipe), settled.config.learning, settled.plan);
   manifest["parameters"] = programs.parameters;
   const bool has_own_memory = settled.target.processor != Processor::cpu;
   manifest["memory"] = {{"programs", total_memory(all_of(programs))},

@@ -23,6 +23,7 @@ void RunObserver::evaluated(const EvaluationReport& report) {
   log_.evaluated(report);
   record_.evaluation({report.step, report.epoch, evaluation, report.averaged, report.training, report.part, report.lr,
                       report.gain, report.seconds, report.noise});
+  for (const DrawnImages& drawn : report.drawings) record_.drawing(drawn, report.step);
   if (!std::isfinite(evaluation.loss)) return;  // the error that follows says so
   std::string figures, averaged, trained = "train loss -";
   for (const Figure& figure : evaluation.figures)

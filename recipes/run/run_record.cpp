@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "recipes/run/drawing.h"
 #include "recipes/run/metrics_views.h"
 #include "recipes/run/start_time.h"
 #include "recipes/train/layer_log.h"
+#include "runtime/atomic_file.h"
 
 namespace kb {
 namespace {
@@ -81,6 +83,10 @@ void RunRecord::evaluation(const EvalMetrics& metrics) {
   files_->events.evaluation(metrics);
   files_->views.set_figures(metrics.evaluation.figures);
   files_->views.refresh();
+}
+
+void RunRecord::drawing(const DrawnImages& drawn, int64_t step) {
+  if (files_) write_file_atomically(files_->folder.file(drawing_name(drawn, step)), drawing_file(drawn));
 }
 
 void RunRecord::test(const TestMetrics& metrics) {

@@ -7,6 +7,7 @@
 
 #include "recipes/run/run_folder.h"
 #include "recipes/run/tensorboard_events.h"
+#include "recipes/train/evaluate.h"
 #include "recipes/train/metrics.h"
 #include "runtime/checkpoint.h"
 
@@ -29,6 +30,7 @@ class RunRecord {
   void histograms(const LayerHistograms& histograms);
   void epoch(const EpochMetrics& metrics);
   void evaluation(const EvalMetrics& metrics);
+  void drawing(const DrawnImages& drawn, int64_t step);
   void test(const TestMetrics& metrics);
   void stop(int64_t step, double lr, std::string_view reason);
   void end(const EndMetrics& metrics);

@@ -81,14 +81,18 @@ std::vector<std::string> plan_lines(const RunConfig& config, const Settled& sett
   if (!config.data.augment.empty()) lines.push_back("augmentation " + describe_augment(config));
   lines.push_back("plan " + plan.derivation(config));
   if (batch.workers() > 1 || batch.per_worker != batch.asked) lines.push_back("workers " + batch.derivation());
-  lines.push_back(rate_derivation(config.learning, plan));
-  if (const std::string note = rate_note(config.learning, plan); !note.empty()) lines.push_back(note);
+  const Rules own = rules_of(task);
+  lines.push_back(rate_derivation(own, config.learning, plan));
+  if (const std::string note = rate_note(own, config.learning, plan); !note.empty()) lines.push_back(note);
   const std::string smoothing =
       task.classes > 0 ? fmt::format("label smoothing {}, ", config.learning.label_smoothing) : "";
   std::string seeds = fmt::format("seed {}", config.arithmetic.seed);
   if (config.arithmetic.seed_weights) seeds += fmt::format(", of the weights {}", *config.arithmetic.seed_weights);
   if (config.arithmetic.seed_order) seeds += fmt::format(", of the order {}", *config.arithmetic.seed_order);
   lines.push_back(fmt::format("{}; {}{}", optimizer_text(config.learning, config.batch.minibatch), smoothing, seeds));
+  for (const auto& [group, learning] : config.groups)
+    lines.push_back(fmt::format("{}: {}; {}", group, rate_derivation(own, learning, plan),
+                                optimizer_text(learning, config.batch.minibatch)));
   return lines;
 }
 

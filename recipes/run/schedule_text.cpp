@@ -114,7 +114,7 @@ std::set<int64_t> points_of(const ScheduleSpec& spec, const RunPlan& plan) {
 }  // namespace
 
 std::string schedule_text(const Recipe& recipe, const RunConfig& config, const RunPlan& plan) {
-  StepScalars scalars = make_scalars(recipe.optimizers, config.learning, plan);
+  StepScalars scalars = make_scalars(rules_of(recipe), config.learning, plan);
   const std::set<int64_t> steps = rows_of(scalars.rate().spec(), plan);
   const std::vector<Column> columns = columns_of(scalars, steps);
   const double skipped = hyper_of(config, "skip_lr") / std::max(scalars.rate().spec().learning_rate, 1e-300);
@@ -133,20 +133,20 @@ std::string schedule_text(const Recipe& recipe, const RunConfig& config, const R
 }
 
 std::string schedule_picture(const Recipe& recipe, const RunConfig& config, const RunPlan& plan) {
-  const LearningRate rate = make_rate(config.learning, plan);
+  const LearningRate rate = make_rate(rules_of(recipe), config.learning, plan);
   const std::set<int64_t> steps = points_of(rate.spec(), plan);
   double most = 0;
   for (const int64_t step : steps) most = std::max(most, rate.at(step));
   Svg svg(760, 380);
   svg.text(24, 30, fmt::format("{}: learning rate over epochs", recipe.name), {.size = 17, .bold = true});
-  svg.text(24, 52, rate_derivation(config.learning, plan), {.size = 11, .color = "#555"});
+  svg.text(24, 52, rate_derivation(rules_of(recipe), config.learning, plan), {.size = 11, .color = "#555"});
   RateChart(svg, most, plan.epochs(plan.steps)).draw(rate, plan, steps);
   return svg.str();
 }
 
 void print_schedule(const Recipe& recipe, const RunConfig& config) {
   const RunPlan run = make_plan(config, declared_task(recipe, config).train_count);
-  fmt::print("plan {}\n{}\n{}\n", run.derivation(config), rate_derivation(config.learning, run),
+  fmt::print("plan {}\n{}\n{}\n", run.derivation(config), rate_derivation(rules_of(recipe), config.learning, run),
              optimizer_text(config.learning, config.batch.minibatch));
   const RunPlan plan = schedule_plan(config.learning, run);
   if (plan.minibatch != run.minibatch)

@@ -160,6 +160,7 @@ Task image_task(const Recipe& recipe, const InputSpec& input, const OptionValues
           .fields = image_fields(input),
           .model = ImageModel{recipe.name, recipe.model, input, options, in_graph},
           .optimizers = recipe.optimizers,
+          .schedules = recipe.schedules,
           .classes = input.classes,
           .data = input.dataset,
           .train_count = input.train_count,

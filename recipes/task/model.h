@@ -7,6 +7,7 @@
 
 #include "graph/layers.h"
 #include "optim/optimizer.h"
+#include "optim/schedule.h"
 #include "recipes/task/inputs.h"
 #include "recipes/task/options.h"
 #include "recipes/task/task.h"
@@ -78,14 +79,15 @@ struct Recipe {
   std::string paper;
   Model model = nullptr;
   Defaults defaults = {};
-  Synthetic synthetic = {};                // what `--dataset synthetic` looks like for this model
-  std::vector<Optimizer> optimizers = {};  // its own, beside the built-in ones
-  std::vector<RecipeOption> options = {};  // flags of its own
-  ChoosePreset preset = nullptr;           // over the defaults, where these depend on such a choice
-  std::string program = {};                // how its program is started; empty: "./run NAME"
-  std::string benchmark = {};              // MLPerf's name of it (--mllog); empty: `name`
-  LoadImages load = nullptr;               // images of the recipe's own: the data set "own"
-  LoadTask task = nullptr;                 // fields and a model of the recipe's own, in place of `model` over images
+  Synthetic synthetic = {};                   // what `--dataset synthetic` looks like for this model
+  std::vector<Optimizer> optimizers = {};     // its own, beside the built-in ones
+  std::vector<ScheduleShape> schedules = {};  // likewise
+  std::vector<RecipeOption> options = {};     // flags of its own
+  ChoosePreset preset = nullptr;              // over the defaults, where these depend on such a choice
+  std::string program = {};                   // how its program is started; empty: "./run NAME"
+  std::string benchmark = {};                 // MLPerf's name of it (--mllog); empty: `name`
+  LoadImages load = nullptr;                  // images of the recipe's own: the data set "own"
+  LoadTask task = nullptr;                    // fields and a model of the recipe's own, in place of `model` over images
 };
 
 }  // namespace kb

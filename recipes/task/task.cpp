@@ -12,18 +12,33 @@
 namespace kb {
 namespace {
 
-void check_per_sample(const std::string& recipe, const std::string& what, Tensor values, int64_t minibatch) {
-  if (!values.valid()) throw Error(fmt::format("recipe {}: the model returned no {}", recipe, what));
-  if (values.shape() == Dims{minibatch} && is_float(values.dtype())) return;
+[[noreturn]] void refuse_values(const std::string& recipe, const std::string& what, Tensor values, int64_t minibatch,
+                                const char* shape, std::string hint) {
   const Graph& graph = values.graph();
-  std::string hint = "a model returns one value a sample";
   if (values.rank() == 0)
     hint =
         "leave out the mean or sum over N: the framework reduces over the samples with their weights, so that the "
         "loss is the mean over the global minibatch and padded rows count nothing";
-  throw Error(fmt::format("{}: recipe {}: {} of the model\n  expected: float [N={}]\n  got:      {}\n  hint:     {}",
-                          graph.place(graph.node(values.value())), recipe, what, minibatch, to_string(values.type()),
-                          hint));
+  throw Error(fmt::format("{}: recipe {}: {} of the model\n  expected: float [N={}{}]\n  got:      {}\n  hint:     {}",
+                          graph.place(graph.node(values.value())), recipe, what, minibatch, shape,
+                          to_string(values.type()), hint));
+}
+
+void check_given(const std::string& recipe, const std::string& what, Tensor values) {
+  if (!values.valid()) throw Error(fmt::format("recipe {}: the model returned no {}", recipe, what));
+}
+
+void check_per_sample(const std::string& recipe, const std::string& what, Tensor values, int64_t minibatch) {
+  check_given(recipe, what, values);
+  if (values.shape() == Dims{minibatch} && is_float(values.dtype())) return;
+  refuse_values(recipe, what, values, minibatch, "", "a model returns one value a sample");
+}
+
+// Throws Error unless there is a row for each sample.
+void check_rows(const std::string& recipe, const std::string& what, Tensor values, int64_t minibatch) {
+  check_given(recipe, what, values);
+  if (values.rank() > 0 && values.size(0) == minibatch && is_float(values.dtype())) return;
+  refuse_values(recipe, what, values, minibatch, ", ...", "a row for each sample, whatever its shape");
 }
 
 // Keys of the lines of metrics.jsonl, where a metric stands by its name (recipes/train/metrics.h).
@@ -54,19 +69,54 @@ void check_metric_name(const std::string& task, const std::string& name) {
                   task, name));
 }
 
+void check_losses(const std::string& task, const Losses& losses, int64_t minibatch) {
+  if (losses.empty()) throw Error(fmt::format("recipe {}: the model returned no loss", task));
+  const bool has_names = losses.size() > 1;
+  for (const Loss& loss : losses) {
+    if (has_names) check_metric_name(task, loss.name);
+    check_per_sample(task, has_names ? fmt::format("loss '{}'", loss.name) : "loss", loss.values, minibatch);
+  }
+}
+
+void check_metrics(const std::string& task, const std::vector<Metric>& metrics) {
+  for (const Metric& metric : metrics)
+    for (const NamedMetric& figure : metric.figures) check_metric_name(task, figure.name);
+}
+
+void check_outputs(const std::string& task, const Metric& metric, int64_t minibatch) {
+  if (metric.figures.empty()) throw Error(fmt::format("task {}: a metric has no figure\n  expected: a name", task));
+  const std::string what = fmt::format("metric '{}'", metric.figures.front().name);
+  for (const MetricOutput& output : metric.outputs)
+    metric.is_mean ? check_per_sample(task, what, output.values, minibatch)
+                   : check_rows(task, what, output.values, minibatch);
+}
+
+void check_drawing(const std::string& task, const Drawing& drawing, int64_t minibatch) {
+  const Tensor images = drawing.images;
+  if (images.valid() && images.rank() == 4 && images.size(0) == minibatch && is_float(images.dtype()) &&
+      (images.size(1) == 1 || images.size(1) == 3) && drawing.count > 0)
+    return;
+  throw Error(
+      fmt::format("task {}: drawing '{}'\n  expected: float [N={}, C, H, W] with C 1 or 3, and a count above 0\n"
+                  "  got:      {}, count {}",
+                  task, drawing.name, minibatch, images.valid() ? to_string(images.type()) : "nothing", drawing.count));
+}
+
 struct Declared {
   Tensor weights;
   ModelOutput output;
+
+  Tensor summed(Tensor values) const { return sum(values * weights); }
 };
 
 Declared declare(Graph& graph, const Task& task, int64_t minibatch, DType real) {
   check_fields(task);
   Inputs inputs(graph, task.fields, minibatch, real);
   ModelOutput output = task.model(inputs);
-  check_per_sample(task.name, "loss", output.loss, minibatch);
-  for (const Metric& metric : output.metrics) check_metric_name(task.name, metric.name);
-  for (const Metric& metric : output.metrics)
-    check_per_sample(task.name, fmt::format("metric '{}'", metric.name), metric.values, minibatch);
+  check_losses(task.name, output.losses, minibatch);
+  check_metrics(task.name, output.metrics);
+  for (const Metric& metric : output.metrics) check_outputs(task.name, metric, minibatch);
+  for (const Drawing& drawing : output.drawings) check_drawing(task.name, drawing, minibatch);
   return {inputs.weights(), std::move(output)};
 }
 
@@ -74,12 +124,52 @@ void add_output(Graph& graph, const std::string& name, Tensor value) {
   graph.outputs.push_back({name, value.value(), Merge::sum});
 }
 
-// Adds an output for the weighted sum of each metric, and its name to `names`.
-void add_metrics(Graph& graph, const Declared& declared, DType real, std::vector<NamedMetric>& names) {
-  for (const Metric& metric : declared.output.metrics) {
-    add_output(graph, metric.name, sum(cast(metric.values, real) * declared.weights));
-    names.push_back({metric.name, metric.kind});
+// Adds the output "loss": all losses, summed.
+void add_loss(Graph& graph, const Declared& declared) {
+  const Losses& losses = declared.output.losses;
+  Tensor total = losses.front().values;
+  for (size_t i = 1; i < losses.size(); ++i) total = total + losses[i].values;
+  add_output(graph, "loss", declared.summed(total));
+}
+
+// Returns the losses as metrics: several are told apart by their names, one is "loss".
+std::vector<Metric> losses_by_name(const Losses& losses) {
+  std::vector<Metric> metrics;
+  if (losses.size() > 1)
+    for (const Loss& loss : losses) metrics.emplace_back(loss.name, loss.values);
+  return metrics;
+}
+
+double mean_figure(const MetricKind& kind, double mean) { return kind.finish ? kind.finish(mean) : mean; }
+
+// Adds what an evaluation gathers of the metric. A sum over the samples is weighted, so that padded rows count nothing.
+GatheredMetric add_gathered(Graph& graph, const Declared& declared, const Metric& metric, DType real) {
+  GatheredMetric gathered{metric.figures, {}, metric.finish};
+  if (metric.is_mean)
+    gathered.finish = [kind = metric.figures.front().kind](std::span<const MetricValues> sums, int64_t samples) {
+      return std::vector{mean_figure(kind, sums[0].values[0] / static_cast<double>(samples))};
+    };
+  for (const MetricOutput& output : metric.outputs) {
+    const std::string& first = metric.figures.front().name;
+    const size_t number = gathered.outputs.size();
+    const std::string name = number == 0 ? first : fmt::format("{}.{}", first, number);
+    Tensor values = cast(output.values, real);
+    const Dims shape(values.shape().begin() + 1, values.shape().end());
+    if (!output.keeps_rows) {
+      Dims rows(values.shape().size(), 1);
+      rows[0] = values.size(0);
+      values = shape.empty() ? declared.summed(values) : sum(values * reshape(declared.weights, rows), {0});
+    }
+    add_output(graph, name, values);
+    gathered.outputs.push_back({name, shape, output.keeps_rows, 0});
   }
+  return gathered;
+}
+
+GatheredMetric add_drawing(Graph& graph, const Drawing& drawing, DType real) {
+  const Tensor images = cast(drawing.images, real);
+  add_output(graph, drawing.name, images);
+  return {{}, {{drawing.name, Dims(images.shape().begin() + 1, images.shape().end()), true, drawing.count}}, {}};
 }
 
 std::map<std::string, std::string> owned(const Graph& graph) {
@@ -168,22 +258,44 @@ Tensor Inputs::scalar(const std::string& name) {
   return declared_.back().second;
 }
 
-Graph build_training_graph(const Task& task, int64_t minibatch, DType real, std::vector<NamedMetric>* metrics) {
-  Graph graph(task.name, Mode::training);
-  Declared declared = declare(graph, task, minibatch, real);
-  add_output(graph, "loss", sum(declared.output.loss * declared.weights));
-  if (metrics) add_metrics(graph, declared, real, *metrics);
-  return graph;
+TrainingGraph declare_training(const Task& task, int64_t minibatch, DType real, bool with_metrics) {
+  TrainingGraph training{Graph(task.name, Mode::training), {}, {}};
+  const Declared declared = declare(training.graph, task, minibatch, real);
+  const Losses& losses = declared.output.losses;
+  add_loss(training.graph, declared);
+  const auto add_mean = [&](const Metric& metric) {
+    const NamedMetric& figure = metric.figures.front();
+    add_output(training.graph, figure.name, declared.summed(cast(metric.outputs.front().values, real)));
+    training.metrics.push_back(figure);
+  };
+  for (const Metric& metric : declared.output.metrics)
+    if (with_metrics && metric.is_mean) add_mean(metric);
+  for (const Metric& loss : losses_by_name(losses)) add_mean(loss);
+  for (const Loss& loss : losses)
+    training.objectives.push_back({losses.size() > 1 ? loss.name : Objective().name, loss.group});
+  return training;
 }
 
-Graph build_inference_graph(const Task& task, int64_t minibatch, DType real, std::vector<NamedMetric>* metrics) {
-  Graph graph(task.name + ".predict", Mode::inference);
-  Declared declared = declare(graph, task, minibatch, real);
-  add_output(graph, "loss", sum(declared.output.loss * declared.weights));
-  std::vector<NamedMetric> names;
-  add_metrics(graph, declared, real, metrics ? *metrics : names);
-  add_output(graph, "count", sum(declared.weights));
-  return graph;
+InferenceGraph declare_inference(const Task& task, int64_t minibatch, DType real) {
+  InferenceGraph inference{Graph(task.name + ".predict", Mode::inference), {}};
+  const Declared declared = declare(inference.graph, task, minibatch, real);
+  add_loss(inference.graph, declared);
+  std::vector<Metric> metrics = declared.output.metrics;
+  for (Metric& loss : losses_by_name(declared.output.losses)) metrics.push_back(std::move(loss));
+  for (const Metric& metric : metrics)
+    inference.metrics.push_back(add_gathered(inference.graph, declared, metric, real));
+  for (const Drawing& drawing : declared.output.drawings)
+    inference.metrics.push_back(add_drawing(inference.graph, drawing, real));
+  add_output(inference.graph, "count", sum(declared.weights));
+  return inference;
+}
+
+Graph build_training_graph(const Task& task, int64_t minibatch, DType real) {
+  return declare_training(task, minibatch, real, false).graph;
+}
+
+Graph build_inference_graph(const Task& task, int64_t minibatch, DType real) {
+  return declare_inference(task, minibatch, real).graph;
 }
 
 Graph build_logits_graph(const Task& task, int64_t minibatch, DType real) {

@@ -6,8 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "compiler/passes/parameter_groups.h"
 #include "graph/layers.h"
 #include "optim/optimizer.h"
+#include "optim/schedule.h"
+#include "recipes/task/loss.h"
+#include "recipes/task/metric.h"
 #include "recipes/task/source.h"
 
 namespace kb {
@@ -57,49 +61,27 @@ class Inputs {
   std::vector<std::pair<std::string, Tensor>> declared_;
 };
 
-// How a metric is read.
-struct MetricKind {
-  double (*finish)(double mean) = nullptr;  // gives the figure from the mean over the samples; null: the mean is it
-  bool is_share = false;                    // of the samples; people read it in per cent
-  bool higher_is_better = false;
-};
-
-struct Metric {
-  std::string name;
-  Tensor values;  // float [N]; averaged over the samples with their weights
-  MetricKind kind = {};
-};
-
-struct NamedMetric {
-  std::string name;
-  MetricKind kind = {};
-};
-
-// Metrics that the programs of a training compute.
-struct ComputedMetrics {
-  std::vector<NamedMetric> test = {};      // by the evaluation
-  std::vector<NamedMetric> training = {};  // computed by the training step if judging.train_metrics is set
-};
-
 struct ModelOutput {
-  Tensor loss;                  // float [N]; never reduced over N
-  std::vector<Metric> metrics;  // the first is the goal: what "best" and length.stop_at are about
-  Tensor logits = {};           // float [N, classes] of a classification, for build_logits_graph; else none
+  Losses losses;                       // one, or several under names of their own
+  std::vector<Metric> metrics;         // the first figure is the goal: what "best" and length.stop_at are about
+  Tensor logits = {};                  // float [N, classes] of a classification, for build_logits_graph; else none
+  std::vector<Drawing> drawings = {};  // drawn at every evaluation
 };
 
 struct Task {
   std::string name;
   std::vector<Field> fields;
   std::function<ModelOutput(Inputs&)> model;
-  std::vector<Optimizer> optimizers = {};   // its own, beside the built-in ones
-  int64_t classes = 0;                      // where the loss is a cross-entropy over classes, below which labels lie
-  std::string data = {};                    // name of the data set
-  std::string fingerprint = {};             // hash of its contents, hexadecimal digits; "": not known yet
-  int64_t train_count = 0, test_count = 0;  // as far as they are known before the sources are
-  int64_t valid_count = 0;                  // of the samples held out; 0: there are none
-  bool is_noise = false;                    // of the training part: its losses mean nothing
-  bool is_learnable = true;                 // false where the labels do not follow from the samples
-  std::string sent_because = {};            // why a device cannot hold the data set; empty: it can
+  std::vector<Optimizer> optimizers = {};     // its own, beside the built-in ones
+  std::vector<ScheduleShape> schedules = {};  // likewise
+  int64_t classes = 0;                        // where the loss is a cross-entropy over classes, below which labels lie
+  std::string data = {};                      // name of the data set
+  std::string fingerprint = {};               // hash of its contents, hexadecimal digits; "": not known yet
+  int64_t train_count = 0, test_count = 0;    // as far as they are known before the sources are
+  int64_t valid_count = 0;                    // of the samples held out; 0: there are none
+  bool is_noise = false;                      // of the training part: its losses mean nothing
+  bool is_learnable = true;                   // false where the labels do not follow from the samples
+  std::string sent_because = {};              // why a device cannot hold the data set; empty: it can
   // Set before the task is trained; a program is compiled without them. `plain`: the training part without
   // augmentation; null: as `train`. `valid`: held out (recipes/task/validation.h); null: nothing is. `test`: null where
   // `valid` alone is judged on.
@@ -110,16 +92,28 @@ struct Task {
   std::vector<std::string> fields_in_memory() const;  // names
 };
 
-// Training: the fields, "weights" float [N], and the scalars that the model asks for; output "loss", the sum of losses
-// times weights (weights 1 / kn: the mean over the global minibatch). Inference: the sums "loss", each metric by its
-// name, and "count" of the weights (1, or 0 for padded rows). Both throw Error where the model's values are not [N],
-// with the model's own line. All is declared in `real`, so that in f64 no constant was ever rounded to f32.
-// `metrics`: takes those that the model declares. A training graph has outputs of them only where it is given: the mean
-// of each over the global minibatch, by its name.
-Graph build_training_graph(const Task& task, int64_t minibatch, DType real = DType::f32,
-                           std::vector<NamedMetric>* metrics = nullptr);
-Graph build_inference_graph(const Task& task, int64_t minibatch, DType real = DType::f32,
-                            std::vector<NamedMetric>* metrics = nullptr);
+// The graph of a training step. Its inputs are the fields, "weights" float [N], and the scalars that the model asks
+// for. Its output "loss" is the sum of all losses times the weights (1 / kn: the mean over the global minibatch); if
+// there are several losses, each is an output of its own name too.
+struct TrainingGraph {
+  Graph graph;
+  std::vector<Objective> objectives;  // outputs that are minimised, and the groups that they move
+  std::vector<NamedMetric> metrics;   // outputs that are means over the global minibatch, by name
+};
+// The graph of an evaluation. Its outputs are the sums "loss" and "count" of the weights (1, or 0 for padded rows), and
+// what each metric gathers.
+struct InferenceGraph {
+  Graph graph;
+  std::vector<GatheredMetric> metrics;  // the losses last, if there are several
+};
+
+// All functions that build a graph declare it in `real`, so that in f64 no constant was ever rounded to f32. They throw
+// Error, with the model's own line, where the model's values do not have N rows.
+// `with_metrics`: the step gives the metrics that are means.
+TrainingGraph declare_training(const Task& task, int64_t minibatch, DType real, bool with_metrics);
+InferenceGraph declare_inference(const Task& task, int64_t minibatch, DType real);
+Graph build_training_graph(const Task& task, int64_t minibatch, DType real = DType::f32);
+Graph build_inference_graph(const Task& task, int64_t minibatch, DType real = DType::f32);
 
 // Returns inference up to the model's logits: output "logits". Throws Error where the model gives none.
 Graph build_logits_graph(const Task& task, int64_t minibatch, DType real = DType::f32);

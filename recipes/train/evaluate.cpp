@@ -1,12 +1,30 @@
 #include "recipes/train/evaluate.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "recipes/train/residency.h"
 
 namespace kb {
+namespace {
 
-Evaluator::Evaluator(Session& session, const std::vector<Field>& fields, std::vector<NamedMetric> metrics,
+int64_t elements_of(const Dims& shape) {
+  int64_t elements = 1;
+  for (const int64_t extent : shape) elements *= extent;
+  return elements;
+}
+
+std::vector<Gathered> outputs_of(const std::vector<GatheredMetric>& metrics) {
+  std::vector<Gathered> outputs = {{.output = kLossName}};
+  for (const GatheredMetric& metric : metrics)
+    outputs.insert(outputs.end(), metric.outputs.begin(), metric.outputs.end());
+  outputs.push_back({.output = "count"});
+  return outputs;
+}
+
+}  // namespace
+
+Evaluator::Evaluator(Session& session, const std::vector<Field>& fields, const std::vector<GatheredMetric>& metrics,
                      const Source& source, const char* part, World& world)
     : session_(session),
       world_(world),
@@ -14,65 +32,110 @@ Evaluator::Evaluator(Session& session, const std::vector<Field>& fields, std::ve
       fill_(source.gather(order_, 0)),
       names_{part, &source},
       count_(source.count()),
-      metrics_(std::move(metrics)) {
+      rows_(session.input_type("weights").shape.at(0)),
+      metrics_(metrics),
+      outputs_(outputs_of(metrics)) {
   for (int i = 0; i < session.depth(); ++i) slots_.emplace_back(session, fields);
   fill_tables(session, fields, source, part);
 }
 
-double Evaluator::read(const std::string& output, int age) {
-  session_.read(output, value_, age);
-  return value_.at(0);
+// Returns how many numbers a batch gives of an output: a sum, the rows of all its samples, or nothing where the rows of
+// earlier samples are enough.
+int64_t Evaluator::width(const Gathered& output, int64_t batch) const {
+  if (!output.keeps_rows) return elements_of(output.shape);
+  const bool is_wanted = output.rows == 0 || batch * rows_ < output.rows;
+  return is_wanted ? rows_ * elements_of(output.shape) : 0;
 }
 
-// Keeps the results of the step `age` steps ago, to be summed by total().
-void Evaluator::report(int age) {
-  own_.push_back(read("loss", age));
-  for (const NamedMetric& metric : metrics_) own_.push_back(read(metric.name, age));
-  own_.push_back(read("count", age));
+// Keeps the results of a batch, the step `age` steps ago, for total().
+void Evaluator::report(int64_t batch, int age) {
+  for (const Gathered& output : outputs_) {
+    if (width(output, batch) == 0) continue;
+    session_.read(output.output, value_, age);
+    own_.insert(own_.end(), value_.begin(), value_.end());
+  }
 }
 
-// Rank r has batches r, r + size, ...
-Evaluator::Sums Evaluator::total() {
+bool Evaluator::has_rows() const {
+  return std::any_of(outputs_.begin(), outputs_.end(),
+                     [](const Gathered& output) { return output.keeps_rows || !output.shape.empty(); });
+}
+
+// Puts together what all processes have: rank r has batches r, r + size, ... Returns the values of each output.
+std::vector<MetricValues> Evaluator::total() {
   const std::string own(reinterpret_cast<const char*>(own_.data()), own_.size() * sizeof(double));
   const std::vector<std::string> all = world_.communicator().all_gather(own);
-  Sums total(width());
+  std::vector<size_t> read(all.size());  // bytes of each process
+  std::vector<MetricValues> totals;
+  for (const Gathered& output : outputs_)
+    totals.push_back({output.shape, std::vector<double>(output.keeps_rows ? 0 : elements_of(output.shape))});
+  std::vector<double> values;
   for (int64_t batch = 0; batch < order_.steps_per_epoch(); ++batch) {
-    Sums one(width());
-    const size_t bytes = one.size() * sizeof(double);
-    std::memcpy(
-        one.data(),
-        all[static_cast<size_t>(batch % world_.size())].data() + static_cast<size_t>(batch / world_.size()) * bytes,
-        bytes);
-    for (size_t i = 0; i < one.size(); ++i) total[i] += one[i];
+    const auto rank = static_cast<size_t>(batch % world_.size());
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      values.resize(static_cast<size_t>(width(outputs_[i], batch)));
+      const size_t bytes = values.size() * sizeof(double);
+      if (bytes > 0) std::memcpy(values.data(), all[rank].data() + read[rank], bytes);
+      read[rank] += bytes;
+      std::vector<double>& total = totals[i].values;
+      if (outputs_[i].keeps_rows)
+        total.insert(total.end(), values.begin(), values.end());
+      else
+        for (size_t k = 0; k < values.size(); ++k) total[k] += values[k];
+    }
   }
-  return total;
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (!outputs_[i].keeps_rows) continue;
+    const int64_t kept = outputs_[i].rows == 0 ? count_ : std::min(count_, outputs_[i].rows);
+    totals[i].values.resize(static_cast<size_t>(kept * elements_of(outputs_[i].shape)));  // without padded rows
+  }
+  return totals;
+}
+
+Evaluation Evaluator::finish(std::span<const MetricValues> values) {
+  const double count = values.back().values[0];
+  ensure(count == static_cast<double>(count_), "evaluation: not every sample was counted once");
+  Evaluation evaluation{values.front().values[0] / count, count_, {}};
+  drawn_.clear();
+  size_t begin = 1;
+  for (const GatheredMetric& metric : metrics_) {
+    const std::span<const MetricValues> own = values.subspan(begin, metric.outputs.size());
+    begin += own.size();
+    if (metric.figures.empty()) {
+      drawn_.push_back({metric.outputs[0].output, own[0].shape, own[0].values});
+      continue;
+    }
+    const std::vector<double> figures = metric.finish(own, count_);
+    if (figures.size() != metric.figures.size())
+      throw Error(fmt::format("metric '{}': expected {} figures, got {}", metric.figures[0].name, metric.figures.size(),
+                              figures.size()));
+    for (size_t i = 0; i < figures.size(); ++i)
+      evaluation.figures.push_back({metric.figures[i].name, figures[i], metric.figures[i].kind});
+  }
+  return evaluation;
 }
 
 std::optional<Evaluation> Evaluator::run(bool may_stop) {
   own_.clear();
   session_.set_scalar("label_smoothing", 0);
-  const int lag = session_.lag();
-  int behind = 0;
-  for (int64_t batch = world_.rank(); batch < order_.steps_per_epoch(); batch += world_.size()) {
+  const int lag = has_rows() ? 0 : session_.lag();  // an output that is no scalar is there until the next step
+  const int64_t each = world_.size();
+  int64_t reported = world_.rank(), next = reported;  // batches of this process
+  const auto report_until = [&](int64_t end) {
+    for (; reported < end; reported += each) report(reported, static_cast<int>((next - each - reported) / each));
+  };
+  for (; next < order_.steps_per_epoch();) {
     if (may_stop && world_.is_over()) break;
-    HostBatch& slot = slots_[static_cast<size_t>(batch / world_.size()) % slots_.size()];
-    slot.fill(fill_, batch, names_);
+    HostBatch& slot = slots_[static_cast<size_t>(next / each) % slots_.size()];
+    slot.fill(fill_, next, names_);
     slot.lend(session_);
     session_.step();
-    if (behind == lag)
-      report(lag);
-    else
-      ++behind;
+    next += each;
+    report_until(next - lag * each);
   }
-  while (behind > 0) report(--behind);
+  report_until(next);
   if (may_stop && !world_.begin()) return std::nullopt;
-  const Sums sums = total();
-  const double count = sums.back();
-  ensure(count == static_cast<double>(count_), "evaluation: not every sample was counted once");
-  Evaluation evaluation{sums.front() / count, count_, {}};
-  for (size_t i = 0; i < metrics_.size(); ++i)
-    evaluation.figures.push_back(figure_of(metrics_[i], sums[i + 1] / count));
-  return evaluation;
+  return finish(total());
 }
 
 }  // namespace kb

@@ -7,14 +7,14 @@ namespace kb {
 Evaluations::Evaluations(const LoopParts& parts, const Instruments& instruments)
     : parts_(parts),
       instruments_(instruments),
-      evaluator_(parts.inference, parts.task.fields, parts.metrics.test, judged_part(parts.task),
+      evaluator_(parts.inference, parts.task.fields, parts.metrics.gathered, judged_part(parts.task),
                  judged_part_word(parts.task), parts.world),
       averaged_evaluator_(averaged_evaluator(judged_part(parts.task), judged_part_word(parts.task))),
       part_(judged_part_name(parts.task)) {}
 
 std::optional<Evaluator> Evaluations::averaged_evaluator(const Source& source, const char* word) const {
   if (!parts_.averaged) return std::nullopt;
-  return std::optional<Evaluator>(std::in_place, *parts_.averaged, parts_.task.fields, parts_.metrics.test, source,
+  return std::optional<Evaluator>(std::in_place, *parts_.averaged, parts_.task.fields, parts_.metrics.gathered, source,
                                   word, parts_.world);
 }
 
@@ -46,7 +46,8 @@ bool Evaluations::run(int64_t done, double train_seconds, bool may_stop) {
                           .train_seconds = train_seconds,
                           .part = part_,
                           .lr = done > 0 ? std::optional(parts_.schedule.rate(done - 1)) : std::nullopt,
-                          .seconds = train_seconds - std::exchange(evaluated_seconds_, train_seconds)};
+                          .seconds = train_seconds - std::exchange(evaluated_seconds_, train_seconds),
+                          .drawings = evaluator_.drawn()};
   for (const auto& instrument : instruments_) instrument->add_to_evaluation(report);
   parts_.observer.evaluated(report);
   for (const auto& instrument : instruments_) instrument->evaluated({done, *evaluated, is_due(done)});
@@ -61,7 +62,7 @@ void Evaluations::test(int64_t done) {
   if (!parts_.task.valid || !parts_.task.test) return;
   parts_.world.at("evaluation of the test part");
   part_ = kTestPart;
-  Evaluator evaluator(parts_.inference, parts_.task.fields, parts_.metrics.test, *parts_.task.test, part_,
+  Evaluator evaluator(parts_.inference, parts_.task.fields, parts_.metrics.gathered, *parts_.task.test, part_,
                       parts_.world);
   evaluation_ = evaluator.run(false);
   if (std::optional<Evaluator> averaged = averaged_evaluator(*parts_.task.test, part_))

@@ -28,7 +28,8 @@ Instruments make_instruments(LoopParts& parts, StepFeed& feed) {
   add(std::make_unique<LayerLog>(parts));
   add(std::make_unique<FiniteGuard>(parts));
   // A run that diverges at its goal ends as diverged.
-  add(std::make_unique<LearningJudge>(parts));
+  // Losses of networks that work against each other need not fall.
+  if (parts.metrics.groups.size() == 1) add(std::make_unique<LearningJudge>(parts));
   add(std::make_unique<TrainingMeans>(parts));
   if (parts.statistics)
     add(std::make_unique<BatchNormEstimate>(*parts.statistics, parts.task.fields, *parts.task.plain,

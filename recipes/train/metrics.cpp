@@ -152,6 +152,10 @@ void append(TextBuffer& out, const StepFigures& all) {
   }
 }
 
+void append(TextBuffer& out, std::span<const NamedScalar> scalars) {
+  for (const NamedScalar& scalar : scalars) append(out, Pair{scalar.name, scalar.value});
+}
+
 double seconds_since(MetricsFile::Clock::time_point start) {
   return std::chrono::duration<double>(MetricsFile::Clock::now() - start).count();
 }
@@ -198,7 +202,7 @@ void MetricsFile::object(std::string_view kind, const Pairs&... pairs) {
 }
 
 void MetricsFile::step(const StepMetrics& m) {
-  object("step", Count{"step", m.step}, Pair{"epoch", m.epoch}, Pair{"loss", m.loss}, Pair{"lr", m.lr},
+  object("step", Count{"step", m.step}, Pair{"epoch", m.epoch}, Pair{"loss", m.loss}, Pair{"lr", m.lr}, m.group_rates,
          Pair{"samples_per_s", m.samples_per_s}, Pair{"data_wait_ms", m.data_wait_ms},
          Maybe{"loss_scale", m.loss_scale}, StepFigures{m}, Norms{m.norms}, Scaled{m.scaled});
   const bool full = pending_.size() > kPendingBytes / 2;

@@ -12,6 +12,7 @@
 
 #include "graph/text_buffer.h"
 #include "optim/adascale.h"
+#include "optim/optimizer.h"
 #include "recipes/train/evaluation.h"
 
 namespace kb {
@@ -31,6 +32,7 @@ struct StepMetrics {
   std::span<const NamedMetric> metrics =
       {};  // training metrics (judging.train_metrics), and the mean of each over the step
   std::span<const double> means = {};
+  std::span<const NamedScalar> group_rates = {};  // learning rate of each group by the name "lr.GROUP"; none: one group
 };
 
 // Before the update of a step: Euclidean norms of each layer and of its gradient, and what the rate of the layer is

@@ -31,6 +31,7 @@ struct EvaluationReport {
   std::optional<double> gain = {};       // likewise, with AdaScale
   double seconds = 0;                    // of training since the last evaluation
   std::optional<NoiseScale> noise = {};  // set with judging.noise_scale
+  std::span<const DrawnImages> drawings = {};
 };
 
 // An evaluation of the test part at the end of a training that held out samples (Task::valid).

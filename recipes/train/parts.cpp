@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "compiler/passes/loss_scale.h"
-#include "optim/wrapped_rules.h"
 
 namespace kb {
 namespace {
@@ -35,8 +34,7 @@ void set_constants(Session& session, const LoopParts& parts) {
   session.set_scalar("label_smoothing", parts.config.learning.label_smoothing);
   session.set_scalar("worker_share", 1.0 / static_cast<double>(parts.batch.workers()));
   session.set_scalar(kLossScaleInterval, kGoodStepsToDouble);
-  session.set_scalar(kClipNorm, parts.config.learning.clip_norm);
-  session.set_scalar(kEmaDecay, parts.config.learning.ema);
+  for (const NamedScalar& scalar : parts.schedule.scalars().constants()) session.set_scalar(scalar.name, scalar.value);
   session.set_scalar("seed", static_cast<double>(parts.config.arithmetic.seed));
 }
 

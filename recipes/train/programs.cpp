@@ -63,11 +63,17 @@ Compiled compile_with_tables(Graph graph, const Task& task, int64_t rows, const 
   return compiled;
 }
 
-// Returns the graph of a step; `metrics` takes those that it computes.
-Graph training_graph(const Task& task, const Settled& settled, std::vector<NamedMetric>& metrics) {
+TrainingGraph training_graph(const Task& task, const Settled& settled) {
   const TrainConfig& config = settled.config;
-  return build_training_graph(task, settled.batch.per_worker, graph_dtype(config.arithmetic.precision),
-                              config.judging.train_metrics ? &metrics : nullptr);
+  return declare_training(task, settled.batch.per_worker, graph_dtype(config.arithmetic.precision),
+                          config.judging.train_metrics);
+}
+
+std::vector<NamedMetric> figures_of(const std::vector<GatheredMetric>& metrics) {
+  std::vector<NamedMetric> figures;
+  for (const GatheredMetric& metric : metrics)
+    figures.insert(figures.end(), metric.figures.begin(), metric.figures.end());
+  return figures;
 }
 
 // Throws Error where the model has no such metric, and where no share of the samples is strictly better.
@@ -87,15 +93,16 @@ void check_target(const std::optional<TargetFigure>& target, const std::vector<N
 }
 
 // Running statistics gathered at the point of the gradient are not those of the parameters.
-void check_statistics(const Task& task, const TrainConfig& config, const Graph& training) {
-  if (config.judging.recompute_bn > 0 || training.writes.empty()) return;
-  if (find_optimizer(task.optimizers, config.learning.optimizer).schedule_free)
-    throw Error(
-        fmt::format("judging.recompute_bn: expected a number above 0 beside learning.optimizer = {} and batch norm, "
-                    "got 0: training "
-                    "gathers running statistics at another point than the one that is evaluated\n  hint: "
-                    "judging.recompute_bn = 20",
-                    config.learning.optimizer));
+void check_statistics(const Task& task, const TrainConfig& config, const TrainingGraph& training) {
+  if (config.judging.recompute_bn > 0 || training.graph.writes.empty()) return;
+  for (const auto& [group, learning] : learning_of_groups(config, groups_of(training.objectives)))
+    if (find_optimizer(task.optimizers, learning.optimizer).schedule_free)
+      throw Error(
+          fmt::format("judging.recompute_bn: expected a number above 0 beside learning.optimizer = {} and batch norm, "
+                      "got 0: training "
+                      "gathers running statistics at another point than the one that is evaluated\n  hint: "
+                      "judging.recompute_bn = 20",
+                      learning.optimizer));
 }
 
 UpdateRule rule_of(const Task& task, const Learning& learning) {
@@ -107,12 +114,22 @@ UpdateRule rule_of(const Task& task, const Learning& learning) {
 }  // namespace
 
 void check_target(const std::optional<TargetFigure>& target, const Task& task) {
-  std::vector<NamedMetric> metrics;
-  if (target) build_inference_graph(task, 1, DType::f32, &metrics);
-  check_target(target, metrics);
+  if (target) check_target(target, figures_of(declare_inference(task, 1, DType::f32).metrics));
 }
 
-CompileOptions training_options(const Task& task, const Settled& settled, const BatchPlan& batch) {
+std::vector<std::string> groups_of(const std::vector<Objective>& objectives) {
+  std::vector<std::string> groups;
+  for (const Objective& objective : objectives)
+    if (std::find(groups.begin(), groups.end(), objective.group) == groups.end()) groups.push_back(objective.group);
+  return groups;
+}
+
+std::vector<std::string> groups_of(const Task& task) {
+  return groups_of(declare_training(task, 1, DType::f32, false).objectives);
+}
+
+CompileOptions training_options(const Task& task, const std::vector<Objective>& objectives, const Settled& settled,
+                                const BatchPlan& batch) {
   const TrainConfig& config = settled.config;
   CompileOptions options;
   options.target = settled.target;
@@ -123,31 +140,28 @@ CompileOptions training_options(const Task& task, const Settled& settled, const 
                      config.arithmetic.reduce_precision,
                      config.arithmetic.running_statistics == StatisticsOf::mean,
                      reads_gradient_norms(config)};
-  options.groups = {{.rule = rule_of(task, config.learning)}};
-  options.groups[0].no_decay = config.learning.no_decay;
-  options.groups[0].no_adapt = config.learning.no_adapt;
+  options.objectives = objectives;
+  for (const auto& [group, learning] : learning_of_groups(config, groups_of(objectives)))
+    options.groups.push_back({.name = group,
+                              .rule = rule_of(task, learning),
+                              .no_decay = learning.no_decay,
+                              .no_adapt = learning.no_adapt,
+                              .owns = group.empty() ? nullptr : owns_scope(group)});
   options.log_layers = config.judging.log_layers.has_value();
   return options;
 }
 
-namespace {
-
-Compiled compile_step(const Task& task, const Settled& settled, const CompileOptions& options) {
-  std::vector<NamedMetric> metrics;
-  return compile_with_tables(training_graph(task, settled, metrics), task, settled.residency.train, options);
-}
-
-}  // namespace
-
 Compiled compile_training(const Task& task, const Settled& settled) {
-  return compile_step(task, settled, training_options(task, settled, settled.batch));
+  TrainingGraph training = training_graph(task, settled);
+  return compile_with_tables(std::move(training.graph), task, settled.residency.train,
+                             training_options(task, training.objectives, settled, settled.batch));
 }
 
 CheckProgram compile_check(const Task& task, const Settled& settled, const ParameterSpace& space) {
-  const CompileOptions training = training_options(task, settled, settled.batch);
+  TrainingGraph step = training_graph(task, settled);
+  const CompileOptions training = training_options(task, step.objectives, settled, settled.batch);
   CompileState state{training, {}, {}};
-  std::vector<NamedMetric> metrics;
-  CheckProgram check{{}, find_probes(differentiate(training_graph(task, settled, metrics), state))};
+  CheckProgram check{{}, find_probes(differentiate(std::move(step.graph), state))};
   CompileOptions options;
   options.target = settled.target;
   options.precision = training.precision;
@@ -176,12 +190,12 @@ void make_room(Programs& programs, const Task& task, const Settled& settled, con
   }
 }
 
-ProgramSpec update_of_phase(const Task& task, const Settled& settled, size_t phase, Graph graph) {
+ProgramSpec update_of_phase(const Task& task, const Settled& settled, size_t phase, const TrainingGraph& training) {
   return {.name = phase == 0 ? "train" : fmt::format("train-{}", phase),
           .use = Use::update,
           .phase = phase,
-          .graph = std::move(graph),
-          .options = training_options(task, settled, settled.batch_of(phase)),
+          .graph = training.graph,
+          .options = training_options(task, training.objectives, settled, settled.batch_of(phase)),
           .rows = settled.residency.train};
 }
 
@@ -191,8 +205,10 @@ std::vector<ProgramSpec> programs_of(const Task& task, const Settled& settled, P
   const TrainConfig& config = settled.config;
   const DType real = graph_dtype(config.arithmetic.precision);
   const int64_t n = settled.batch.per_worker;
-  const Graph training = training_graph(task, settled, facts.metrics.training);
-  const Graph inference = build_inference_graph(task, n, real, &facts.metrics.test);
+  const TrainingGraph training = training_graph(task, settled);
+  InferenceGraph inference = declare_inference(task, n, real);
+  facts.metrics = {figures_of(inference.metrics), training.metrics, std::move(inference.metrics),
+                   groups_of(training.objectives)};
   CompileOptions for_inference;
   for_inference.target = settled.target;
   for_inference.precision = config.arithmetic.precision;
@@ -200,9 +216,9 @@ std::vector<ProgramSpec> programs_of(const Task& task, const Settled& settled, P
   std::vector<ProgramSpec> specs;
   for (size_t phase = 0; phase < settled.plan.phase_count(); ++phase)
     specs.push_back(update_of_phase(task, settled, phase, training));
-  specs.push_back({"predict", Use::evaluate, 0, inference, for_inference, settled.residency.test});
+  specs.push_back({"predict", Use::evaluate, 0, inference.graph, for_inference, settled.residency.test});
   if (config.judging.eval_ema) {
-    specs.push_back({"averaged", Use::evaluate_averages, 0, inference, for_inference, settled.residency.test});
+    specs.push_back({"averaged", Use::evaluate_averages, 0, inference.graph, for_inference, settled.residency.test});
     specs.back().options.offset = kEmaOffset;
   }
   if (config.judging.recompute_bn > 0)
@@ -210,10 +226,10 @@ std::vector<ProgramSpec> programs_of(const Task& task, const Settled& settled, P
 
   check_target(config.length.target, facts.metrics.test);
   check_statistics(task, config, training);
-  check_same_parameters(training, inference);
-  facts.parameters = parameter_count(training);
-  facts.unused = unused_parameters(training);
-  facts.training_text = to_text(training);
+  check_same_parameters(training.graph, inference.graph);
+  facts.parameters = parameter_count(training.graph);
+  facts.unused = unused_parameters(training.graph);
+  facts.training_text = to_text(training.graph);
   return specs;
 }
 

@@ -75,8 +75,13 @@ Programs compile_programs(const Task& task, const Settled& settled, const std::v
 // figure.
 void check_target(const std::optional<TargetFigure>& target, const Task& task);
 
-// How the training step is compiled: the rule of the run's optimizer, which parameters it spares, workers, precision.
-CompileOptions training_options(const Task& task, const Settled& settled, const BatchPlan& batch);
+// Returns how the training step is compiled: losses, the rule and the parameters of each group, workers, precision.
+CompileOptions training_options(const Task& task, const std::vector<Objective>& objectives, const Settled& settled,
+                                const BatchPlan& batch);
+
+// Returns the groups of parameters that the losses move, in the order in which they name them.
+std::vector<std::string> groups_of(const std::vector<Objective>& objectives);
+std::vector<std::string> groups_of(const Task& task);
 
 // The training step alone.
 Compiled compile_training(const Task& task, const Settled& settled);

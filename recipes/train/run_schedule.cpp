@@ -62,10 +62,17 @@ void RunSchedule::take(const std::optional<GradientNorms>& norms) {
   if (adascale_) adascale_->add(norms.value());
 }
 
-RunSchedule make_run_schedule(const std::vector<Optimizer>& own, const Learning& learning, const BatchPlan& batch,
+RunSchedule make_run_schedule(const Rules& own, const std::vector<GroupLearning>& groups, const BatchPlan& batch,
                               const RunPlan& plan, int64_t step, const std::string& state) {
-  return {make_scalars(own, learning, plan),
-          make_adascale(find_optimizer(own, learning.optimizer), learning, batch, step, state)};
+  for (const auto& [group, learning] : groups)
+    if (groups.size() > 1 && reference_rate(learning).has_gains())
+      throw Error(
+          fmt::format("learning.scaling: expected a rule that is known before the run, for the model's losses move {} "
+                      "groups of parameters, got adascale for {}\n  hint: learning.scaling = linear",
+                      groups.size(), group));
+  const Learning& learning = groups.front().learning;
+  return {RunScalars(own, groups, plan),
+          make_adascale(find_optimizer(own.optimizers, learning.optimizer), learning, batch, step, state)};
 }
 
 }  // namespace kb

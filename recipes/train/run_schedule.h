@@ -7,15 +7,15 @@
 #include <string>
 
 #include "optim/adascale.h"
-#include "optim/optimizer.h"
 #include "recipes/config/plan.h"
+#include "recipes/train/run_scalars.h"
 
 namespace kb {
 
 class RunSchedule {
  public:
   // `adascale`: nothing: every step goes on by one.
-  RunSchedule(StepScalars scalars, std::optional<AdaScale> adascale)
+  RunSchedule(RunScalars scalars, std::optional<AdaScale> adascale)
       : scalars_(std::move(scalars)), adascale_(std::move(adascale)) {}
 
   // With AdaScale these know the steps around the one whose norms are next (AdaScale::at).
@@ -30,19 +30,21 @@ class RunSchedule {
   // Takes the norms of the next step, where the run reads them.
   void take(const std::optional<GradientNorms>& norms);
   std::string state() const { return adascale_ ? adascale_->state() : ""; }
-  const StepScalars& scalars() const { return scalars_; }
+  const RunScalars& scalars() const { return scalars_; }
+  std::span<const NamedScalar> group_rates(int64_t step) { return scalars_.rates(step); }  // see RunScalars::rates
 
  private:
   SchedulePlace place(int64_t step) const;
   double total() const { return static_cast<double>(scalars_.rate().spec().total_steps); }
 
-  StepScalars scalars_;
+  RunScalars scalars_;
   std::optional<AdaScale> adascale_;
 };
 
 // `step` of the run, and what state() gave there; "" at the begin of a run, and without AdaScale. Throws Error where
-// AdaScale lacks its state, or has it where it is not asked for.
-RunSchedule make_run_schedule(const std::vector<Optimizer>& own, const Learning& learning, const BatchPlan& batch,
+// AdaScale lacks its state, or has it where it is not asked for, and for AdaScale beside several groups. `groups`: how
+// each learns; a single one has no need of a name.
+RunSchedule make_run_schedule(const Rules& own, const std::vector<GroupLearning>& groups, const BatchPlan& batch,
                               const RunPlan& plan, int64_t step, const std::string& state);
 
 }  // namespace kb

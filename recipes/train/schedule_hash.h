@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "optim/optimizer.h"
+#include "recipes/train/run_scalars.h"
 #include "runtime/sha256.h"
 
 namespace kb {
@@ -13,11 +13,11 @@ namespace kb {
 // here.
 class ScheduleHash {
  public:
-  explicit ScheduleHash(StepScalars scalars) : scalars_(std::move(scalars)) {}
+  explicit ScheduleHash(RunScalars scalars) : scalars_(std::move(scalars)) {}
   std::string up_to(int64_t step);  // steps that do not fall from call to call
 
  private:
-  StepScalars scalars_;
+  RunScalars scalars_;
   Sha256 hash_;
   int64_t next_ = 0;
 };

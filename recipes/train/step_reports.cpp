@@ -7,7 +7,7 @@
 
 namespace kb {
 
-StepReports::StepReports(const LoopParts& parts, const Instruments& instruments)
+StepReports::StepReports(LoopParts& parts, const Instruments& instruments)
     : parts_(parts), instruments_(instruments), begun_(parts.start.step), reported_(parts.start.step) {}
 
 void StepReports::add(const TakenStep& taken) {
@@ -54,7 +54,8 @@ void StepReports::report(int64_t step) {
                       .data_wait_ms = taken.wait_ms,
                       .loss_scale = loss_scale(age),
                       .metrics = parts_.metrics.training,
-                      .means = means_};
+                      .means = means_,
+                      .group_rates = parts_.schedule.group_rates(step)};
   for (const auto& instrument : instruments_) instrument->add_to_step(metrics, age);
   parts_.observer.step(metrics);
   for (const auto& instrument : instruments_) instrument->stepped({metrics, age, train_seconds_});

@@ -14,7 +14,7 @@ namespace kb {
 class StepReports {
  public:
   // Both must outlive it.
-  StepReports(const LoopParts& parts, const Instruments& instruments);
+  StepReports(LoopParts& parts, const Instruments& instruments);
 
   // Takes a step that was begun, the next after the one before; at most one may be unreported then.
   void add(const TakenStep& taken);
@@ -34,7 +34,7 @@ class StepReports {
   double read(const std::string& output, int age);
   std::optional<double> loss_scale(int age) const;
 
-  const LoopParts& parts_;
+  LoopParts& parts_;
   const Instruments& instruments_;
   std::array<TakenStep, 2> taken_;     // steps that may not have been reported, by number modulo 2
   int64_t begun_, reported_;           // steps

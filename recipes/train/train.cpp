@@ -122,8 +122,8 @@ LoopResult run_loop(const Ready& ready, const LoopStart& start, Observer& observ
     if (start.load_state) start.load_state();
   };
   TrainingLoop loop({settled, settled.config, settled.plan, settled.batch,
-                     make_run_schedule(task.optimizers, settled.config.learning, settled.batch, settled.plan,
-                                       start.step, start.schedule_state),
+                     make_run_schedule(rules_of(task), learning_of_groups(settled.config, programs.metrics.groups),
+                                       settled.batch, settled.plan, start.step, start.schedule_state),
                      task, settled.loader_threads, programs.updates(), programs.evaluate(), programs.metrics,
                      programs.store, machine.world, observer, start, programs.find(Use::estimate),
                      programs.find(Use::evaluate_averages), make_check, restore});
@@ -134,7 +134,7 @@ LoopResult run_loop(const Ready& ready, const LoopStart& start, Observer& observ
 
 Result train(const Task& given, const TrainConfig& config, Machine machine, Observer& observer,
              const TrainingState* from) {
-  check_values(config, given.optimizers);
+  check_values(config, rules_of(given));
   const Prepared all = Preparation(config, machine, observer).run(given);
   StateStore& store = all.programs->store;
   const Ready ready{all.task, all.settled, machine, *all.programs};

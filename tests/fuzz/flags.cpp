@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::vector<std::string> words = flag_words(recipe, *config);
     fuzz::require(flag_words(recipe, recorded_config(recipe, words)) == words, "recorded words are read to the same");
     const RunConfig planned = with_plan(*config);
-    rate_derivation(planned.learning, make_plan(planned, 1000));
+    rate_derivation({}, planned.learning, make_plan(planned, 1000));
   } catch (const Error&) {
   }
   return 0;

@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(the_rate_of_an_epoch_is_that_without_growth) {
     words.insert(words.end(), {"--minibatch-schedule", "2ep:x2,5ep:x5"});
     const RunConfig grown = grown_config(words);
     const RunPlan before = make_plan(plain, 100), after = make_plan(grown, 100);
-    const LearningRate expected = make_rate(plain.learning, before), rate = make_rate(grown.learning, after);
+    const LearningRate expected = make_rate({}, plain.learning, before), rate = make_rate({}, grown.learning, after);
     for (int64_t step = 0; step < after.steps; ++step)
       BOOST_TEST(rate.at(step) == expected.at(before.steps_in(after.epochs(step))),
                  boost::test_tools::tolerance(1e-12));

@@ -23,7 +23,7 @@ RunConfig parse(const Recipe& recipe, const std::vector<std::string>& words) { r
 
 std::string derivation(const Recipe& recipe, const std::vector<std::string>& words, int64_t samples) {
   const RunConfig config = parse(recipe, words);
-  return rate_derivation(config.learning, make_plan(config, samples));
+  return rate_derivation({}, config.learning, make_plan(config, samples));
 }
 
 std::string chosen(const Recipe& recipe, const std::vector<std::string>& words) {
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(derivations_of_the_learning_rate) {
 // Goyal et al. 2017, figure 2: kn = 8192, from 0.1 to 3.2 over 5 epochs of 156 steps.
 BOOST_AUTO_TEST_CASE(resnet50_warms_up_as_the_paper) {
   const RunConfig config = parse(resnet50(), {"--minibatch", "8192"});
-  const LearningRate rate = make_rate(config.learning, make_plan(config, 1281167));
+  const LearningRate rate = make_rate({}, config.learning, make_plan(config, 1281167));
   BOOST_TEST(rate.at(0) == 0.1);
   BOOST_TEST(rate.at(390) == 0.1 + 3.1 / 2, boost::test_tools::tolerance(1e-15));
   BOOST_TEST(rate.at(780) == 3.2);
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(resnet50_warms_up_as_the_paper) {
 BOOST_AUTO_TEST_CASE(a_warmup_starts_at_the_base_at_zero_or_where_it_is_told) {
   const auto first = [](const std::vector<std::string>& words) {
     const RunConfig config = parse(resnet50(), words);
-    return make_rate(config.learning, make_plan(config, 1281167)).at(0);
+    return make_rate({}, config.learning, make_plan(config, 1281167)).at(0);
   };
   BOOST_TEST(first({"--minibatch", "8192"}) == 0.1);
   BOOST_TEST(first({"--minibatch", "256"}) == 0.1);
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(a_warmup_starts_at_the_base_at_zero_or_where_it_is_told) {
 
 BOOST_AUTO_TEST_CASE(below_the_base_minibatch_there_is_no_warmup) {
   const RunConfig config = parse(resnet50(), {});
-  const LearningRate rate = make_rate(config.learning, make_plan(config, 1281167));
+  const LearningRate rate = make_rate({}, config.learning, make_plan(config, 1281167));
   BOOST_TEST(rate.at(0) == 0.0125);
   BOOST_TEST(rate.at(40000) == 0.0125);
 }
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(a_recipe_has_optimizers_of_its_own) {
   BOOST_TEST(chosen(recipe, {"--rate-of-fading", "0.125"}) == "lr 7, optimizer fading: rate of fading 0.125");
   BOOST_TEST(chosen(recipe, {"--optimizer", "sgd"}) == "lr 0.1, optimizer sgd: weight decay 0");
   const RunConfig config = parse(recipe, {});
-  BOOST_TEST(make_scalars(recipe.optimizers, config.learning, make_plan(config, 60000)).at(0)[3].name ==
+  BOOST_TEST(make_scalars(rules_of(recipe), config.learning, make_plan(config, 60000)).at(0)[3].name ==
              "rate_of_fading");
 }
 
@@ -189,11 +189,12 @@ BOOST_AUTO_TEST_CASE(a_schedule_free_optimizer_needs_rates_that_are_known) {
   const RunConfig config =
       parse(lenet_mnist(), {"--optimizer", "schedule-free", "--base-lr", "0.1", "--base-minibatch", "64", "--minibatch",
                             "256", "--per-worker", "64", "--scaling", "adascale"});
-  BOOST_TEST(
-      error_of([&] { make_run_schedule({}, config.learning, batch_plan(config), make_plan(config, 60000), 0, ""); }) ==
-      "learning.scaling: expected learning rates that are known before the run beside learning.optimizer = "
-      "schedule-free, whose "
-      "mean weighs steps by them, got adascale\n  hint: learning.scaling = linear");
+  BOOST_TEST(error_of([&] {
+               make_run_schedule({}, {{"", config.learning}}, batch_plan(config), make_plan(config, 60000), 0, "");
+             }) ==
+             "learning.scaling: expected learning rates that are known before the run beside learning.optimizer = "
+             "schedule-free, whose "
+             "mean weighs steps by them, got adascale\n  hint: learning.scaling = linear");
 }
 
 BOOST_AUTO_TEST_CASE(a_schedule_free_optimizer_needs_running_statistics_of_its_parameters) {
@@ -248,7 +249,7 @@ BOOST_AUTO_TEST_CASE(the_words_of_a_run_keep_its_optimizer) {
 BOOST_AUTO_TEST_CASE(every_recipe_has_an_optimizer_and_a_schedule) {
   for (const Recipe& recipe : all_recipes()) {
     const RunConfig config = default_config(recipe);
-    BOOST_CHECK_NO_THROW(make_scalars(recipe.optimizers, config.learning, make_plan(config, 1000000)));
+    BOOST_CHECK_NO_THROW(make_scalars(rules_of(recipe), config.learning, make_plan(config, 1000000)));
   }
 }
 

@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_adapted_is_told_with_its_rate) {
         compile_training(declared_task(small_recipe(), config),
                          settle_for_one_step(config, generic_cpu_target(), config.machine.processes));
     return adaptation_text(config.learning,
-                           make_scalars(small_recipe().optimizers, config.learning, make_plan(config, 100)),
+                           make_scalars(rules_of(small_recipe()), config.learning, make_plan(config, 100)),
                            compiled.space);
   };
   BOOST_TEST(told({}) == "");

@@ -24,7 +24,8 @@ RunConfig config_of_arm(const HourArm& arm) {
 double rate_at(const HourArm& arm, double epoch) {
   const RunConfig config = config_of_arm(arm);
   const RunPlan plan = make_plan(config, kHourSamples);
-  return make_rate(config.learning, plan).at(static_cast<int64_t>(epoch * static_cast<double>(plan.steps_per_epoch)));
+  return make_rate({}, config.learning, plan)
+      .at(static_cast<int64_t>(epoch * static_cast<double>(plan.steps_per_epoch)));
 }
 
 const HourArm& arm_of(const std::vector<HourArm>& arms, const std::string& name) {

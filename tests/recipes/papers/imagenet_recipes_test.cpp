@@ -46,7 +46,7 @@ bool notes_say(const Recipe& recipe, const PaperWords& words, const std::string&
 std::pair<double, double> rates(const Recipe& recipe, const PaperWords& words) {
   const RunConfig config = settings(recipe, words);
   const RunPlan plan = make_plan(config, 1281167);
-  return {make_rate(config.learning, plan).spec().learning_rate, make_rate(config.learning, plan).at(0)};
+  return {make_rate({}, config.learning, plan).spec().learning_rate, make_rate({}, config.learning, plan).at(0)};
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(words_are_quoted) {
 BOOST_AUTO_TEST_CASE(a_run_that_ends_in_its_warmup_is_told) {
   const auto note = [](const Words& words) {
     const RunConfig config = flags_of(words);
-    return rate_note(config.learning, make_plan(config, 640));
+    return rate_note({}, config.learning, make_plan(config, 640));
   };
   BOOST_TEST(note({"--epochs", "2", "--warmup-epochs", "1"}) == "");
   BOOST_TEST(note({"--epochs", "2", "--warmup", "none"}) == "");

@@ -23,12 +23,12 @@ ModelOutput linear_model(Batch& batch) {
 
 ModelOutput reduced_loss(Batch& batch) {
   ModelOutput out = linear_model(batch);
-  return {mean(out.loss), {}};
+  return {mean(out.losses[0].values), {}};
 }
 
 ModelOutput reduced_metric(Batch& batch) {
   ModelOutput out = linear_model(batch);
-  return {out.loss, {{"error", mean(out.metrics[0].values, {}, true)}}};
+  return {out.losses, {{"error", mean(out.metrics[0].outputs[0].values, {}, true)}}};
 }
 
 ModelOutput no_loss(Batch&) { return {}; }
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(a_model_that_reduces_over_samples_is_refused) {
 // A label without an output of its own would be learnt as no class at all, and the loss would look better for it.
 ModelOutput metric_of_a_key(Batch& batch) {
   ModelOutput output = linear_model(batch);
-  output.metrics.push_back({"lr", output.loss});
+  output.metrics.push_back({"lr", output.losses[0].values});
   return output;
 }
 
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(a_metric_has_a_name_that_lines_can_have) {
     name = wrong;
     const auto model = [](Batch& batch) {
       ModelOutput output = linear_model(batch);
-      output.metrics.push_back({name, output.loss});
+      output.metrics.push_back({name, output.losses[0].values});
       return output;
     };
     const std::string text = message([&] { build_training_graph(image_task(recipe(model), tiny_input(), {}), 2); });

@@ -366,7 +366,7 @@ BOOST_AUTO_TEST_CASE(the_plan_says_how_long_it_may_be) {
              "100 samples / 20 = 5 steps an epoch; AdaScale: 2 epochs x 20 steps of 5 = 40 scale-invariant iterations, "
              "in 10 to 40 steps");
   BOOST_TEST(
-      rate_derivation(config.learning, plan) ==
+      rate_derivation({}, config.learning, plan) ==
       "lr 0.1 x the gain of the step, 1 to 4 = 20/5, in steps of 5, no warmup (AdaScale needs none), cosine over "
       "40 steps");
   BOOST_TEST(
@@ -380,7 +380,7 @@ BOOST_AUTO_TEST_CASE(the_schedule_is_that_of_the_base_minibatch) {
   const RunConfig config = parsed({"--warmup-from", "0", "--warmup-epochs", "1"});
   const RunPlan plan = schedule_plan(config.learning, make_plan(config, 100));
   BOOST_TEST(plan.epochs(40) == 2);
-  const LearningRate rate = make_rate(config.learning, plan);
+  const LearningRate rate = make_rate({}, config.learning, plan);
   BOOST_TEST(rate.at(10) == 0.05);
   BOOST_TEST(rate.at(20) == 0.1);
   RunConfig base = config;

@@ -1,0 +1,73 @@
+// --groups: how groups of parameters learn, as words and back.
+#include <boost/test/unit_test.hpp>
+
+#include "recipes/config/flags.h"
+#include "tests/recipes/small_run.h"
+#include "tests/support/says.h"
+
+namespace kb::groups_test {
+namespace {
+
+using test::says;
+
+RunConfig parse(const std::vector<std::string>& words) {
+  static const Recipe recipe = test::small_recipe();
+  return parse_flags(recipe, "", words).value();
+}
+
+double hyper_of(const Learning& learning, const std::string& name) {
+  for (const NamedScalar& scalar : learning.hyper)
+    if (scalar.name == name) return scalar.value;
+  return -1;
+}
+
+void refuses(const std::string& groups, const std::string& text) {
+  BOOST_CHECK_EXCEPTION(parse({"--groups", groups}), UsageError, says(text));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(groups)
+
+BOOST_AUTO_TEST_CASE(a_group_differs_by_its_flags_alone) {
+  const RunConfig config = parse({"--optimizer", "momentum", "--lr", "0.5", "--momentum", "0.8", "--groups",
+                                  "a --lr 0.25; b --optimizer adam --beta1 0.5 --clip-norm 2"});
+  BOOST_REQUIRE(config.groups.size() == 2u);
+  BOOST_TEST(config.groups[0].group == "a");
+  BOOST_TEST(config.groups[0].learning.lr == 0.25);
+  BOOST_TEST(hyper_of(config.groups[0].learning, "momentum") == 0.8);
+  BOOST_TEST(config.groups[1].group == "b");
+  BOOST_TEST(config.groups[1].learning.optimizer == "adam");
+  BOOST_TEST(hyper_of(config.groups[1].learning, "beta1") == 0.5);
+  BOOST_TEST(config.groups[1].learning.clip_norm == 2);
+  BOOST_TEST(config.learning.lr == 0.5);
+}
+
+// A manifest keeps the words, and a run that is resumed reads them.
+BOOST_AUTO_TEST_CASE(words_of_a_run_are_read_to_the_same) {
+  for (const char* groups : {"a --lr 0.25", "a --optimizer adam --beta1 0.5; b --base-lr 0.1 --base-minibatch 8",
+                             "a --schedule step --milestones 1,2 --no-decay none"}) {
+    const RunConfig config = parse({"--lr", "0.5", "--groups", groups});
+    const std::vector<std::string> words = flag_words(test::small_recipe(), config);
+    const RunConfig again = recorded_config(test::small_recipe(), words);
+    BOOST_TEST(flag_words(test::small_recipe(), again) == words, boost::test_tools::per_element());
+    BOOST_REQUIRE(again.groups.size() == config.groups.size());
+    for (size_t g = 0; g < again.groups.size(); ++g) {
+      BOOST_TEST(again.groups[g].learning.lr == config.groups[g].learning.lr);
+      BOOST_TEST(again.groups[g].learning.optimizer == config.groups[g].learning.optimizer);
+      BOOST_TEST(again.groups[g].learning.base_minibatch == config.groups[g].learning.base_minibatch);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(other_words_are_refused) {
+  refuses("--lr 0.25", "--groups: expected NAME FLAG VALUE");
+  refuses("a lr 0.25", "got 'lr' for a");
+  refuses("a --minibatch 8", "got '--minibatch' for a");
+  refuses("a --lr fast", "--lr: expected a number");
+  refuses("a --milestones 3", "--milestones: it has no effect here");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::groups_test
