@@ -150,4 +150,7 @@ void verify(const Schedule& schedule);
 // The programs of one training step; they share the state store.
 using Program = StepPrograms<Schedule>;
 
+// Returns the bytes of the arena that all parts of a program take, one after another.
+int64_t arena_bytes(const Program& program);
+
 }  // namespace kb

@@ -26,13 +26,13 @@ std::string names_of(const Map& map) {
 
 }  // namespace
 
-Session::Session(Backend& backend, StateStore& store, Compiled compiled)
-    : backend_(backend), store_(store), compiled_(std::move(compiled)) {
+Session::Session(Backend& backend, StateStore& store, Compiled compiled, std::shared_ptr<DeviceMemory> arena)
+    : backend_(backend), store_(store), compiled_(std::move(compiled)), arena_(std::move(arena)) {
   store_.adopt(compiled_.variables, compiled_.space);
   allocate_own_variables();
-  int64_t bytes = 0;
-  for (const Schedule* schedule : compiled_.program.all()) bytes = std::max(bytes, schedule->arena_bytes);
-  arena_ = backend_.allocate(bytes);
+  const int64_t bytes = kb::arena_bytes(compiled_.program);
+  if (!arena_) arena_ = backend_.allocate(bytes);
+  ensure(arena_->bytes() >= bytes, "an arena that is too small for its program");
   load_programs();
 }
 

@@ -17,9 +17,10 @@ namespace kb {
 class Session {
  public:
   // Loads the programs; allocates the arena, the inputs, and the memory of what the program computes for itself
-  // (prepared copies of parameters, tables). Keeps references to backend and store. Throws Error if variables of the
-  // store differ.
-  Session(Backend& backend, StateStore& store, Compiled compiled);
+  // (prepared copies of parameters, tables). Keeps references to backend and store. `arena`: memory that sessions share
+  // whose steps never overlap, with arena_bytes() of the largest program; a session overwrites what another left there,
+  // outputs included. Null: the session has an arena of its own. Throws Error if variables of the store differ.
+  Session(Backend& backend, StateStore& store, Compiled compiled, std::shared_ptr<DeviceMemory> arena = nullptr);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -110,7 +111,7 @@ class Session {
   StateStore& store_;
   Compiled compiled_;
   LoadReport load_;
-  std::unique_ptr<DeviceMemory> arena_;  // all programs share it, since they never run at the same time
+  std::shared_ptr<DeviceMemory> arena_;  // all programs share it, since they never run at the same time
   std::map<std::string, std::unique_ptr<DeviceMemory>> own_;  // prepared copies, tables and partial sums
   std::vector<PartCall> calls_;                               // each call once; the runner has one program for each
   Places input_at_, output_at_;

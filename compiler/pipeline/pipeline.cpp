@@ -86,15 +86,14 @@ Compiled compile_once(Graph graph, const CompileOptions& options) {
 
 // Memory of the device that the programs fill: variables, the arena, and inputs in two slots.
 int64_t device_bytes(const Compiled& compiled) {
-  int64_t bytes = 0, arena = 0;
+  int64_t bytes = 0;
   std::set<std::string> inputs;  // programs share them
   for (const Variable& variable : compiled.variables) bytes += std::max(variable.bytes, variable.type.bytes());
   for (const Schedule* schedule : compiled.program.all()) {
-    arena = std::max(arena, schedule->arena_bytes);
     for (const Buffer& buffer : schedule->buffers)
       if (buffer.kind == BufferKind::input && inputs.insert(buffer.name).second) bytes += 2 * buffer.bytes;
   }
-  return bytes + arena;
+  return bytes + arena_bytes(compiled.program);
 }
 
 }  // namespace

@@ -98,17 +98,21 @@ MemoryAnswer memory_answer(const Compiled& compiled) {
   }
   const Program& program = compiled.program;
   answer.inputs = input_bytes(program);
-  for (const Schedule* schedule : program.all()) {
-    answer.arena = std::max(answer.arena, schedule->arena_bytes);
+  answer.arena = arena_bytes(program);
+  for (const Schedule* schedule : program.all())
     answer.liveness_bound = std::max(answer.liveness_bound, schedule->liveness_bound_bytes);
-  }
   return answer;
 }
 
 int64_t total_memory(std::span<const Compiled* const> programs) {
-  int64_t bytes = memory_answer(*programs.front()).total();
-  for (const Compiled* other : programs.subspan(1)) bytes += memory_answer(*other).own();
-  return bytes;
+  const MemoryAnswer first = memory_answer(*programs.front());
+  int64_t bytes = first.total() - first.arena, arena = first.arena;
+  for (const Compiled* other : programs.subspan(1)) {
+    const MemoryAnswer answer = memory_answer(*other);
+    bytes += answer.own();
+    arena = std::max(arena, answer.arena);
+  }
+  return bytes + arena;
 }
 
 std::string to_text(const MemoryAnswer& a) {

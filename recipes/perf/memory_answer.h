@@ -18,13 +18,13 @@ struct MemoryAnswer {
   int64_t inputs = 0;          // one minibatch
   int64_t arena = 0;           // activations, gradients and workspace
   int64_t liveness_bound = 0;  // most bytes live at once: no plan of the arena can be smaller
-  int64_t own() const { return prepared + partial_sums + data + inputs + arena; }  // that no other program shares
-  int64_t total() const { return parameters + optimizer + statistics + own(); }
+  int64_t own() const { return prepared + partial_sums + data + inputs; }  // that no other program shares
+  int64_t total() const { return parameters + optimizer + statistics + own() + arena; }
 };
 
 MemoryAnswer memory_answer(const Compiled& compiled);
-// Returns the bytes that programs take together: the first, which has all parameters and optimizer state, and what is
-// the others' own.
+// Returns the bytes that programs take together: the first, which has all parameters and optimizer state, what is the
+// others' own, and one arena, the largest, for they run one after another.
 int64_t total_memory(std::span<const Compiled* const> programs);
 // Several lines, without a newline at the end.
 std::string to_text(const MemoryAnswer& answer);

@@ -82,9 +82,14 @@ std::string over_memory_note(const ProcessMemory& memory, double gigabytes) {
 
 // A line or more a program.
 std::vector<std::string> lines_of_programs(const LoadedPrograms& programs, const RunPlan& plan) {
-  std::vector<std::string> lines = {to_text(memory_answer(programs.update().compiled()))};
+  const MemoryAnswer first = memory_answer(programs.update().compiled());
+  std::vector<std::string> lines = {to_text(first)};
+  int64_t arena = first.arena;  // all programs have one
   const auto more = [&](const std::string& what, const Session& session) {
-    lines.push_back(fmt::format("{} {} more", what, bytes_text(memory_answer(session.compiled()).own())));
+    const MemoryAnswer answer = memory_answer(session.compiled());
+    lines.push_back(
+        fmt::format("{} {} more", what, bytes_text(answer.own() + std::max<int64_t>(0, answer.arena - arena))));
+    arena = std::max(arena, answer.arena);
   };
   more("evaluation takes", programs.evaluate());
   if (const Session* averages = programs.find(Use::evaluate_averages))

@@ -282,9 +282,12 @@ LoadedPrograms::LoadedPrograms(Backend& backend, Programs compiled, uint32_t see
       metrics(std::move(compiled.metrics)),
       dumps(std::move(compiled.dumps)),
       store(backend) {
+  int64_t bytes = 0;
+  for (const CompiledProgram& program : compiled.list) bytes = std::max(bytes, arena_bytes(program.compiled.program));
+  const std::shared_ptr<DeviceMemory> arena = backend.allocate(bytes);
   for (CompiledProgram& program : compiled.list)
     list.push_back(
-        {program.use, program.phase, std::make_unique<Session>(backend, store, std::move(program.compiled))});
+        {program.use, program.phase, std::make_unique<Session>(backend, store, std::move(program.compiled), arena)});
   store.initialise(seed);
 }
 

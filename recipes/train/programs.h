@@ -100,7 +100,7 @@ struct LoadedProgram {
   std::unique_ptr<Session> session = {};
 };
 
-// The programs on a device, and the state that they work on: initial values of `seed` at first.
+// The programs on a device, which share one arena, and the state that they work on: initial values of `seed` at first.
 struct LoadedPrograms {
   LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed);
 

@@ -156,9 +156,9 @@ BOOST_FIXTURE_TEST_CASE(values_that_a_flag_would_refuse_are_refused, Fixture) {
 
 BOOST_FIXTURE_TEST_CASE(programs_larger_than_the_memory_are_refused_with_both_figures, Fixture) {
   TrainConfig config = short_config();
-  config.arithmetic.memory = 1e-6;
+  config.arithmetic.memory = 1e-7;
   BOOST_CHECK_EXCEPTION(trained(task, config), Error,
-                        test::says("arithmetic.memory = 1e-06: expected programs of at most 1 kB, got ",
+                        test::says("arithmetic.memory = 1e-07: expected programs of at most 100 B, got ",
                                    "hint:     arithmetic.memory = 0.01"));
   config.arithmetic.memory = 0.01;
   BOOST_CHECK_NO_THROW(trained(task, config));
