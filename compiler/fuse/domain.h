@@ -1,5 +1,4 @@
-// Questions about a launch's domain (the extents that its loops run over) and the axes of it that a reduction sums
-// away.
+// Questions about a launch's domain (the extents that its loops run over) and the axes of it that are reduced.
 #pragma once
 #include "compiler/schedule.h"
 #include "graph/graph.h"

@@ -17,7 +17,7 @@ Ints varying_axes(const Graph& graph, const Node& spread) {
   return result;
 }
 
-// Returns the axes of a library op's result that hold its channels; {-1}, which equals no axes, for other matmuls.
+// Returns the axes of a library op's result that hold its channels; {-1}, which fits no bias, for a batched matmul.
 Ints channel_axes(const Node& library) {
   if (library.op == Op::matmul) return library.type().rank() == 2 ? Ints{1} : Ints{-1};
   const auto spatial = static_cast<int64_t>(library.attrs.ints("stride").size());

@@ -1,6 +1,5 @@
 // The pass fuse takes the final graph and leaves groups, one for each launch. It stands after every rewrite of the
-// graph because nodes never change after it, and before `order` because only fusion finds what a launch reads and
-// writes.
+// graph because nodes never change after it, and before `order`, which needs to know what launches read and write.
 //
 // Every root (a value that memory needs, see materialise.h) is a seed. Seeds are visited in graph order; each joins the
 // first group that a rule lets it into without making a cycle, or opens its own. Ops that run alone open their groups

@@ -9,7 +9,7 @@ struct Joining {
   int32_t n;            // number of the node
   int32_t group;        // number of the launch
   const Draft& into;    // the launch
-  const Trace& inside;  // what is computed and read to compute the node there
+  const Trace& inside;  // nodes and reads that it takes to compute the node there
 
   const Node& node() const { return drafts.node(n); }
   const Dims& domain() const { return into.group.domain; }

@@ -37,9 +37,9 @@ constexpr int32_t kMaxAgain = 24;   // most nodes of an expression that is compu
 // The cost of computing a value inside a launch instead of reading it from memory.
 struct Cost {
   std::vector<int32_t> leaves;  // ids of the large values that it reads, sorted
-  int32_t nodes = 0;            // number of nodes
-  bool expensive = false;       // whether it calls a math function (compiler/kernel/math.h)
-  bool slow = false;            // whether it divides or takes a root, which should not be repeated for every element
+  int32_t nodes = 0;
+  bool expensive = false;  // whether it calls a math function (compiler/kernel/math.h)
+  bool slow = false;       // whether it divides or takes a root, which should not be repeated for every element
 };
 
 class Chooser {

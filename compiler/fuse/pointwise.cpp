@@ -1,5 +1,5 @@
-// A point-wise node joins a point-wise launch over its own domain if it takes results from it, if the two are near in
-// the graph and share a large input, or if they are next door to each other.
+// A point-wise node joins a point-wise launch over its own domain if it reads or repeats one of its results, if the two
+// are near in the graph and share a large input, or if they are next door to each other.
 #include <algorithm>
 
 #include "compiler/fuse/rules.h"

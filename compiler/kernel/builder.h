@@ -79,7 +79,7 @@ class Builder {
   // With Access::contiguous `at` is the index of lane 0, and lane l reaches at + l. A load of a buffer that this kernel
   // does not write moves out of loops as other instructions do, but never out of a branch. `ahead` is the distance, in
   // elements, to the element that will be wanted soon, 0 if that is unknown. `aligned` says that lane 0 is at a
-  // multiple of the lanes (noted for a GPU alone). Where the boolean `where` is false, a load gives `otherwise` and a
+  // multiple of the lanes (noted for a GPU alone). If the boolean `where` is false, a load gives `otherwise` and a
   // store does nothing.
   Reg load(int32_t buffer, Reg at, Access access, Reg where = kNone, double otherwise = 0, int64_t ahead = 0,
            bool aligned = false);

@@ -359,8 +359,8 @@ class Machine {
   std::vector<Scalar> values_;
   std::vector<DType> types_;
   std::vector<bool> varying_;
-  std::vector<size_t> owner_;             // for each buffer, the first buffer with the same memory
-  std::vector<std::vector<Cell>> cells_;  // for each owner, one cell for each element
+  std::vector<size_t> owner_;             // number of the first buffer with the same memory, by buffer
+  std::vector<std::vector<Cell>> cells_;  // one cell for each element, by owner
   std::vector<LocalArray> locals_;
   Stamp now_{0, 0, 0, -1, -1, -1};
   int64_t tile_ = 0, lanes_ = 1, valid_ = 1;

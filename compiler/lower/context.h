@@ -64,7 +64,7 @@ class Context {
   // Writes body for one vector of `valid` elements from `begin` on; a single element needs no lane loop.
   void one_vector(const Extent& valid, const Index& begin, const Body& body);
 
-  // Writes a serial loop for a CPU. For a GPU it is a loop over the block's threads, of which each takes rounds thread,
+  // Writes a serial loop for a CPU, and for a GPU a loop over the block's threads, of which each takes rounds thread,
   // thread + threads, ...; there are `most` rounds at most.
   void shared(const Extent& extent, int64_t most, const Body& body);
   // Writes the loop of one thread in `shared`. `unroll` is the number of rounds that should be under way at once, if

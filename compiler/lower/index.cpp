@@ -208,8 +208,7 @@ Reg IndexMath::emit_terms(std::vector<Term> terms, int64_t offset) {
 
 Reg IndexMath::emit(const Index& a) { return emit_terms(a.terms, a.offset); }
 
-// Returns whether `split` is a quotient or remainder of lane + r with at most one multiple of the divisor in the
-// vector.
+// Returns whether `split` is a quotient or remainder of lane + r that meets at most one multiple of its divisor.
 bool IndexMath::crosses_once(const Atom& split) const {
   if (split.kind == Kind::reg || split.of.terms.size() != 1 || split.of.terms[0].factor != 1) return false;
   const Atom& lane = atom(split.of.terms[0].atom);

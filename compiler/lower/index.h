@@ -32,8 +32,8 @@ struct Place {
   ir::Access access = ir::Access::uniform;
   ir::Reg at = ir::kNone;
   bool aligned = false;  // true if contiguous, with lane 0 at a multiple of the lanes
-  // Set if a gather is two contiguous accesses, else kNone: lane l reaches beyond + l where `crosses` is true, and
-  // near + l in the other lanes.
+  // These are set if a gather is two contiguous accesses: lane l reaches beyond + l where `crosses` is true, else
+  // near + l.
   ir::Reg crosses = ir::kNone, near = ir::kNone, beyond = ir::kNone;
 };
 

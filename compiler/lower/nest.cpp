@@ -5,7 +5,7 @@
 namespace kb {
 namespace {
 
-// Returns whether an access steps along `outer` by inner_extent times its step along `inner`: both can be one axis.
+// Returns whether an access steps along `outer` by inner_extent times its step along `inner`, as one axis does.
 bool steps_as_one(const std::vector<Term>& leaves, int32_t outer, int32_t inner, int64_t inner_extent) {
   int64_t outer_factor = 0, inner_factor = 0;
   for (const Term& term : leaves) {
@@ -20,7 +20,7 @@ bool reads(const std::vector<Term>& leaves, int32_t atom) {
   return std::any_of(leaves.begin(), leaves.end(), [&](const Term& term) { return term.atom == atom; });
 }
 
-// What lowering the group once on symbols has seen.
+// The accesses seen when the group is lowered once on symbols.
 struct Probe {
   std::vector<int32_t> atoms;  // atom of each axis; -1 if its extent is 1
   std::vector<std::vector<Term>> accesses;

@@ -144,7 +144,8 @@ class Pointwise {
     });
   }
 
-  // Makes the number of columns an argument, so that rows of all lengths share one text.
+  // Deals a tile with fixed columns for each thread. An argument counts them, so that rows of all lengths share one
+  // text.
   void columns_block(const Dims& inner) {
     const int64_t threads = cx_.target.block_threads, lanes = cx_.b.lanes();
     Dims shape(inner.begin(), inner.end() - 1);

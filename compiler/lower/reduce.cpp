@@ -71,7 +71,7 @@ void Reduce::visit(Context& cx, Expression& expression, const Indices& at) {
 
 // Puts each reduction into the stage after the last of those that it depends on.
 void Reduce::find_stages() {
-  std::map<int32_t, size_t> ready;  // for each node, the first stage in which it can be read
+  std::map<int32_t, size_t> ready;  // the first stage in which each node can be read
   for (const int32_t n : cx_.group.nodes) {
     size_t stage = 0;
     for (const Value input : cx_.graph.nodes[static_cast<size_t>(n)].inputs) {
@@ -107,8 +107,8 @@ void Reduce::choose_lanes() {
                 kept_tiles * stretches < cx_.target.max_partials / 2;
 }
 
-// Lets the threads of a block work together on long rows and on columns; a short row, or a vector of kept elements with
-// several stages, is one thread's.
+// Returns true for long rows and for columns, on which the threads of a block work together; a short row, or a vector
+// of kept elements with several stages, is one thread's.
 bool Reduce::shares_results() const {
   const bool several = stages_.size() > 1 || !full_outputs_.empty();
   int64_t elements = 1;

@@ -1,8 +1,8 @@
 // Reductions on a GPU whose results have many elements each. The threads of a block get vectors round-robin and step
 // their own accumulators over them. Then they combine these by halves: the upper half of the threads hands its
 // accumulators over through block storage, where the sums of the lower half then stay. A block has one kept element
-// (lanes reduce), or some columns, or a chunk of one of those. Of the blocks with chunks of the same results, the last
-// to finish merges all chunks: groups of threads merge runs of chunks, and combine what they have by halves.
+// (lanes reduce), or some columns, or a chunk of one of those. Among the blocks with chunks of the same results, the
+// last to finish merges all chunks: groups of threads merge runs of chunks, and combine what they have by halves.
 //
 // Chunks of columns go to wide blocks, one for each multiprocessor: fewer chunks, more groups in the last block.
 #include <algorithm>
@@ -88,8 +88,8 @@ class ReduceTogether : Reduce {
     return reduced;
   }
 
-  // Makes chunks whole batches if more than half of a batch is left over: rounds after a thread's last batch wait for
-  // memory one by one, and many of them take longer than a batch does.
+  // Enlarges chunks to whole batches if more than half of a batch is left over: rounds after a thread's last batch wait
+  // for memory one by one, and many of them take longer than a batch does.
   void fill_batches() {
     const int64_t rest = chunk_ % batch();
     if (chunk_ < batch() || 2 * rest <= batch()) return;
@@ -212,7 +212,7 @@ class ReduceTogether : Reduce {
 
   // ---- one stage ----
 
-  // Lowers one stage. Returns its bank in block storage, which is free again if there are two phases.
+  // Lowers one stage. Returns its bank in block storage, which the merge of two phases may overwrite.
   Bank lower_stage(const Stage& stage) {
     const int64_t width = lanes_reduce() ? 1 : cx_.b.lanes();
     const Bank own = make_bank(stage, width);
