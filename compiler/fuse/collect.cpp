@@ -1,4 +1,4 @@
-// The last part of fusion: the nodes that each group computes, the values that it reads, and those that it writes.
+// The last part of fusion finds the nodes that each group computes, the values that it reads and those that it writes.
 #include <algorithm>
 
 #include "compiler/fuse/rules.h"
@@ -10,8 +10,8 @@ bool has_value(const std::vector<Value>& values, Value v) {
   return std::find(values.begin(), values.end(), v) != values.end();
 }
 
-// A cheap value whose large inputs the group reads anyway is computed again instead of read: a mask from the input that
-// it was made from. True when there are such values.
+// Marks the cheap values among `inputs` whose large inputs the group reads anyway: it computes them again instead of
+// reading them, for example a mask from the input that it was made from. Returns whether there are any.
 bool repeats_derived(Drafts& drafts, const Group& group, const std::vector<Value>& inputs) {
   if (!traits(group.cls).computes_again) return false;
   const Graph& graph = drafts.graph();
@@ -48,7 +48,8 @@ void collect_group(Drafts& drafts, int32_t g) {
   group.inputs = std::move(all.inputs);
 }
 
-// A group writes what another group, an output or a state write reads.
+// Fills each group's outputs: the results of its seeds that another group reads or that memory needs. A window group
+// writes all its results, a library call the result of its epilogue.
 void mark_outputs(Drafts& drafts) {
   std::vector<uint8_t> wanted = drafts.memory().needed;
   for (int32_t g = 0; g < drafts.size(); ++g)

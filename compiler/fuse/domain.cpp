@@ -5,7 +5,7 @@
 namespace kb {
 namespace {
 
-constexpr int64_t kMaxRow = 32768;  // elements of a row that stays in cache between stages
+constexpr int64_t kMaxRow = 32768;  // most elements of a row that stays in cache between stages
 
 }  // namespace
 

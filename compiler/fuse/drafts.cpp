@@ -7,7 +7,7 @@
 namespace kb {
 namespace {
 
-constexpr size_t kMaxVisits = 256;  // groups that a search for a cycle visits; past it the merge is not made
+constexpr size_t kMaxVisits = 256;  // most groups that a search for a cycle visits before it refuses the merge
 
 bool has_node(const std::vector<int32_t>& nodes, int32_t n) {
   return std::find(nodes.rbegin(), nodes.rend(), n) != nodes.rend();
@@ -90,7 +90,7 @@ Trace Drafts::trace_group(int32_t g) {
 
 // ---- cycles
 
-// Whether group `from` reads, over any number of groups, from group `to`. Gives true when the search grows too long.
+// Returns whether group `from` reads, over any number of groups, from group `to`; also true if the search is too long.
 bool Drafts::depends(int32_t from, int32_t to) const {
   std::vector<int32_t> open{from};
   std::vector<int32_t> closed;

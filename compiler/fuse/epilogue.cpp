@@ -1,4 +1,4 @@
-// A library call takes inside, as its epilogue, a bias that only its result feeds, and on a CPU a relu.
+// A library call takes a bias inside as its epilogue, and on a CPU a relu, if nothing else reads the result before it.
 #include <algorithm>
 
 #include "compiler/fuse/rules.h"
@@ -7,7 +7,7 @@
 namespace kb {
 namespace {
 
-// The result axes along which a broadcast's input really varies.
+// Returns the axes of a broadcast's result along which its input is not repeated.
 Ints varying_axes(const Graph& graph, const Node& spread) {
   Ints result;
   const Dims& shape = graph.type(spread.inputs[0]).shape;
@@ -17,6 +17,7 @@ Ints varying_axes(const Graph& graph, const Node& spread) {
   return result;
 }
 
+// Returns the axes of a library op's result that hold its channels; {-1}, which fits no bias, for a batched matmul.
 Ints channel_axes(const Node& library) {
   if (library.op == Op::matmul) return library.type().rank() == 2 ? Ints{1} : Ints{-1};
   const auto spatial = static_cast<int64_t>(library.attrs.ints("stride").size());
@@ -43,7 +44,7 @@ void Epilogues::add(int32_t n, int32_t group) {
       drafts_.add_bias(group, bias);
     }
   }
-  // The relu of a GPU's libraries need not keep NaN, so what reads the result computes it.
+  // A GPU library's relu may lose NaN, so the launches that read the result compute the relu.
   if (target_.processor == Processor::gpu) return;
   const int32_t next = only_reader(epilogue.result.node);
   if (next < 0 || drafts_.node(next).op != Op::relu) return;
@@ -51,14 +52,14 @@ void Epilogues::add(int32_t n, int32_t group) {
   epilogue.relu = true;
 }
 
-// -1: there are others, or the result is in memory by need.
+// Returns the only node that reads the result of `n`; -1 if there is not exactly one, or if memory needs the result.
 int32_t Epilogues::only_reader(int32_t n) const {
   const size_t id = drafts_.id({n, 0});
   return readers_[id].size() != 1 || drafts_.memory().needed[id] ? -1 : readers_[id][0];
 }
 
-// The bias vector that `sum` adds along the channels of library result `n`, as a readable value; invalid if it is no
-// such sum.
+// Returns the bias vector, a value in memory, that `sum` adds along the channels of library result `n`; an invalid
+// value if it is no such sum.
 Value Epilogues::bias_of(const Node& sum, int32_t n) const {
   const Graph& graph = drafts_.graph();
   const Value other = sum.inputs[0].node == n ? sum.inputs[1] : sum.inputs[0];
@@ -68,7 +69,7 @@ Value Epilogues::bias_of(const Node& sum, int32_t n) const {
   const Value bias = spread.inputs[0];
   const int32_t from = drafts_.writer_behind(bias);
   if (from >= 0 && drafts_[from].last > n) return {};
-  // Libraries add a bias of their sums' own precision.
+  // A library adds the bias in the precision of its sums, so the bias needs the result's dtype and more than 16 bits.
   const DType dtype = graph.type(bias).dtype;
   const bool fits = dtype == drafts_.node(n).type().dtype && !is_low_precision(dtype);
   return fits && varying_axes(graph, spread) == channel_axes(drafts_.node(n)) ? bias : Value{};

@@ -1,5 +1,5 @@
-// A point-wise node on the kept extents of a reduction whose result it reads joins the reduction's launch, as its
-// finish: nothing that it computes inside itself is larger than the result.
+// A point-wise node joins the launch of a reduction as its finish if it reads the reduction's result, has as many
+// elements as the result, and computes nothing larger inside itself.
 #include <algorithm>
 
 #include "compiler/fuse/domain.h"

@@ -1,9 +1,9 @@
-// fuse: takes the final graph; leaves groups, one a launch. It stands after every rewrite of the graph because from
-// here on nodes are never changed again, and before `order` because what a launch reads and writes is only known here.
+// The pass fuse takes the final graph and leaves groups, one for each launch. It stands after every rewrite of the
+// graph because nodes never change after it, and before `order`, which needs to know what launches read and write.
 //
 // Every root (a value that memory needs, see materialise.h) is a seed. Seeds are visited in graph order; each joins the
-// first group that a rule lets it into without making a cycle, or opens its own. Ops that run alone open theirs at
-// once; library ops take an epilogue.
+// first group that a rule lets it into without making a cycle, or opens its own. Ops that run alone open their groups
+// at once; library ops then take an epilogue.
 #include "compiler/fuse/fuse.h"
 
 #include <algorithm>
@@ -15,9 +15,9 @@
 namespace kb {
 namespace {
 
-constexpr size_t kMaxOperands = 24;  // buffers of one launch
-constexpr size_t kMaxGroupNodes = 240;
-constexpr ptrdiff_t kMaxRecent = 4;  // launches that are asked although the node takes nothing from them
+constexpr size_t kMaxOperands = 24;     // most buffers of one launch
+constexpr size_t kMaxGroupNodes = 240;  // most nodes of one launch
+constexpr ptrdiff_t kMaxRecent = 4;     // how many of the last launches, and of an input's last readers, are asked
 
 using JoinRule = bool (*)(const Joining& joining);
 constexpr JoinRule kJoinRules[] = {joins_pointwise, joins_rows, makes_rows, joins_finish, joins_reductions};
@@ -31,7 +31,8 @@ bool may_join(const Drafts& drafts, int32_t n, int32_t group, const Trace& insid
          drafts.keeps_order(inside, group);
 }
 
-// Groups that write what the seed reads or computes, nearest first; then those that read the same; then the latest.
+// Returns the groups that seed `n` may ask to join: first those that write what it reads or computes, the latest first;
+// then the latest that read the same values; then the latest of all.
 std::vector<int32_t> candidates(Drafts& drafts, int32_t n) {
   std::vector<int32_t> result;
   const auto propose = [&](int32_t g) {
@@ -52,7 +53,7 @@ std::vector<int32_t> candidates(Drafts& drafts, int32_t n) {
   return result;
 }
 
-// The class of a launch that the node alone makes up; pointwise: one that others may share.
+// Returns the class of a launch that the node makes up alone; pointwise if others may share its launch.
 FusionClass class_alone(const Graph& graph, const Node& seed) {
   const OpClass cls = info(seed.op).cls;
   if (cls == OpClass::library) return FusionClass::library;

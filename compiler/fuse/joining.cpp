@@ -7,10 +7,10 @@
 namespace kb {
 namespace {
 
-constexpr int32_t kNeighbours = 48;  // nodes apart at which siblings still share a launch
-constexpr int32_t kNextDoor = 16;    // nodes apart at which even strangers over one domain share a launch
+constexpr int32_t kNeighbours = 48;  // most nodes apart at which siblings still share a launch
+constexpr int32_t kNextDoor = 16;    // most nodes apart at which even strangers over one domain share a launch
 
-// A broadcast of one value a row to the whole row.
+// Returns whether `spread` broadcasts one value of each row to the whole row.
 bool spreads_rows(const Graph& graph, const Node& spread, const Draft& into) {
   const Dims& shape = graph.type(spread.inputs[0]).shape;
   const Ints& axes = spread.attrs.ints("axes");
@@ -21,6 +21,7 @@ bool spreads_rows(const Graph& graph, const Node& spread, const Draft& into) {
   return true;
 }
 
+// Returns whether each element of `step` reads its input only at the same element, row or kept element of the launch.
 bool keeps_position(const Graph& graph, const Node& step, const Draft& into) {
   const Dims& domain = into.group.domain;
   const OpClass cls = info(step.op).cls;
@@ -48,7 +49,7 @@ bool Joining::shares_input() const {
 }
 
 bool Joining::stays_in_place() const {
-  std::vector<int32_t> follow;  // nodes that follow from the launch's results, sorted
+  std::vector<int32_t> follow;  // nodes that depend on the launch's results, sorted
   for (int32_t m : inside.nodes) {
     const Node& step = drafts.node(m);
     const bool follows = std::any_of(step.inputs.begin(), step.inputs.end(), [&](Value input) {

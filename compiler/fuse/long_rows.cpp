@@ -1,12 +1,12 @@
-// A reduction of long rows joins a point-wise launch whose results it reads: that launch becomes one of rows. Rows are
-// long where each is work for all threads of a GPU's block, and not for several blocks.
+// A reduction of long rows joins a point-wise launch whose results it reads, which thereby becomes a launch of rows. A
+// row is long if it is work for all threads of one block of a GPU, but not for several blocks.
 #include "compiler/fuse/domain.h"
 #include "compiler/fuse/rules.h"
 
 namespace kb {
 namespace {
 
-constexpr int64_t kLeastShared = 512, kMostShared = 2048;  // elements of such a row
+constexpr int64_t kLeastShared = 512, kMostShared = 2048;  // least and most elements of such a row
 
 }  // namespace
 

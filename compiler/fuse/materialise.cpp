@@ -30,16 +30,16 @@ bool is_zeros(const Graph& graph, Value value) {
 
 namespace {
 
-constexpr size_t kMaxLeaves = 8;
-constexpr int32_t kMaxNodes = 100;
-constexpr int32_t kMaxAgain = 24;  // nodes of an expression that is computed again instead of read
+constexpr size_t kMaxLeaves = 8;    // most large inputs of one expression
+constexpr int32_t kMaxNodes = 100;  // most nodes of one expression
+constexpr int32_t kMaxAgain = 24;   // most nodes of an expression that is computed again instead of read
 
 // The cost of computing a value inside a launch instead of reading it from memory.
 struct Cost {
-  std::vector<int32_t> leaves;  // large values read, by id, sorted
+  std::vector<int32_t> leaves;  // ids of the large values that it reads, sorted
   int32_t nodes = 0;
-  bool expensive = false;  // calls a function
-  bool slow = false;       // divides or takes a root: nothing to repeat for every element
+  bool expensive = false;  // whether it calls a math function (compiler/kernel/math.h)
+  bool slow = false;       // whether it divides or takes a root, which should not be repeated for every element
 };
 
 class Chooser {
@@ -124,7 +124,7 @@ class Chooser {
     return cost;
   }
 
-  // A computed value about to be repeated along new axes.
+  // Writes a computed value to memory if `node` is a broadcast that repeats it and computing it each time costs more.
   void write_before_broadcast(const Node& node) {
     if (node.op != Op::broadcast) return;
     Value source = node.inputs[0];
@@ -141,7 +141,7 @@ class Chooser {
     if (!memory_.hard[owner]) memory_.root[owner] = 1;
   }
 
-  // Returns the value that `v` was exactly widened from, which has fewer bytes to write and read; else `v` itself.
+  // Returns the narrower float that casts have widened to `v`, as it has fewer bytes to move; else `v` itself.
   Value narrowest(Value v) const {
     for (const Node* node = &graph_.node(v); node->op == Op::cast; node = &graph_.node(v)) {
       const DType from = graph_.type(node->inputs[0]).dtype, to = graph_.type(v).dtype;

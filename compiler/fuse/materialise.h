@@ -1,5 +1,5 @@
-// The first half of fusion: which values are written to memory. All others are computed inside the launches that read
-// them.
+// The first half of fusion chooses which values are written to memory. All others are computed inside the launches that
+// read them.
 #pragma once
 #include <vector>
 
@@ -7,39 +7,42 @@
 
 namespace kb {
 
+// Says which values are in memory, and why. Each vector has an entry for each value, by its id.
 struct Memory {
   explicit Memory(const Graph& graph) : graph(graph), ids(graph) {}
   const Graph& graph;
   ValueIds ids;
-  std::vector<Alias> alias;     // by value id
-  std::vector<uint8_t> root;    // computed by a launch and written
-  std::vector<uint8_t> hard;    // in memory by nature: variables, inputs, results of library, window, scatter, exchange
-                                // ops, reductions, placed concats
-  std::vector<uint8_t> needed;  // must be in memory whoever reads it: outputs, state writes, what library ops read
-  std::vector<uint8_t> cheap;   // at most two large inputs, no function call, few nodes
-  std::vector<uint8_t> repeatable;  // cheap root that nothing needs: a reduction may compute it again
+  std::vector<Alias> alias;     // the value that owns its memory
+  std::vector<uint8_t> root;    // 1 if a launch computes the value and writes it
+  std::vector<uint8_t> hard;    // 1 if it is always in memory: a variable, an input, a placed concat, or a result of a
+                                // library, window, scatter or exchange op or of a reduction
+  std::vector<uint8_t> needed;  // 1 if it must be in memory whoever reads it (rule 1 below)
+  std::vector<uint8_t> cheap;   // 1 if it takes at most two large inputs, no math function and few nodes
+  std::vector<uint8_t> repeatable;  // 1 for a cheap root that is not needed: a reduction may compute it again
 
-  // The value itself is in memory, or it is a view of one that is.
+  // Returns whether the value itself is in memory or is a view of one that is.
   bool readable(Value v) const;
   const Alias& owner(Value v) const { return alias[static_cast<size_t>(ids(v))]; }
 };
 
-// A concat along the leading extent: its inputs are written straight into their places.
+// Returns whether `node` is a concat along the leading extent, whose inputs are written straight into their places.
 bool is_placed_concat(const Graph& graph, const Node& node);
 
-// Adds up over workers, in the memory of its last input: it takes what is in memory and leaves it there.
+// Returns whether `node` adds up over workers in the memory of its last input, which its result replaces.
 bool is_exchange(const Node& node);
 
-// A constant (or a view of one) all of whose bits are zero: a placed concat clears its part instead of copying it.
+// Returns whether `value` is a constant, or a view of one, with all bits zero: a placed concat clears that part instead
+// of copying it.
 bool is_zeros(const Graph& graph, Value value);
 
-// Rules, in this order:
-// 1. needed: graph outputs, state writes, inputs of library, window, scatter ops and placed concats, tables of gather.
-// 2. a small computed value that is broadcast is written once instead of computed again for every element (single
-// elements excepted).
-// 3. a value with several readers is written when reading its inputs again costs more: three or more large inputs, or
-// an expensive function.
-// 4. an expression never grows past a bound, so that kernels stay small and fusion stays linear.
+// Chooses the values in memory by these rules, in this order:
+// 1. Needed are graph outputs, state writes, inputs of library, window, scatter and exchange ops and of placed concats,
+// and tables of gather.
+// 2. A small computed value that is broadcast is written once instead of computed again for every element, unless it is
+// one or two cheap nodes or a single element without a math function.
+// 3. A value with several readers is written if reading its inputs again costs more: it has three or more large inputs,
+// or calls a math function.
+// 4. An expression never grows past a bound, so that kernels stay small and fusion stays linear.
 Memory choose_materialised(const Graph& graph);
 
 }  // namespace kb

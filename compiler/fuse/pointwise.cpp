@@ -1,5 +1,5 @@
-// A point-wise node joins a point-wise launch over its own domain that it reads, with which it shares a large input
-// nearby, or that stands next door.
+// A point-wise node joins a point-wise launch over its own domain if it reads or repeats one of its results, if the two
+// are near in the graph and share a large input, or if they are next door to each other.
 #include <algorithm>
 
 #include "compiler/fuse/rules.h"
@@ -7,7 +7,7 @@
 namespace kb {
 namespace {
 
-// The node computes, inside itself, a value that the launch writes.
+// Returns whether the node computes, inside itself, a value that the launch writes.
 bool computes_seed(const Joining& joining) {
   const std::vector<int32_t>& nodes = joining.inside.nodes;
   return std::any_of(joining.into.seeds.begin(), joining.into.seeds.end(),

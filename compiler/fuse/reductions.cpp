@@ -1,12 +1,13 @@
-// A reduction joins one over the same domain and axes: when it reads that one's results and rows stay in cache; when
-// both share a large input nearby; or next door, when rows stay in cache or are small. One pass then does for both.
+// A reduction joins another over the same domain and axes if it reads that one's results and rows stay in cache, if the
+// two are near in the graph and share a large input, or if they are next door and rows stay in cache or are small. One
+// pass over memory then serves both.
 #include "compiler/fuse/domain.h"
 #include "compiler/fuse/rules.h"
 
 namespace kb {
 namespace {
 
-// Few elements a sample: sums of losses and metrics.
+// Returns whether there are few elements for each index of the leading axis (samples), as in sums of losses.
 bool small_rows(const Dims& domain) { return domain.empty() || element_count(domain) <= 64 * domain[0]; }
 
 }  // namespace

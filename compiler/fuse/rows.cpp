@@ -1,5 +1,5 @@
-// A point-wise node over the domain of a launch whose rows stay in cache joins it when it reads the launch's results at
-// its own row, or shares a large input nearby: the row is read from memory once.
+// A point-wise node joins a launch over its own domain whose rows stay in cache if it reads the launch's results at its
+// own row, or if the two are near in the graph and share a large input: the row is then read from memory once.
 #include "compiler/fuse/rules.h"
 
 namespace kb {

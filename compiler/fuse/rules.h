@@ -1,5 +1,5 @@
-// The rules of fusion: when a node may join a launch. Each is a question without side effects and lives in the file
-// named beside it, with one rule a file; compiler/fuse/fuse.cpp asks them all.
+// The rules of fusion say when a node may join a launch. Each is a question without side effects, in a file of its own
+// that is named beside it; compiler/fuse/fuse.cpp asks them all. Epilogues and `collect` are the other steps of fusion.
 #pragma once
 #include <vector>
 
@@ -14,10 +14,11 @@ bool makes_rows(const Joining& joining);        // long_rows.cpp
 bool joins_finish(const Joining& joining);      // finish.cpp
 bool joins_reductions(const Joining& joining);  // reductions.cpp
 
-// epilogue.cpp: the bias and the relu that library call `n`, a group of its own, takes inside.
+// Finds the bias and the relu that a library call takes inside (epilogue.cpp).
 class Epilogues {
  public:
   Epilogues(Drafts& drafts, const Target& target);
+  // Fills the epilogue of `group`, which library call `n` has opened.
   void add(int32_t n, int32_t group);
 
  private:
@@ -26,10 +27,10 @@ class Epilogues {
 
   Drafts& drafts_;
   const Target& target_;
-  std::vector<std::vector<int32_t>> readers_;  // nodes that read a value, by id
+  std::vector<std::vector<int32_t>> readers_;  // nodes that read each value, by its id
 };
 
-// collect.cpp: the finished groups, with their nodes, inputs and outputs.
+// Returns the finished groups, with their nodes, inputs and outputs (collect.cpp).
 std::vector<Group> collect(Drafts& drafts);
 
 }  // namespace kb

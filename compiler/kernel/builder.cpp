@@ -30,7 +30,8 @@ bool has_body(const Instr& instr) {
   return instr.code == Code::loop || instr.code == Code::branch || instr.code == Code::last_block;
 }
 
-// Drops pure instructions that nothing uses and loops left empty; from back to front, so that a chain goes at once.
+// Drops pure instructions that nothing uses and loops that are left empty, from back to front, so that one pass drops a
+// whole chain. A barrier with integer -1 marks what is dropped.
 void drop_unused(std::vector<Instr>& body, std::vector<int32_t>& uses) {
   for (size_t i = body.size(); i-- > 0;) {
     Instr& instr = body[i];

@@ -1,7 +1,7 @@
-// Writes one KernelIR kernel. An instruction without side effects goes to the outermost open block in which all its
-// operands exist, and an equal one there is reused: loop-invariant code is outside its loops, per-lane code inside lane
-// loops, and common sub-expressions are shared without a pass. `finish` drops what nothing uses and numbers registers
-// in order of appearance, so that equal kernels have equal text.
+// A Builder writes one KernelIR kernel. An instruction without side effects goes to the outermost open block in which
+// all its operands exist, and an equal one there is reused: loop-invariant code is outside its loops, per-lane code
+// inside lane loops, and common sub-expressions are shared without a pass. `finish` drops what nothing uses and numbers
+// registers in order of appearance, so that equal kernels have equal text.
 #pragma once
 #include <functional>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace kb::ir {
 
-// A local array: `extent` elements that loops of one block share.
+// The handle of a local array, which its block of instructions and the blocks inside that may use.
 struct Local {
   int32_t id = -1;
   DType type = DType::f32;
@@ -26,37 +26,41 @@ class Builder {
   int64_t lanes() const { return lanes_; }
   DType type(Reg reg) const { return info_[static_cast<size_t>(reg)].type; }
   bool lane_varying(Reg reg) const { return info_[static_cast<size_t>(reg)].lane_varying; }
-  // Nesting of the block that sets it: 0 is outside all loops.
+  // Returns the nesting depth of the block that sets `reg`; 0 is outside all loops.
   int32_t depth_of(Reg reg) const { return info_[static_cast<size_t>(reg)].depth; }
-  // True for the variable of a lane loop.
+  // Returns whether `reg` is the variable of a lane loop.
   bool is_lane(Reg reg) const { return info_[static_cast<size_t>(reg)].is_lane; }
-  // Whether what is written now is inside a lane loop.
+  // Returns whether what is written now is inside a lane loop.
   bool in_lanes() const;
-  // False once the block that sets it is closed: its value cannot be used any more.
+  // Returns false once the block that sets `reg` is closed: its value cannot be used any more.
   bool alive(Reg reg) const;
-  // True and the value when `reg` is an i64 constant.
+  // Returns whether `reg` is an i64 constant, and if so stores its number in `value`.
   bool literal(Reg reg, int64_t* value) const;
-  // True and the value when `reg` is a constant of another type.
+  // Returns whether `reg` is a constant of another type, and if so stores its number in `value`.
   bool number(Reg reg, double* value) const;
 
-  // Parts of the kernel.
+  // ---- parts of the kernel ----
   int32_t add_buffer(const BufferParam& param);
   DType buffer_type(int32_t buffer) const { return kernel_.buffers[static_cast<size_t>(buffer)].dtype; }
-  int64_t add_argument() { return kernel_.arguments++; }  // its number
+  int64_t add_argument() { return kernel_.arguments++; }  // returns its number
   void set_streaming_argument(int64_t number) { kernel_.streaming_argument = static_cast<int32_t>(number); }
   void phase(const std::function<void()>& body);
-  // The kernel; the builder is spent.
+  // Returns the kernel; the builder cannot be used after that.
   Kernel finish();
 
-  // Values. `compute`'s result type is the first argument's (compare: boolean; select: the second's).
+  // ---- values ----
+
+  // The result of `compute` has the type of its first argument (a comparison: boolean; select: the second's type).
   Reg constant(DType type, double value);
   Reg compute(Op op, Reg a, Reg b = kNone, Reg c = kNone);
   Reg fma(Reg a, Reg b, Reg c);
   Reg bitcast(DType type, Reg a);
-  // `a` itself where it has that type; on a GPU also a value of that type that `a` equals (rewrites.cpp).
+  // Converts `a`. Returns `a` itself if it has that type, and on a GPU a known value of that type that equals `a`
+  // (rewrites.cpp).
   Reg convert(DType type, Reg a);
 
-  // Index arithmetic (i64), literals folded.
+  // ---- index arithmetic on i64, which folds literals ----
+
   Reg index(int64_t value);
   Reg argument(int64_t number);
   Reg tile();
@@ -64,16 +68,19 @@ class Builder {
   Reg sub(Reg a, Reg b);
   Reg mul(Reg a, Reg b);
   Reg mul_add(Reg a, Reg b, Reg c);  // a * b + c
-  Reg div(Reg a, Reg b);             // of non-negative numbers, as mod
+  Reg div(Reg a, Reg b);             // operands are not negative, here and in mod
   Reg mod(Reg a, Reg b);
   Reg min(Reg a, Reg b);
   Reg max(Reg a, Reg b);
-  Reg less(Reg a, Reg b);  // boolean
+  Reg less(Reg a, Reg b);  // returns a boolean
 
-  // Memory. With Access::contiguous `at` is the index of lane 0, and lane l reaches at + l. A load of a buffer that
-  // this kernel does not write moves out of loops as other instructions do, but never out of a branch.
-  // `ahead`: elements further on that will be wanted soon, 0 where that is not known. `aligned`: lane 0 is at a
-  // multiple of the lanes (noted for a GPU alone).
+  // ---- memory ----
+
+  // With Access::contiguous `at` is the index of lane 0, and lane l reaches at + l. A load of a buffer that this kernel
+  // does not write moves out of loops as other instructions do, but never out of a branch. `ahead` is the distance, in
+  // elements, to the element that will be wanted soon, 0 if that is unknown. `aligned` says that lane 0 is at a
+  // multiple of the lanes (noted for a GPU alone). If the boolean `where` is false, a load gives `otherwise` and a
+  // store does nothing.
   Reg load(int32_t buffer, Reg at, Access access, Reg where = kNone, double otherwise = 0, int64_t ahead = 0,
            bool aligned = false);
   void store(int32_t buffer, Reg at, Access access, Reg value, bool streaming, Reg where = kNone, bool aligned = false);
@@ -81,11 +88,13 @@ class Builder {
   Reg local_load(const Local& local, Reg at, Access access, bool aligned = false);
   void local_store(const Local& local, Reg at, Access access, Reg value, bool aligned = false);
 
-  // Control. A serial loop of at most one round is no loop.
+  // ---- control ----
+
+  // A serial loop that is known to have at most one round becomes no loop.
   using Body = std::function<void(Reg)>;
   void loop(Reg begin, Reg end, int64_t step, const Body& body, int32_t unroll = 1);
-  void threads(const Body& body);               // 0 .. block_threads
-  void lane_loop(Reg valid, const Body& body);  // valid kNone: all lanes; body gets the lane number
+  void threads(const Body& body);               // from 0 to block_threads
+  void lane_loop(Reg valid, const Body& body);  // `valid` lanes, all if kNone; body gets the lane number
   void branch(Reg condition, const std::function<void()>& body);
   void last_block(int32_t counter, Reg at, Reg blocks, const std::function<void()>& body);
   void barrier();
@@ -93,15 +102,15 @@ class Builder {
  private:
   struct RegInfo {
     DType type = DType::f32;
-    int32_t depth = 0;  // block in which it is set
+    int32_t depth = 0;  // nesting depth of the block that sets it
     bool lane_varying = false;
     bool is_literal = false;
     bool is_lane = false;
     int32_t block = 0;  // number of the block that sets it
     int64_t literal = 0;
-    Reg narrow = kNone;  // the bf16 or f16 that it was converted from
-    Reg wide = kNone;    // of a bf16 or f16: an f32 that equals it
-    // The instruction that sets it, for rewrites: a constant, a conversion, an operation.
+    Reg narrow = kNone;  // the bf16 or f16 register that it was converted from
+    Reg wide = kNone;    // an f32 register that equals it, if it is a bf16 or f16
+    // The parts of the instruction that sets it, which rewrites read.
     Code code = Code::tile;
     Op op = Op::add;
     Reg a = kNone, b = kNone, c = kNone;
@@ -118,7 +127,7 @@ class Builder {
     std::vector<Instr> instrs;
     std::unordered_map<Key, Reg, KeyHash> known;
     int32_t number = 0;
-    bool fence = false;  // loads stay inside
+    bool fence = false;  // true if loads do not move out of the block
     bool lane = false;
   };
 
@@ -129,7 +138,7 @@ class Builder {
   }
   Reg fresh(DType type, int32_t depth, bool lane_varying);
   Reg pure(Instr instr, int32_t least_depth = 0);
-  // Exact rewrites, on a GPU alone: fewer operations for the same values.
+  // These are exact rewrites, for a GPU alone: the same values by fewer operations (rewrites.cpp).
   Reg equal_in(DType low, Reg a);
   Reg rewritten_comparison(Op op, Reg a, Reg b);
   bool is_constant(Reg reg, double number) const;

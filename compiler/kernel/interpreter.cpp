@@ -13,15 +13,16 @@ namespace {
 
 constexpr int64_t kMaxLanes = 16;
 
-// Who reaches an element, and when: two accesses are ordered if they are of different periods (phases; what follows
-// last_block), of one tile with a barrier between, or of one thread and not of different lanes of one lane loop.
+// Says who accesses an element, and when. Two accesses are ordered if they are in different periods (a period is a
+// phase, or the body of last_block), in one tile with a barrier between them, or in one thread but not in different
+// lanes of one lane loop.
 struct Stamp {
   int32_t period = -1;
   int32_t tile = 0;
-  int32_t epoch = 0;       // barriers so far
-  int32_t thread = -1;     // -1: outside thread loops
-  int32_t lane_loop = -1;  // number of this run of a lane loop, -1: outside
-  int32_t lane = -1;       // -1: for all lanes at once
+  int32_t epoch = 0;       // number of barriers so far
+  int32_t thread = -1;     // -1 outside thread loops
+  int32_t lane_loop = -1;  // number of this run of a lane loop; -1 outside
+  int32_t lane = -1;       // -1 if the access is for all lanes at once
 };
 
 bool ordered(const Stamp& x, const Stamp& y) {
@@ -31,14 +32,15 @@ bool ordered(const Stamp& x, const Stamp& y) {
   return x.thread == y.thread && (x.lane_loop != y.lane_loop || x.lane_loop < 0 || x.lane == y.lane);
 }
 
+// The accesses to one element that later ones are checked against.
 struct Cell {
   Stamp write, read;
   bool defined = false;
-  // of the reads since: by several tiles of the period, threads of the epoch, lanes of the lane loop
+  // Whether several tiles of `read`'s period, threads of its epoch, or lanes of its lane loop read the element.
   bool many_tiles = false, many_threads = false, many_lanes = false;
 };
 
-// Why this access is at fault, or null.
+// Notes a read; returns why it is at fault, or null.
 const char* note_read(Cell& cell, const Stamp& now) {
   if (!cell.defined) return "is read but was never written";
   if (!ordered(cell.write, now)) return "is read in a race with its write";
@@ -60,6 +62,7 @@ const char* note_read(Cell& cell, const Stamp& now) {
   return nullptr;
 }
 
+// Notes a write; returns why it is at fault, or null.
 const char* note_write(Cell& cell, const Stamp& now) {
   if (cell.defined && !ordered(cell.write, now)) return "is written twice in a race";
   const Stamp& read = cell.read;
@@ -78,7 +81,7 @@ struct LocalArray {
   DType type = DType::f32;
   Storage storage = Storage::register_;
   int64_t extent = 0;
-  int64_t copies = 1;  // one a thread, where the threads of the block share the declaration
+  int64_t copies = 1;  // one for each thread if an array of registers is declared outside thread loops
   std::vector<Scalar> values;
   std::vector<Cell> cells;
 };
@@ -286,7 +289,7 @@ class Machine {
     const int64_t element = place(instr, lane);
     if (instr.aligned && integer(instr.a) % lanes_ != 0) fault('l', instr, element, "is not aligned as stated");
     if (element < 0 || element >= array.extent) fault('l', instr, element, "is out of bounds");
-    // Outside its thread loops a block does the same in every thread, on each one's own copy.
+    // Outside thread loops every thread of a block does the same, each on its own copy.
     const bool all = array.copies > 1 && now_.thread < 0;
     const int64_t first = all || array.copies == 1 ? 0 : now_.thread, end = all ? array.copies : first + 1;
     for (int64_t copy = first; copy < end; ++copy) {
@@ -332,7 +335,8 @@ class Machine {
     now_.lane_loop = -1;
   }
 
-  // The counter is the machine's own: what the others wrote is seen by the block that counts last, and by no other.
+  // Counts a block, and runs the body in the one that counts last, which alone sees what the other blocks wrote. The
+  // counter itself is not checked for races.
   void last_block(const Instr& instr) {
     const Memory& counter = buffers_[static_cast<size_t>(instr.buffer)];
     const int64_t at = integer(instr.a), blocks = integer(instr.b);
@@ -355,8 +359,8 @@ class Machine {
   std::vector<Scalar> values_;
   std::vector<DType> types_;
   std::vector<bool> varying_;
-  std::vector<size_t> owner_;             // of a buffer: the first with the same memory
-  std::vector<std::vector<Cell>> cells_;  // of each owner's elements
+  std::vector<size_t> owner_;             // number of the first buffer with the same memory, by buffer
+  std::vector<std::vector<Cell>> cells_;  // one cell for each element, by owner
   std::vector<LocalArray> locals_;
   Stamp now_{0, 0, 0, -1, -1, -1};
   int64_t tile_ = 0, lanes_ = 1, valid_ = 1;

@@ -1,7 +1,7 @@
-// Runs a kernel and so defines what KernelIR means: floats in double, rounded to their type after every instruction
-// (f32 results are those of f32 arithmetic to the bit), integers exact. Every access is checked: bounds, memory never
-// written, and races - two tiles of a phase, two threads of a block with no barrier between, or two lanes of a lane
-// loop that reach the same element, one of them writing - in whatever order the kernel happens to be run.
+// The interpreter runs a kernel and so defines what KernelIR means: floats in double, rounded to their type after every
+// instruction (f32 results are those of f32 arithmetic to the bit), integers exact. Every access is checked: bounds,
+// memory never written, and races - two tiles of a phase, two threads of a block with no barrier between, or two lanes
+// of a lane loop that reach the same element, one of them writing - in whatever order the kernel happens to be run.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -10,26 +10,30 @@
 
 namespace kb::ir {
 
+// The memory of one kernel buffer.
 struct Memory {
   DType dtype = DType::f32;
   void* data = nullptr;
   int64_t elements = 0;
-  bool defined = true;  // false: scratch and outputs, whose elements must be written before they are read
+  bool defined = true;  // false for scratch and outputs, whose elements must be written before they are read
 };
 
-// `arguments`, `tiles` (of each phase) and `buffers` as the kernel declares them; two buffers with one `data` are one
-// memory (in-place). Throws InternalError on any fault above.
+// Runs a kernel on its arguments, the number of tiles of each phase, and its buffers; buffers with the same `data` are
+// one memory (in-place). Throws InternalError on any fault named above.
 void run(const Kernel& kernel, std::span<const int64_t> arguments, std::span<const int64_t> tiles,
          std::span<const Memory> buffers);
 
-// One primitive point-wise op in `type` (the operands' type; select: of what it selects), rounded to its result's type.
-// Integers and booleans are exact numbers. `fma` likewise.
+// One number of any type.
 struct Scalar {
-  double number = 0;
-  int64_t integer = 0;  // of integer types and booleans
+  double number = 0;    // the value of a float
+  int64_t integer = 0;  // the value of an integer or a boolean
 };
+// Returns a primitive point-wise op's result, rounded to its type. `type` is that of the operands; for select, of those
+// that it selects from.
 Scalar evaluate_primitive(Op op, DType type, const Scalar& x, const Scalar& y, const Scalar& z);
+// Returns a * b + c, rounded once to `type`, which is f32 or f64.
 double evaluate_fma(DType type, double a, double b, double c);
+// Returns `x` converted from type `from` to type `to`.
 Scalar convert_scalar(DType to, DType from, const Scalar& x);
 
 }  // namespace kb::ir

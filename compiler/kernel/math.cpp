@@ -1,5 +1,6 @@
-// Coefficients are minimax fits of the relative error of the whole function, rounded to f32 one after the other from
-// the lowest power up, the rest fitted again after each; 2^-b beside each is what is left after rounding.
+// Expands transcendental functions. Coefficients are minimax fits of the relative error of the whole function, rounded
+// to f32 one after the other from the lowest power up, the rest fitted again after each. The 2^-b beside a polynomial
+// is the error that is left after rounding.
 #include "compiler/kernel/math.h"
 
 #include <algorithm>
@@ -19,12 +20,12 @@ using ir::Reg;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// f32 arithmetic on registers.
+// Writes the functions in f32 arithmetic on registers.
 class Math {
  public:
   explicit Math(Builder& b) : b_(b) {}
 
-  // Clamping keeps NaN (maximum and minimum do); 2^n is applied in two halves, so that results below the normal range
+  // Clamping keeps NaN, as maximum and minimum do; 2^n is applied in two halves, so that results below the normal range
   // round once.
   Reg exp(Reg x) {
     const Reg inside = minimum(maximum(x, number(-104)), number(89));
@@ -39,7 +40,7 @@ class Math {
   Reg log(Reg x) {
     const Reduced m = reduce(x);
     Reg r = log_sum(m.exponent, sub(m.mantissa, number(1)));
-    r = select(lt(x, kInfinity), r, x);  // infinity, NaN
+    r = select(lt(x, kInfinity), r, x);  // keeps infinity and NaN
     r = select(lt(x, 0), number(kNan), r);
     return select(eq(x, 0), number(-kInfinity), r);
   }
@@ -52,15 +53,15 @@ class Math {
     const Reg e = integer_minimum(m.power, 120);
     const Reg shrunk = mul(c, power_of_two(integer_sub(integer(0), e)));
     Reg r = log_sum(m.exponent, add(sub(m.mantissa, number(1)), shrunk));
-    r = select(compare(Op::eq, add(x, x), x), x, r);  // signed zeros, infinity
+    r = select(compare(Op::eq, add(x, x), x), x, r);  // keeps signed zeros and infinity
     r = select(eq(x, -1), number(-kInfinity), r);
     return select(compare(Op::ge, x, number(-1)), r, number(kNan));
   }
 
-  // Near 0 |x| + |x|^3 P(x^2), else 1 - 2 / (e^2|x| + 1).
+  // |tanh x| is |x| + |x|^3 P(x^2) near 0, else 1 - 2 / (e^(2|x|) + 1).
   Reg tanh(Reg x) {
     const Reg a = absolute(x), z = mul(a, a);
-    // |x| <= 0.64: 2^-31.8
+    // P for |x| <= 0.64: 2^-31.8
     const Reg p =
         polynomial(z, {-0x1.555554p-2, 0x1.11106ep-3, -0x1.b9edcp-5, 0x1.63718ep-6, -0x1.0b3a62p-7, 0x1.1595dcp-9});
     const Reg near = fma(mul(p, z), a, a);
@@ -69,21 +70,21 @@ class Math {
     return with_sign_of(select(lt(a, 0.625), near, far), x);
   }
 
-  // Below 1 |x| + |x| P(x^2), else 1 - exp(Q(|x|)), Q = log(erfc).
+  // |erf x| is |x| + |x| P(x^2) for |x| < 1, else 1 - exp(Q(|x|)), where Q approximates log(erfc).
   Reg erf(Reg x) {
     const Reg a = absolute(x), z = mul(a, a);
-    // 2^-29.4
+    // P: 2^-29.4
     const Reg p = polynomial(z, {0x1.06eba8p-3, -0x1.81273ep-2, 0x1.ce2ce6p-4, -0x1.b7f71ap-6, 0x1.53f224p-8,
                                  -0x1.a3515ep-11, 0x1.4771fep-14});
     const Reg near = fma(p, a, a);
-    // 1 <= |x| <= 4: 2^-29.7
+    // Q for 1 <= |x| <= 4: 2^-29.7
     const Reg q = polynomial(minimum(a, number(4)), {-0x1.502cc6p-12, -0x1.208e5p+0, -0x1.46a992p-1, -0x1.a6c7e2p-4,
                                                      0x1.66a356p-6, -0x1.83fc1p-9, 0x1.896e66p-13});
     const Reg far = sub(number(1), exp(q));
     return with_sign_of(select(lt(a, 1), near, far), x);
   }
 
-  // 2^(y log2 |x|), the logarithm and the product in two f32 each.
+  // |x|^y is 2^(y log2 |x|), with the logarithm and the product in two f32 each.
   Reg pow(Reg x, Reg y) {
     const Reg a = absolute(x);
     const Pair log2 = log2_pair(a);
@@ -99,12 +100,12 @@ class Math {
     return pow_specials(x, y, scale(fma(r, q, number(1)), b_.convert(DType::i32, n)));
   }
 
-  // On [0, 1] t + t^3 P(t^2); atan a = pi / 2 + atan(-1 / a) beyond.
+  // atan t is t + t^3 P(t^2) on [0, 1]; beyond that, atan a = pi / 2 + atan(-1 / a).
   Reg atan(Reg x) {
     const Reg a = absolute(x);
     const Reg beyond = compare(Op::gt, a, number(1));
     const Reg t = div(select(beyond, number(-1), a), select(beyond, a, number(1))), z = mul(t, t);
-    // 2^-28.5
+    // P: 2^-28.5
     const Reg p = polynomial(z, {-0x1.55553ep-2, 0x1.9991e6p-3, -0x1.2420b6p-3, 0x1.c08f62p-4, -0x1.58155p-4,
                                  0x1.da5e86p-5, -0x1.fdfb44p-6, 0x1.64c0a4p-7, -0x1.d495bap-10});
     const Reg near = fma(mul(p, z), t, t);
@@ -116,13 +117,13 @@ class Math {
   Reg cos(Reg x) { return sine(x, 1); }
 
  private:
-  // sin(x + quarters * pi / 2).
+  // Returns sin(x + quarters * pi / 2).
   Reg sine(Reg x, double quarters) {
     const Reg n = floor(fma(x, number(0x1.45f306p-1), number(0.5)));
     Reg r = fma(n, number(-0x1.921fb6p+0), x);  // pi / 2 in three parts (Cody and Waite)
     r = fma(n, number(0x1.777a5cp-25), r);
     r = fma(n, number(0x1.ee59dap-50), r);
-    r = minimum(maximum(r, number(-0.8)), number(0.8));  // where n has no more bits: stay sane
+    r = minimum(maximum(r, number(-0.8)), number(0.8));  // bounds r where n is too large to be exact
     const Reg z = mul(r, r);
     // |r| <= pi / 4: sin 2^-27.9, cos 2^-32.7
     const Reg s = polynomial(z, {-0x1.555544p-3, 0x1.1106bcp-7, -0x1.991696p-13});
@@ -130,24 +131,24 @@ class Math {
     const Reg c = polynomial(z, {-0.5, 0x1.55554ap-5, -0x1.6c0c14p-10, 0x1.99de6ap-16});
     const Reg cos = fma(c, z, number(1));
     const Reg turned = add(n, number(quarters));
-    const Reg quarter = fma(floor(mul(turned, number(0.25))), number(-4), turned);  // 0, 1, 2, 3
+    const Reg quarter = fma(floor(mul(turned, number(0.25))), number(-4), turned);  // quadrant: 0, 1, 2 or 3
     const Reg half = compare(Op::ge, quarter, number(2));
     const Reg odd = compare(Op::ge, select(half, sub(quarter, number(2)), quarter), number(1));
     const Reg positive = select(odd, cos, sin);
     const Reg value = select(half, neg(positive), positive);
-    return quarters == 0 ? select(eq(x, 0), x, value) : value;  // -0
+    return quarters == 0 ? select(eq(x, 0), x, value) : value;  // keeps -0
   }
 
   struct Reduced {
     Reg mantissa;  // in [sqrt(1/2), sqrt(2))
-    Reg exponent;  // f32
-    Reg power;     // the same as i32
+    Reg exponent;  // an f32
+    Reg power;     // the exponent as i32
   };
   struct Pair {
     Reg high, low;
   };
 
-  // x = mantissa * 2^exponent for positive x; denormal numbers are scaled up first.
+  // Splits positive x into mantissa * 2^exponent; denormal numbers are scaled up first.
   Reduced reduce(Reg x) {
     const Reg small = lt(x, 0x1p-126);
     const Reg bits = b_.bitcast(DType::i32, select(small, mul(x, number(0x1p+23)), x));
@@ -158,7 +159,7 @@ class Math {
     return {mantissa, b_.convert(DType::f32, power), power};
   }
 
-  // e ln 2 + log(1 + f) = e ln 2 + f - f^2 / 2 + f^3 P(f), sqrt(1/2) <= 1 + f <= sqrt(2): 2^-29.2
+  // Returns e ln 2 + log(1 + f) = e ln 2 + f - f^2 / 2 + f^3 P(f) for sqrt(1/2) <= 1 + f <= sqrt(2): 2^-29.2
   Reg log_sum(Reg e, Reg f) {
     const Reg z = mul(f, f);
     const Reg p = polynomial(f, {0x1.555548p-2, -0x1.00007p-2, 0x1.99a54p-3, -0x1.552f18p-3, 0x1.23036ap-3,
@@ -168,7 +169,7 @@ class Math {
     return fma(e, number(0x1.62e43p-1), add(f, r));
   }
 
-  // log2 of a positive number as high + low: with s = (m - 1) / (m + 1), log2 m = 2 / ln 2 (s + s^3 / 3 + ...).
+  // Returns log2 of a positive number as high + low: with s = (m - 1) / (m + 1), log2 m = 2 / ln 2 (s + s^3 / 3 + ...).
   Pair log2_pair(Reg a) {
     const Reduced m = reduce(a);
     const Reg f = sub(m.mantissa, number(1)), d = add(m.mantissa, number(1));
@@ -184,14 +185,14 @@ class Math {
     p_low = fma(mul(s, z), q, fma(s_low, first, p_low));
     const Reg sum = add(m.exponent, p);
     const Reg low = add(add(sub(m.exponent, sum), p), p_low);
-    const Reg high = add(sum, low);  // the larger first, so that the product with y keeps its bits
+    const Reg high = add(sum, low);  // the larger part, so that the product with y keeps its bits
     const Reg rest = add(sub(sum, high), low);
     const Reg zero = eq(a, 0), finite = lt(a, kInfinity);
     return {select(zero, number(-kInfinity), select(finite, high, a)),
             select(zero, number(0), select(finite, rest, number(0)))};
   }
 
-  // C99, F.9.4.4, for the result of |x|^y.
+  // Turns r = |x|^y into x^y with the special cases of C99, F.9.4.4.
   Reg pow_specials(Reg x, Reg y, Reg r) {
     const Reg whole = compare(Op::eq, floor(y), y);
     const Reg half = mul(y, number(0.5));
@@ -202,12 +203,13 @@ class Math {
         both(both(lt(x, 0), compare(Op::gt, x, number(-kInfinity))), b_.compute(Op::logical_not, whole));
     r = select(no_root, number(kNan), r);
     r = select(both(eq(x, -1), eq(absolute(y), kInfinity)), number(1), r);
-    const Reg sum = add(x, y);  // NaN where either is, or where they are opposite infinities
+    const Reg sum = add(x, y);  // NaN if either is, or if they are opposite infinities
     const Reg is_nan = b_.compute(Op::bit_or, compare(Op::ne, x, x), compare(Op::ne, y, y));
     r = select(is_nan, sum, r);
     return select(b_.compute(Op::bit_or, eq(y, 0), eq(x, 1)), number(1), r);
   }
 
+  // Returns the polynomial with these coefficients, the lowest power first, by Horner's rule.
   Reg polynomial(Reg x, std::initializer_list<double> coefficients) {
     const double* at = coefficients.end();
     Reg sum = number(*--at);
@@ -215,16 +217,17 @@ class Math {
     return sum;
   }
 
-  // 2^n for -126 <= n <= 127.
+  // Returns 2^n for -126 <= n <= 127.
   Reg power_of_two(Reg n) {
     const Reg biased = b_.compute(Op::add, n, integer(127));
     return b_.bitcast(DType::f32, b_.compute(Op::shift_left, biased, integer(23)));
   }
+  // Returns value * 2^n, multiplied in two halves.
   Reg scale(Reg value, Reg n) {
     const Reg half = b_.compute(Op::shift_right, n, integer(1));
     return mul(mul(value, power_of_two(half)), power_of_two(integer_sub(n, half)));
   }
-  // |value| with the sign bit of x.
+  // Returns the non-negative `value` with the sign bit of x.
   Reg with_sign_of(Reg value, Reg x) {
     const Reg sign = b_.compute(Op::bit_and, b_.bitcast(DType::u32, x), b_.constant(DType::u32, 0x80000000u));
     return b_.bitcast(DType::f32, b_.compute(Op::bit_or, b_.bitcast(DType::u32, value), sign));

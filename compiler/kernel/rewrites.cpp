@@ -1,8 +1,9 @@
-// Exact rewrites of values that were rounded to 16 bits, made while a kernel for a GPU is written: there the operations
-// of the integer and logic pipe, which rounding and comparing are, bound what memory would not. A NaN stays one.
-//   rounding a value that 16 bits hold     is the value: what was widened from them, a constant, a choice among such
+// Exact rewrites of values that were rounded to 16 bits, made while a kernel for a GPU is written. Rounding and
+// comparing take a GPU's integer and logic pipe, which can be the bottleneck of kernels that memory would otherwise
+// limit. A NaN stays a NaN.
+//   rounding a value that 16 bits hold     gives that value: one widened from 16 bits, a constant, a select among such
 //   round(x) > 0, and <, <=, >=            compares x with the largest number that is rounded to zero
-//   max(x, 0) > t, t >= 0                  is x > t
+//   max(x, 0) > t, t >= 0                  becomes x > t
 #include <bit>
 #include <cmath>
 
@@ -11,7 +12,7 @@
 namespace kb::ir {
 namespace {
 
-// The largest f32 that becomes 0: half of the smallest number there is, for a tie goes to the even one.
+// Returns the largest f32 that is rounded to 0: half of the smallest positive number of `low`, as ties go to even.
 double rounded_to_zero(DType low) { return std::ldexp(1.0, low == DType::bf16 ? -134 : -25); }
 
 }  // namespace
@@ -21,7 +22,7 @@ bool Builder::is_constant(Reg reg, double number) const {
   return set.code == Code::constant && set.type == DType::f32 && set.number == number;
 }
 
-// select(x < 0, 0, x).
+// Returns whether `reg` is select(x < 0, 0, x).
 bool Builder::is_rectified(Reg reg) const {
   const RegInfo& set = info_[static_cast<size_t>(reg)];
   if (set.code != Code::compute || set.op != Op::select || !is_constant(set.b, 0)) return false;
@@ -30,7 +31,7 @@ bool Builder::is_rectified(Reg reg) const {
          is_constant(condition.b, 0);
 }
 
-// The value `a` in 16 bits, kNone where it may need rounding.
+// Returns a register of the 16-bit type `low` that equals `a`; kNone if `a` may need rounding.
 Reg Builder::equal_in(DType low, Reg a) {
   if (kernel_.block_threads == 0 || type(a) != DType::f32) return kNone;
   const RegInfo set = info_[static_cast<size_t>(a)];
@@ -47,7 +48,7 @@ Reg Builder::equal_in(DType low, Reg a) {
   return choice;
 }
 
-// kNone: as it stands.
+// Returns a register that equals the comparison and takes fewer operations; kNone if no rewrite fits.
 Reg Builder::rewritten_comparison(Op op, Reg a, Reg b) {
   const bool up = op == Op::gt || op == Op::le;
   if (kernel_.block_threads == 0 || !(up || op == Op::lt || op == Op::ge)) return kNone;

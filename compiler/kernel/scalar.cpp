@@ -1,4 +1,4 @@
-// The meaning of KernelIR's instructions on single values.
+// Computes KernelIR's instructions on single values, which defines what they mean.
 #include <cmath>
 
 #include "compiler/kernel/interpreter.h"
@@ -7,6 +7,7 @@
 namespace kb::ir {
 namespace {
 
+// Returns `value` reduced to the range of an integer type, or to 0 or 1 for boolean.
 int64_t wrap(DType type, int64_t value) {
   switch (type) {
     case DType::i32:
@@ -22,7 +23,7 @@ int64_t wrap(DType type, int64_t value) {
   }
 }
 
-// bf16 and f16 arithmetic is f32 arithmetic, rounded again.
+// Rounds a result to `type`. Arithmetic in bf16 and f16 is f32 arithmetic, rounded again.
 double round_float(DType type, double value) {
   if (type == DType::f64) return value;
   const float narrow = static_cast<float>(value);

@@ -1,4 +1,4 @@
-// KernelIR as text: one line an instruction, bodies indented. A type with a `*` is lane-varying.
+// Prints KernelIR as text: one line for each instruction, bodies indented. `*` after a type means lane-varying.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -10,8 +10,8 @@ namespace {
 
 struct RegState {
   DType type = DType::f32;
-  bool set = false;      // ever: a register is set once
-  bool visible = false;  // in this block or one around it
+  bool set = false;      // whether it was ever set: a register is set once
+  bool visible = false;  // whether it was set in this block or in one around it
   bool lane_varying = false;
 };
 
@@ -20,7 +20,7 @@ struct LocalState {
   Storage storage = Storage::register_;
   bool declared = false;
   bool visible = false;
-  bool in_lanes = false;  // declared inside a lane loop
+  bool in_lanes = false;  // whether it was declared inside a lane loop
 };
 
 class Verifier {
@@ -180,7 +180,7 @@ class Verifier {
     require(instr.lane_varying == (instr.access != Access::uniform || varies(instr.b)),
             "lane_varying does not fit a load");
   }
-  // A lane loop may be run as several narrower ones: what is the same for all lanes then happens more than once.
+  // Checks a store. A lane loop may be run as several narrower ones, which would repeat a store for all lanes.
   void stored(const Instr& instr, bool in_own_local) const {
     require(instr.access != Access::uniform || !in_lanes_ || in_own_local, "a store for all lanes in a lane loop");
     use(instr.b, instr.type, "type of a stored value");

@@ -1,17 +1,17 @@
-// One function a fusion class; `lower` chooses.
+// The functions that lower the fusion classes; compiler/lower/lower.cpp chooses among them.
 #pragma once
 #include "compiler/lower/lowered.h"
 #include "compiler/target.h"
 
 namespace kb {
 
-Lowered lower_pointwise(const Graph& graph, const Group& group, const Target& target);  // windows and copies too
+Lowered lower_pointwise(const Graph& graph, const Group& group, const Target& target);  // also windows, copies, carries
 Lowered lower_reduce(const Graph& graph, const Group& group, const Target& target);
 Lowered lower_scatter(const Graph& graph, const Group& group, const Target& target);
 
-// Turns extents and strides that are literals into arguments, so that layers of different sizes share one kernel. A
-// division by an argument costs nothing to speak of on a CPU outside the lane loops, on a GPU outside all loops of a
-// thread; inside them divisors stay literals.
+// Turns extents and strides that are literals into arguments, so that layers of different sizes share one kernel.
+// Divisors stay literals where a division by an argument would be slow: on a CPU inside lane loops, on a GPU inside any
+// loop of a thread.
 void share_literals(Lowered& lowered, int64_t lanes);
 
 }  // namespace kb

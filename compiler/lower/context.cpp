@@ -65,7 +65,7 @@ int32_t Context::output_buffer(Value value) const {
   return found == outputs_.end() ? -1 : found->second;
 }
 
-// A value with an element for most elements of the domain: memory that a kernel walks through once.
+// Returns whether a buffer has at least half as many elements as the domain: memory that a kernel walks through once.
 bool Context::is_large(int32_t buffer) const {
   const Value v = result_.operands[static_cast<size_t>(buffer)];
   return v.valid() && 2 * graph.type(v).elements() >= element_count(group.domain);
@@ -86,11 +86,12 @@ Reg Context::load(int32_t buffer, const Index& position, Reg where, double other
   return b.convert(register_type(b.type(value)), value);
 }
 
-// Whether a load of some lanes is one instruction.
+// Returns whether a load of some lanes is one instruction.
 bool Context::masks_loads(int32_t buffer) const {
   return target.processor == Processor::cpu && whole_vectors_ && b.buffer_type(buffer) == DType::f32;
 }
 
+// Loads a gather that is two contiguous accesses (see Place::crosses), each with its own lanes.
 Reg Context::load_in_two(int32_t buffer, const Place& place, Reg where) {
   const auto part = [&](Reg at, Reg lanes) {
     const Reg both = where == ir::kNone ? lanes : b.compute(Op::bit_and, where, lanes);
@@ -108,21 +109,21 @@ void Context::store(int32_t buffer, const Index& position, Reg value, bool strea
   b.store(buffer, place.at, place.access, value, streams, ir::kNone, place.aligned);
 }
 
-// The argument `streaming` is 1 where the outputs are too large to be read again from the cache.
+// Returns the number of the argument `streaming`, which is 1 if the outputs are too large to stay in the cache.
 int64_t Context::streaming_argument() {
   argument("streaming", output_bytes_ > target.streaming_bytes ? 1 : 0);
   return arguments_.at("streaming");
 }
 
 void Context::store_output(Value value, const Index& position, Reg reg) {
-  // An overwritten element has just come into the cache.
+  // An element that is overwritten in place has just come into the cache, so its store does not bypass the cache.
   store(output_buffer(value), position, b.convert(graph.type(value).dtype, reg), !in_place_.contains(value));
 }
 
 Extent Context::least(int64_t most, const Extent& whole, const Index& begin) {
   if (!whole.dynamic() && begin.is_literal()) return literal(std::min(most, whole.literal - begin.offset));
   if (!whole.dynamic() && whole.literal % most == 0) return literal(most);
-  // A vector that begins at a multiple of the lanes, before the end of what is a multiple of them.
+  // A vector that begins at a multiple of the lanes is whole if the extent is a multiple of them.
   if (target.processor == Processor::gpu && most == b.lanes() && whole.multiple % most == 0) return literal(most);
   const Reg left = b.sub(reg(whole), math.emit(begin));
   const int64_t multiple = whole.multiple % b.lanes() == 0 && most % b.lanes() == 0 ? b.lanes() : 1;
@@ -215,7 +216,8 @@ int64_t Context::chunk_of(int64_t extent, int64_t most, int64_t unit) {
   return (even + unit - 1) / unit * unit;
 }
 
-// Positions in a buffer, and in the domain; what is computed past an end before a branch leaves it out stays near it.
+// Returns whether positions in the domain and in all buffers fit 32 bits, with room for those a little past an end,
+// which are computed before a branch leaves them out.
 bool Context::fits_narrow_index() const {
   constexpr int64_t kMost = (int64_t{1} << 31) - (int64_t{1} << 27);
   if (element_count(group.domain) > kMost) return false;

@@ -1,5 +1,5 @@
-// State that the steps of lowering one group share: the kernel being written, its buffers and arguments, and the loops
-// that kernels of all classes are made of.
+// The Context is what the steps of lowering one group share: the kernel being written, its buffers and arguments, and
+// the loops that kernels of all classes are made of.
 #pragma once
 #include <functional>
 #include <map>
@@ -14,12 +14,12 @@
 
 namespace kb {
 
-// Number of rounds of a loop: a literal, or a register (an extent that grows with the minibatch) of which only a
+// The number of rounds of a loop: a literal, or a register (an extent that grows with the minibatch) of which only a
 // literal factor is known.
 struct Extent {
   int64_t literal = 1;
   ir::Reg reg = ir::kNone;
-  int64_t multiple = 1;  // divides the register's value
+  int64_t multiple = 1;  // a known factor of the register's value
   bool dynamic() const { return reg != ir::kNone; }
 };
 
@@ -33,48 +33,55 @@ class Context {
   ir::Builder b;
   IndexMath math;
 
-  // The i64 argument of this name (made on first use), in whose place this instance passes `value`. One name always
-  // has one value; equal values of two names stay two arguments, so that the text does not depend on chance.
+  // Returns the i64 argument of this name, made on first use, for which this instance of the kernel passes `value`.
+  // Throws InternalError if the name has another value already. Two names with equal values stay two arguments, so that
+  // the text does not show which values happen to be equal.
   ir::Reg argument(const std::string& name, int64_t value);
 
-  // Buffer number of a materialised input or of an output; -1: neither.
+  // These return the number of the buffer of a materialised input or of an output; -1 if the value is not one.
   int32_t input_buffer(Value value) const;
   int32_t output_buffer(Value value) const;
+  // Adds a scratch buffer and returns its number.
   int32_t add_scratch(DType dtype, int64_t elements);
 
-  // Elements of a buffer at a row-major position, in register form (f32 for bf16 and f16).
+  // These load or store an element of a buffer at a row-major position, in register form (f32 for bf16 and f16). A
+  // store that `streams` may bypass the cache.
   ir::Reg load(int32_t buffer, const Index& position, ir::Reg where = ir::kNone, double otherwise = 0);
   void store(int32_t buffer, const Index& position, ir::Reg value, bool streams);
   void store_output(Value value, const Index& position, ir::Reg reg);
 
-  // Loops. `vectors` runs over `extent` elements by lanes, the tail with fewer valid ones; the index is the element's.
+  // These write loops. `vectors` runs over `extent` elements by lanes, with fewer valid lanes in the tail; body gets
+  // the index of the element.
   using Body = std::function<void(const Index&)>;
   Extent literal(int64_t value) const { return {value, ir::kNone, value}; }
-  Extent least(int64_t most, const Extent& whole, const Index& begin);  // min(most, whole - begin)
+  Extent least(int64_t most, const Extent& whole, const Index& begin);  // returns min(most, whole - begin)
   ir::Reg reg(const Extent& extent);
   void serial(const Extent& extent, const Body& body);
   void vectors(const Extent& extent, const Body& body);
-  // `extent` rounds in blocks of `size`: body gets a block's first round and how many it has.
+  // Divides `extent` rounds into blocks of `size`; body gets a block's first round and its number of rounds.
   void blocks(const Extent& extent, int64_t size, const std::function<void(const Index&, const Extent&)>& body);
 
-  // One vector: `valid` elements of the lanes from `begin` on; a single one goes without lanes.
+  // Writes body for one vector of `valid` elements from `begin` on; a single element needs no lane loop.
   void one_vector(const Extent& valid, const Index& begin, const Body& body);
 
-  // CPU: serial. GPU: a loop over the block's threads, where each has rounds thread, thread + threads, ... of at most
-  // `most`.
+  // Writes a serial loop for a CPU, and for a GPU a loop over the block's threads, of which each takes rounds thread,
+  // thread + threads, ...; there are `most` rounds at most.
   void shared(const Extent& extent, int64_t most, const Body& body);
-  // `unroll`: rounds that are under way at once, where none writes memory.
+  // Writes the loop of one thread in `shared`. `unroll` is the number of rounds that should be under way at once, if
+  // none of them writes memory.
   void rounds_of_thread(const Extent& extent, int64_t most, const Index& thread, int64_t threads, const Body& body,
                         int32_t unroll = 1);
 
-  // `dynamic`: the number of tiles grows with the minibatch.
+  // Adds a phase; `dynamic` says that its number of tiles grows with the minibatch.
   void add_phase(int64_t tiles, bool dynamic, const Body& body);
   Lowered finish();
 
-  // A chunk of about `most` elements, dividing `extent` where a divisor is near, else rounded up to `unit`.
+  // Returns the size of chunks of `extent` elements, about `most`: a divisor of `extent` if one is near, else an even
+  // share rounded up to a multiple of `unit`.
   static int64_t chunk_of(int64_t extent, int64_t most, int64_t unit);
 
-  // Positions of loads and stores, and indices used as numbers, as the expression went: see lower_nest.
+  // Positions of loads and stores, and indices that are used as numbers, in the order in which they are lowered; only
+  // make_nest (compiler/lower/nest.h) has them noted.
   struct Note {
     Index index;
     bool as_number = false;
@@ -97,10 +104,10 @@ class Context {
   std::unordered_map<Value, int32_t, ValueHash> inputs_, outputs_;
   std::unordered_set<Value, ValueHash> in_place_;  // outputs that may lie where an input does
   int64_t output_bytes_ = 0;
-  bool whole_vectors_ = false;  // inside a lane loop without a tail
+  bool whole_vectors_ = false;  // true inside a lane loop without a tail
 };
 
-// Register form of a dtype: f32 for bf16 and f16.
+// Returns the register form of a dtype: f32 for bf16 and f16, else the dtype itself.
 DType register_type(DType dtype);
 
 }  // namespace kb

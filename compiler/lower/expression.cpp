@@ -68,14 +68,14 @@ Reg emit_highest(ir::Builder& b, DType dtype) {
 
 Reg emit_exceeds(ir::Builder& b, Reg x, Reg y) {
   if (!is_float(b.type(x))) return b.compute(Op::gt, x, y);
-  const Reg at_most = b.compute(Op::le, x, y);  // of NaN false
+  const Reg at_most = b.compute(Op::le, x, y);  // false for NaN
   return b.compute(Op::bit_and, b.compute(Op::logical_not, at_most), b.compute(Op::eq, y, y));
 }
 
 namespace {
 
-// cast_float (graph/formula.h): only what the integer type holds is converted, for processors differ in the rest.
-// Integers of 8 bits are chosen among as i32.
+// Casts a float to an integer as cast_float (graph/formula.h) does. Only what the integer type holds is converted,
+// because processors differ in the rest. Integers of 8 bits are selected as i32.
 Reg emit_whole(ir::Builder& b, DType to, Reg x) {
   const DType from = b.type(x), wide = to == DType::u8 ? DType::i32 : to;
   const double end = std::ldexp(1.0, to == DType::i32 ? 31 : static_cast<int>(8 * size_of(to)));
@@ -135,8 +135,9 @@ Reg Expression::value(Value v, const Indices& at) {
   return result;
 }
 
-// A reduction's result, asked for at an index that is spelled otherwise than the one it was computed at: `fuse` lets a
-// group read its own results at their own place alone, so the one that is alive is the one that is meant.
+// Returns a reduction's result that is asked for at an index written differently from the one it was computed at; kNone
+// if there is none. `fuse` lets a group read its own results only at their own place, so the result that is alive is
+// the one that is meant.
 Reg Expression::own_result(Value v) const {
   if (info(cx_.graph.node(v).op).cls != OpClass::reduction) return ir::kNone;
   Reg found = ir::kNone;
@@ -226,7 +227,7 @@ Indices Expression::moved(const Node& node, const Indices& at) {
   return result;
 }
 
-// `v` at `at` where `condition` (kNone: everywhere) holds, else `otherwise`.
+// Returns `v` at `at` where `condition` is true (kNone: everywhere), else `otherwise`.
 Reg Expression::guarded(Reg condition, Value v, const Indices& at, Reg otherwise) {
   if (condition == ir::kNone) return value(v, at);
   double number = 0;
@@ -287,7 +288,7 @@ Reg Expression::concat(const Node& node, const Indices& at) {
 
 // ---- leaves ----
 
-// A table of several numbers is a chain of selects: tables worth a buffer are materialised by `fuse`.
+// Writes a table of several numbers as a chain of selects; the pass `tables` leaves only constants of one number.
 Reg Expression::constant(const Node& node, const Indices& at) {
   const auto& values = node.attrs.reals("values");
   const DType dtype = node.type().dtype;
@@ -312,7 +313,7 @@ Reg Expression::number(const Index& index, DType dtype) {
   return b_.convert(dtype, math_.emit(index));
 }
 
-// A name for the node within the group, the same for every group of the same ops.
+// Returns a name for the node within the group, which is equal in all groups of equal ops.
 std::string Expression::place(const Node& node) const {
   const auto& nodes = cx_.group.nodes;
   const auto at = std::find_if(nodes.begin(), nodes.end(),
@@ -325,7 +326,7 @@ Reg Expression::extent(const Node& node) {
   return emit_cast(b_, node.type().dtype, cx_.argument("extent " + place(node), product));
 }
 
-// Word 0 of Philox4x32-10 (Salmon et al. 2011); counter and key as graph/infer.h defines them.
+// Returns word 0 of Philox4x32-10 (Salmon et al. 2011), with counter and key as graph/infer.h defines them.
 Reg Expression::random_bits(const Node& node, const Indices& at) {
   const auto u32 = [&](double value) { return b_.constant(DType::u32, value); };
   const auto op = [&](Op which, Reg x, Reg y) { return b_.compute(which, x, y); };
@@ -354,12 +355,12 @@ Reg Expression::random_bits(const Node& node, const Indices& at) {
 
 // ---- indexed ----
 
-// The index that the node's integer input holds, and whether it lies in [0, extent) (kNone: it always does). Where it
-// does not it is 0, so that what is read in vain is there.
+// Returns the index that the node's integer input holds, and whether it lies in [0, extent) (kNone: it always does). An
+// index outside becomes 0, so that a read whose result is dropped stays inside the memory.
 Expression::Checked Expression::checked(const Node& node, size_t input, const Indices& at, int64_t extent) {
   Reg raw = value(node.inputs[input], at), holds = ir::kNone;
   if (!indexes_within(cx_.graph, node.inputs[input], extent)) {
-    // Compared without a sign: what lies before the first is past the last.
+    // An unsigned comparison finds negative indices too.
     const Reg end = b_.convert(DType::u32, cx_.argument("rows " + place(node), extent));
     holds = b_.compute(Op::lt, b_.convert(DType::u32, raw), end);
     raw = b_.compute(Op::select, holds, raw, b_.constant(DType::i32, 0));
@@ -367,7 +368,7 @@ Expression::Checked Expression::checked(const Node& node, size_t input, const In
   return {math_.of(b_.convert(DType::i64, raw), extent - 1), holds};
 }
 
-// `value` where the index was there, else NaN (integers, booleans: 0).
+// Returns `value` where the index was in range, else NaN (integers and booleans: 0).
 Reg Expression::where_checked(Reg holds, Reg value, DType dtype) {
   if (holds == ir::kNone) return value;
   const double missing = is_float(dtype) ? std::numeric_limits<double>::quiet_NaN() : 0;
@@ -382,8 +383,8 @@ Reg Expression::gather(const Node& node, const Indices& at) {
   return where_checked(row.holds, value(node.inputs[0], from), node.type().dtype);
 }
 
-// The window's numbers are the same for a whole sample, so a row's place is one comparison and its elements lie at a
-// stride of 1 or -1.
+// Returns an element of a crop. The window's numbers are the same for a whole sample, so one comparison checks a row,
+// whose elements lie at a stride of 1 or -1.
 Reg Expression::crop(const Node& node, const Indices& at) {
   const Dims &from = cx_.graph.type(node.inputs[0]).shape, &to = node.type().shape;
   const size_t h = at.size() - 2, w = at.size() - 1;
@@ -393,10 +394,10 @@ Reg Expression::crop(const Node& node, const Indices& at) {
   const Reg one = b_.constant(DType::i32, 1), zero = b_.constant(DType::i32, 0);
   const Reg mirrored = b_.convert(DType::i64, b_.compute(Op::select, b_.compute(Op::ne, window(2), zero), one, zero));
   const Reg row = b_.add(b_.convert(DType::i64, window(0)), math_.emit(at[h]));
-  // j, or last - j: j (1 - 2 mirrored) + last mirrored.
+  // The column is left + j, or left + last - j if mirrored: left + last mirrored + j (1 - 2 mirrored).
   const Reg first = b_.mul_add(mirrored, b_.index(to[w] - 1), b_.convert(DType::i64, window(1)));
   const Reg column = b_.mul_add(math_.emit(at[w]), b_.sub(b_.index(1), b_.mul(mirrored, b_.index(2))), first);
-  // Compared without a sign: what lies before the first is past the last.
+  // An unsigned comparison finds negative indices too.
   const auto within = [&](Reg index, int64_t extent) {
     return b_.compute(Op::lt, b_.convert(DType::u32, index), b_.constant(DType::u32, static_cast<double>(extent)));
   };

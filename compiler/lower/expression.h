@@ -1,7 +1,7 @@
-// The value of a graph node at an index vector, as a register: recursion down to the group's materialised inputs.
-// Movement only changes the index; iota, random bits, extents, gathers and composites expand in place; window ops and
-// reductions over few elements become loops in place. A value that is not in a group's inputs is computed again
-// wherever it is asked for at an index not seen before.
+// An Expression computes the value of a graph node at an index vector into a register, by recursion down to the group's
+// materialised inputs. Movement only changes the index; iota, random bits, extents, gathers and composites expand in
+// place; window ops become loops in place. A value that is not in a group's inputs is computed again wherever it is
+// asked for at an index not seen before.
 #pragma once
 #include <map>
 #include <string>
@@ -11,12 +11,13 @@
 
 namespace kb {
 
-// A window op's reach along one axis.
+// The windows of an op along one axis.
 struct AxisWindow {
-  int64_t kernel, stride, padding, dilation;
-  int64_t from;  // extent of the axis that is read
+  int64_t kernel, stride, padding, dilation;  // elements
+  int64_t from;                               // extent of the axis that is read
 
-  // Windows of a gradient are counted from the last one that may hold the element, where they are dense.
+  // Returns the rounds of a gradient's loop: for dilation 1 over the windows that may hold the element, counted from
+  // the last one, else over the taps of a window.
   int64_t gradient_taps() const { return dilation == 1 ? (kernel + stride - 1) / stride : kernel; }
 };
 
@@ -24,11 +25,11 @@ class Expression {
  public:
   explicit Expression(Context& context) : cx_(context), b_(context.b), math_(context.math) {}
 
-  // Register form (f32 for bf16 and f16, rounded to the value's dtype) of one element.
+  // Returns one element in register form (f32 for bf16 and f16, rounded to the value's dtype).
   ir::Reg value(Value v, const Indices& at);
-  // The value at a row-major position of its elements.
+  // Returns the element at a row-major position.
   ir::Reg value_at(Value v, const Index& position);
-  // From here on, while the register lives, `v` at `at` is `reg`.
+  // Makes `reg` the value of `v` at `at` for as long as the register is alive.
   void bind(Value v, const Indices& at, ir::Reg reg) { known_[{v, at, guard_}] = reg; }
   // Stores values, each at its own index. All are computed before the first is stored: a state that the kernel
   // overwrites in place may be read again, through another view, for a later one.
@@ -54,9 +55,9 @@ class Expression {
   ir::Reg where_checked(ir::Reg holds, ir::Reg value, DType dtype);
   std::string place(const Node& node) const;
   ir::Reg crop(const Node& node, const Indices& at);
-  ir::Reg both(ir::Reg a, ir::Reg b);  // a and b; kNone holds everywhere
+  ir::Reg both(ir::Reg a, ir::Reg b);  // returns a and b; kNone is true everywhere
   ir::Reg inside(const Index& index, int64_t low, int64_t high);
-  // compiler/lower/window.cpp
+  // These are in compiler/lower/window.cpp.
   using TapStep =
       std::function<std::vector<ir::Reg>(const std::vector<ir::Reg>& before, const Indices& read, ir::Reg holds)>;
   ir::Reg window(Value v, const Indices& at);
@@ -73,19 +74,21 @@ class Expression {
   Context& cx_;
   ir::Builder& b_;
   IndexMath& math_;
-  ir::Reg guard_ = ir::kNone;  // loads happen only where it holds
+  ir::Reg guard_ = ir::kNone;  // loads happen only where it is true; kNone: everywhere
   std::map<std::tuple<Value, Indices, ir::Reg>, ir::Reg> known_;
 };
 
-// One point-wise op on registers in register form; composites expand, the result is rounded to `dtype` (bf16, f16).
+// Returns a point-wise op's result on registers in register form, rounded to `dtype` if that is bf16 or f16. Composites
+// are expanded.
 ir::Reg emit_pointwise(ir::Builder& b, Op op, DType dtype, ir::Reg x, ir::Reg y = ir::kNone, ir::Reg z = ir::kNone);
+// Returns `x` cast to `to`, in register form.
 ir::Reg emit_cast(ir::Builder& b, DType to, ir::Reg x);
-// The least number of `dtype` (floats: minus infinity) and the greatest, in register form.
+// These return the least number of `dtype` (floats: minus infinity) and the greatest, in register form.
 ir::Reg emit_lowest(ir::Builder& b, DType dtype);
 ir::Reg emit_highest(ir::Builder& b, DType dtype);
-// Whether x > y, where NaN is greater than every number.
+// Returns whether x > y, where NaN is greater than every number.
 ir::Reg emit_exceeds(ir::Builder& b, ir::Reg x, ir::Reg y);
-// A number of `dtype` in register form.
+// Returns `value`, rounded to `dtype`, in register form.
 ir::Reg emit_number(ir::Builder& b, DType dtype, double value);
 
 }  // namespace kb

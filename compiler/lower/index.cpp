@@ -42,7 +42,7 @@ Index IndexMath::add(const Index& a, const Index& b) {
   return sum;
 }
 
-// c * D * (x / D) + c * (x % D) = c * x, in whichever form `div` has x / D: a sum of several terms where x is one.
+// Replaces c * D * (x / D) + c * (x % D) by c * x, where x / D has the form that `div` gives it: one or several terms.
 void IndexMath::join(Index& a) {
   const std::vector<Term> terms = a.terms;
   for (const Term& term : terms) {
@@ -95,7 +95,7 @@ int64_t IndexMath::most(const Index& a) const {
 
 namespace {
 
-// a = D * whole + rest, with the rest's offset in [0, D).
+// Splits a = divisor * whole + rest, with the rest's offset in [0, divisor).
 void split_multiples(const Index& a, int64_t divisor, Index& whole, Index& rest) {
   for (const Term& term : a.terms) {
     if (term.factor % divisor == 0)
@@ -109,7 +109,7 @@ void split_multiples(const Index& a, int64_t divisor, Index& whole, Index& rest)
 
 }  // namespace
 
-// The terms with the largest factors are the whole: 16 block + lane, with fewer than 16 lanes, is split by 16.
+// Takes the terms with the largest factors as the whole: 16 block + lane, with lane < 16, is split by 16.
 IndexMath::Split IndexMath::split(const Index& a, int64_t divisor) const {
   std::vector<Term> terms = a.terms;
   std::stable_sort(terms.begin(), terms.end(), [](const Term& x, const Term& y) { return x.factor > y.factor; });
@@ -188,7 +188,7 @@ Reg IndexMath::emit_atom(int32_t number) {
   return a.kind == Kind::quotient ? builder_.div(of, divisor) : builder_.mod(of, divisor);
 }
 
-// Outer registers first: each loop level adds its own part to what the levels around it have.
+// Adds outer registers first, so that each loop level adds its own part to the sum of the levels around it.
 Reg IndexMath::emit_terms(std::vector<Term> terms, int64_t offset) {
   struct Part {
     int32_t depth;
@@ -208,7 +208,7 @@ Reg IndexMath::emit_terms(std::vector<Term> terms, int64_t offset) {
 
 Reg IndexMath::emit(const Index& a) { return emit_terms(a.terms, a.offset); }
 
-// True for a quotient or remainder of lane + r where at most one multiple of the divisor lies inside the vector.
+// Returns whether `split` is a quotient or remainder of lane + r that meets at most one multiple of its divisor.
 bool IndexMath::crosses_once(const Atom& split) const {
   if (split.kind == Kind::reg || split.of.terms.size() != 1 || split.of.terms[0].factor != 1) return false;
   const Atom& lane = atom(split.of.terms[0].atom);
@@ -216,8 +216,9 @@ bool IndexMath::crosses_once(const Atom& split) const {
          most(split.of) < 2 * split.divisor;
 }
 
-// Channels c + 8 in blocks of 16: lanes 0 to 7 are the end of one block, lanes 8 to 15 the beginning of the next. There
-// x / D is 0 or 1, the same number as whether a lane crosses, and x % D is x - D (x / D).
+// Sets `crosses`, `near` and `beyond` if the gather is two contiguous accesses. An example is channels c + 8 in blocks
+// of 16: lanes 0 to 7 are the end of one block, lanes 8 to 15 the beginning of the next. There x / D is 1 in lanes that
+// cross and 0 in the others, and x % D is x - D (x / D).
 void IndexMath::add_crossing(const Index& a, Place& place) {
   Index sum = literal(a.offset);
   for (const Term& term : a.terms) {

@@ -1,4 +1,4 @@
-// Index arithmetic of `lower`, kept symbolic until an instruction needs a register: an Index is a sum of literal
+// The index arithmetic of `lower` stays symbolic until an instruction needs a register: an Index is a sum of literal
 // multiples of atoms. An atom is a register with a known range (a loop variable, a loaded index) or the quotient or
 // remainder of another Index by a literal. Known ranges and divisibility remove divisions where dimensions line up, and
 // D * (x / D) + x % D is x again: a reshape or a collapsed loop costs nothing unless an access needs the split.
@@ -18,22 +18,22 @@ struct Term {
   friend auto operator<=>(const Term&, const Term&) = default;
 };
 
-// sum of factor * atom, + offset; terms sorted by atom, no factor 0.
+// The sum of factor * atom over the terms, plus offset. Terms are sorted by atom, and no factor is 0.
 struct Index {
   std::vector<Term> terms;
   int64_t offset = 0;
   bool is_literal() const { return terms.empty(); }
   friend auto operator<=>(const Index&, const Index&) = default;
 };
-using Indices = std::vector<Index>;  // one a dimension
+using Indices = std::vector<Index>;  // one index for each dimension
 
-// How a lane loop reaches an index, and the register that says where.
+// How a lane loop accesses an index, and the register that says where.
 struct Place {
   ir::Access access = ir::Access::uniform;
   ir::Reg at = ir::kNone;
-  bool aligned = false;  // contiguous, and lane 0 is at a multiple of the lanes
-  // A gather that is two contiguous accesses: lanes where `crosses` holds are at `beyond`, the others at `near` (both
-  // of lane 0). kNone: it is not.
+  bool aligned = false;  // true if contiguous, with lane 0 at a multiple of the lanes
+  // These are set if a gather is two contiguous accesses: lane l reaches beyond + l where `crosses` is true, else
+  // near + l.
   ir::Reg crosses = ir::kNone, near = ir::kNone, beyond = ir::kNone;
 };
 
@@ -44,44 +44,47 @@ class IndexMath {
   explicit IndexMath(ir::Builder& builder) : builder_(builder) {}
 
   static Index literal(int64_t value) { return {{}, value}; }
-  // A register between 0 and `most`, known to be a multiple of `multiple`.
+  // Returns a register as an index that is between 0 and `most` and a multiple of `multiple`.
   Index of(ir::Reg reg, int64_t most = kUnbounded, int64_t multiple = 1);
 
   Index add(const Index& a, const Index& b);
   Index scale(const Index& a, int64_t factor) const;
   Index shift(Index a, int64_t offset) const;
-  // Quotient and remainder of a non-negative index.
+  // These return the quotient and the remainder of a non-negative index.
   Index div(const Index& a, int64_t divisor);
   Index mod(const Index& a, int64_t divisor);
-  // Row-major position of `at` in an array of `shape`, and back.
+  // `flatten` returns the row-major position of `at` in an array of `shape`; `unflatten` is its inverse.
   Index flatten(const Indices& at, const std::vector<int64_t>& shape);
   Indices unflatten(const Index& position, const std::vector<int64_t>& shape);
 
-  // From here on `a` is known to be at most `most`, whatever its terms could add up to.
+  // Makes it known that `a` is at most `most`, whatever its terms could add up to.
   void promise(const Index& a, int64_t most) { promised_[a] = most; }
+  // These return a lower and an upper bound of `a`; -kUnbounded and kUnbounded if none is known.
   int64_t least(const Index& a) const;
   int64_t most(const Index& a) const;
 
+  // Returns a register that holds `a`.
   ir::Reg emit(const Index& a);
   Place place(const Index& a);
-  // low <= a < high as a boolean register; kNone where the range proves it.
+  // Returns low <= a < high as a boolean register; kNone if the range proves it.
   ir::Reg inside(const Index& a, int64_t low, int64_t high);
 
-  // The registers that `a` reads, those inside quotients and remainders with factor 0 (their stride is not one number).
+  // Returns the registers that `a` reads with their factors. Inside quotients and remainders the factor is 0, because
+  // their stride is not one number.
   std::vector<Term> leaves(const Index& a) const;
 
  private:
   enum class Kind : uint8_t { reg, quotient, remainder };
   struct Atom {
     Kind kind = Kind::reg;
-    ir::Reg reg = ir::kNone;  // Kind::reg only
+    ir::Reg reg = ir::kNone;  // only for Kind::reg
     int64_t most = kUnbounded;
     Index of;
     int64_t divisor = 1;
     int64_t multiple = 1;
   };
   const Atom& atom(int32_t number) const { return atoms_[static_cast<size_t>(number)]; }
-  // a = step * whole + rest with 0 <= rest < step, which divides `divisor`; step 1 where there is no such split.
+  // The split a = step * whole + rest, where 0 <= rest < step and step divides `divisor`; step is 1 if there is none.
   struct Split {
     int64_t step = 1;
     Index whole, rest;

@@ -12,9 +12,9 @@ using ir::Code;
 using ir::Instr;
 using ir::Reg;
 
-constexpr int64_t kShaping = 8;  // literals up to it shape the code: taps of a window, strides
+constexpr int64_t kShaping = 8;  // literals up to this one stay, because they shape the code: taps of a window, strides
 
-// One argument for each place that reads a literal: whether two literals happen to be equal must not show in the text.
+// Makes one argument for each place that reads a literal: the text must not show which literals happen to be equal.
 class Sharing {
  public:
   Sharing(Lowered& lowered, int64_t lanes)
@@ -43,7 +43,8 @@ class Sharing {
     }
   }
 
-  // A constant stands where its first use was before sharing, which depends on what else happened to have its value.
+  // Sorts the constants of a body to its front. Each stood at its first use before sharing, which depends on what else
+  // happened to have its value.
   static void sort_constants(std::vector<Instr>& body) {
     const auto end = std::stable_partition(body.begin(), body.end(),
                                            [](const Instr& instr) { return instr.code == Code::constant; });
@@ -53,12 +54,13 @@ class Sharing {
     std::sort(body.begin(), end, [&](const Instr& x, const Instr& y) { return key(x) < key(y); });
   }
 
+  // Returns whether divisors in the body of `instr` stay literals.
   bool keeps_divisors(const Instr& instr) const {
     if (instr.code != Code::loop) return false;
     return instr.bind == ir::Bind::lane || (instr.bind == ir::Bind::serial && lowered_.kernel.block_threads > 0);
   }
 
-  // On a GPU a division by an argument is twenty instructions; by a power of two it is one.
+  // Returns whether a GPU divides by a shift: one instruction for a power of two, but twenty for an argument.
   bool is_shift(int64_t divisor) const {
     return lowered_.kernel.block_threads > 0 && divisor > 0 && std::has_single_bit(static_cast<uint64_t>(divisor));
   }
@@ -83,6 +85,7 @@ class Sharing {
     }
   }
 
+  // Makes `reg` a new argument if it is a literal of at least `least`, except the number of lanes.
   void share(Reg& reg, int64_t least) {
     const int64_t value = literals_[static_cast<size_t>(reg)];
     if (value == kNoLiteral || value < least || value == lanes_) return;
@@ -98,7 +101,7 @@ class Sharing {
 
   Lowered& lowered_;
   int64_t lanes_;
-  std::vector<int64_t> literals_;  // by register
+  std::vector<int64_t> literals_;  // value of each register that is a literal, else kNoLiteral
   std::vector<Instr>* made_ = nullptr;
 };
 

@@ -14,8 +14,9 @@ int64_t formula_ops(const Formula& formula) {
   return count;
 }
 
-// Arithmetic of a group: an operation an element of each point-wise node (a composite: of its formula), an input
-// element of each reduction (moments: three), a tap of each window.
+// Returns the number of operations of a group: one for each element of a point-wise node (a composite: for each op of
+// its formula), each input element of a reduction (moments: three), each tap of a pooling window, and each element of
+// the last input of a scatter or of another window op.
 int64_t count_flops(const Graph& graph, const Group& group) {
   int64_t flops = 0;
   for (const int32_t n : group.nodes) {
@@ -55,8 +56,8 @@ Lowered lower_class(const Graph& graph, const Group& group, const Target& target
   throw InternalError("lower: a library call or an exchange has no kernel");
 }
 
-// Whether a point-wise group writes tensors of 32-bit numbers, in rows that a block of `target` covers at once. A
-// thread that stores 32 bytes does so in two halves, each of which fills half of the memory's units of 32 bytes.
+// Returns whether a point-wise group writes large tensors of 32-bit numbers, in rows that a block of `target` covers at
+// once. A thread stores 32 bytes in two halves, each of which fills only half of the memory's units of 32 bytes.
 bool stores_words(const Graph& graph, const Group& group, int64_t row, const Target& target) {
   if (group.cls != FusionClass::pointwise || row > target.lanes * target.block_threads) return false;
   return std::any_of(group.outputs.begin(), group.outputs.end(), [&](Value v) {
@@ -65,8 +66,8 @@ bool stores_words(const Graph& graph, const Group& group, int64_t row, const Tar
   });
 }
 
-// On a GPU: 16 bytes of 16-bit data, or two loads of 16 bytes, where rows are whole vectors of so many; else half, and
-// so where stores want it.
+// Returns the target with the lanes that fit the group. On a GPU a vector is 16 bytes of 16-bit data, or two loads of
+// 16 bytes, if rows are whole vectors of that many elements; else, or if stores_words is true, it is half as long.
 Target with_lanes(const Graph& graph, const Group& group, const Target& target) {
   Target own = target;
   if (target.processor == Processor::cpu) return own;

@@ -10,10 +10,10 @@ namespace kb {
 struct Lowered {
   ir::Kernel kernel;
   std::vector<int64_t> arguments;
-  std::vector<int64_t> tiles;          // of each phase
+  std::vector<int64_t> tiles;          // number of tiles of each phase
   std::vector<Value> operands;         // graph value of each kernel buffer; invalid for scratch buffers
-  std::vector<int64_t> scratch_bytes;  // of each kernel buffer; 0 unless scratch
-  int64_t flops = 0;
+  std::vector<int64_t> scratch_bytes;  // bytes of each kernel buffer that is scratch, else 0
+  int64_t flops = 0;                   // number of operations
 };
 
 }  // namespace kb

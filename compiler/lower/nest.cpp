@@ -5,7 +5,7 @@
 namespace kb {
 namespace {
 
-// True if the access steps along `outer` by inner_extent times its step along `inner`: both can be one axis.
+// Returns whether an access steps along `outer` by inner_extent times its step along `inner`, as one axis does.
 bool steps_as_one(const std::vector<Term>& leaves, int32_t outer, int32_t inner, int64_t inner_extent) {
   int64_t outer_factor = 0, inner_factor = 0;
   for (const Term& term : leaves) {
@@ -20,8 +20,9 @@ bool reads(const std::vector<Term>& leaves, int32_t atom) {
   return std::any_of(leaves.begin(), leaves.end(), [&](const Term& term) { return term.atom == atom; });
 }
 
+// The accesses seen when the group is lowered once on symbols.
 struct Probe {
-  std::vector<int32_t> atoms;  // of each axis; -1: extent 1
+  std::vector<int32_t> atoms;  // atom of each axis; -1 if its extent is 1
   std::vector<std::vector<Term>> accesses;
   std::vector<bool> accesses_as_number;
 };
@@ -118,7 +119,7 @@ Extent extent_of(Context& context, const Dim& dim) {
   if (!dim.dynamic) return context.literal(dim.extent);
   int64_t multiple = 1;
   for (size_t i = 1; i < dim.axes.size(); ++i) multiple *= context.group.domain[dim.axes[i]];
-  // The lanes that a GPU gives a lone axis depend on its extent anyway: see lower.
+  // On a GPU `lower` chooses the lanes of a single axis by its extent, so the kernel may rely on lanes that divide it.
   const int64_t lanes = context.b.lanes();
   if (context.target.processor == Processor::gpu && context.group.domain.size() == 1 && dim.extent % lanes == 0)
     multiple = lanes;

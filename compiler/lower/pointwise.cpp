@@ -1,7 +1,7 @@
-// Point-wise groups, and windows and copies, which are point-wise over their results. The domain is cut along its
-// leading dimensions into tiles of about Target::tile_elements; inside a tile the last dimension goes by lanes. Where
-// it fits one vector the lane loop is the outermost, so that what differs only along it (per channel, in a blocked
-// layout) is computed once a tile.
+// Lowers point-wise groups, and windows, copies and carries, which are point-wise over their results. The domain is cut
+// along its leading dimensions into tiles of about Target::tile_elements; inside a tile the last dimension goes by
+// lanes. If that fits one vector, a CPU's lane loop is the outermost, so that what differs only along it (per channel,
+// in a blocked layout) is computed once a tile.
 #include <algorithm>
 
 #include "compiler/lower/classes.h"
@@ -34,20 +34,20 @@ class Pointwise {
     expression.store(values);
   }
 
-  static constexpr int64_t kPlane = 8;   // times Target::tile_elements: a plane of more is cut
-  static constexpr int64_t kBlocks = 6;  // on a GPU, at least so many a multiprocessor where there is enough to do
+  static constexpr int64_t kPlane = 8;   // a plane of more than this times Target::tile_elements is cut
+  static constexpr int64_t kBlocks = 6;  // least tiles for each multiprocessor of a GPU, if there is enough to do
 
   bool lane_is_outermost() const {
     return cx_.target.processor == Processor::cpu && nest_.dims.size() > 1 && nest_.dims.back().extent <= cx_.b.lanes();
   }
   size_t last() const { return nest_.dims.size() - 1; }
 
-  // Dims behind `split_` lie in a tile whole, `split_` is cut into chunks, a tile has one index of those before.
+  // Chooses the dim `split_`, which is cut into chunks. A tile has one index of the dims before it, all of those after.
   void choose_split() {
     int64_t inner = 1, elements = cx_.target.tile_elements;
     split_ = last();
     if (lane_is_outermost()) {
-      // One index of the dims before the last two a tile, however small: one text then serves planes of all sizes.
+      // A tile has one index of the dims before the last two, so that one text serves planes of all sizes.
       inner = nest_.dims[split_--].extent;
       elements *= nest_.dims[split_].dynamic ? 1 : kPlane;
     } else {
@@ -63,7 +63,8 @@ class Pointwise {
     for (size_t d = 0; d < split_; ++d) tiles_ *= nest_.dims[d].extent;
   }
 
-  // GPU: so many elements a tile that all multiprocessors have several blocks, and a thread several vectors.
+  // On a GPU a chunk of the dynamic dim is an argument: so many elements that all multiprocessors have several blocks,
+  // and a thread several vectors.
   bool chunk_is_argument() const {
     return cx_.target.processor == Processor::gpu && split_ == 0 && nest_.dims[0].dynamic;
   }
@@ -104,11 +105,12 @@ class Pointwise {
     });
   }
 
-  // GPU: the vectors of the tile are dealt to the threads, neighbours to neighbours. Where a row's vectors divide the
-  // threads, a thread stays in its columns, and what differs along the last dimension alone is computed once.
+  // Deals the vectors of a GPU's tile to the threads, neighbours to neighbours. If the number of vectors in a row
+  // divides that of the threads, a thread stays in its columns, and what differs along the last dimension alone is
+  // computed once.
   void block() {
     const int64_t lanes = cx_.b.lanes(), threads = cx_.target.block_threads;
-    Dims inner;  // extents behind split_, the last in vectors
+    Dims inner;  // extents of the dims after split_, the last in vectors
     for (size_t d = split_ + 1; d < nest_.dims.size(); ++d) inner.push_back(nest_.dims[d].extent);
     if (inner.empty()) return flat_block();
     const bool whole = inner.back() % lanes == 0;
@@ -128,6 +130,7 @@ class Pointwise {
     });
   }
 
+  // Deals the vectors of a tile that is a chunk of the last dim.
   void flat_block() {
     const int64_t lanes = cx_.b.lanes();
     const Reg vectors = cx_.b.div(cx_.b.add(cx_.reg(count_), cx_.b.index(lanes - 1)), cx_.b.index(lanes));
@@ -141,7 +144,8 @@ class Pointwise {
     });
   }
 
-  // How many columns there are is an argument, so that rows of all lengths share one text.
+  // Deals a tile with fixed columns for each thread. An argument counts them, so that rows of all lengths share one
+  // text.
   void columns_block(const Dims& inner) {
     const int64_t threads = cx_.target.block_threads, lanes = cx_.b.lanes();
     Dims shape(inner.begin(), inner.end() - 1);
@@ -163,7 +167,7 @@ class Pointwise {
     });
   }
 
-  // Indices of the dims from split_ on, but for the last.
+  // Sets the indices of the dims from split_ on, except the last.
   void set_rows(const Indices& own) {
     for (size_t d = split_; d < last(); ++d) at_[d] = position(d, own[d - split_]);
   }

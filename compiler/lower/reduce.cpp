@@ -14,7 +14,7 @@ bool is_reduction(const Graph& graph, int32_t node) {
   return info(graph.nodes[static_cast<size_t>(node)].op).cls == OpClass::reduction;
 }
 
-// Indices of the domain without the reduced axes: those of a reduction's result.
+// Returns the indices of a reduction's result: those of the domain without the reduced axes.
 Indices result_index(const Group& group, const Indices& domain_at) {
   Indices kept;
   for (size_t axis = 0; axis < domain_at.size(); ++axis)
@@ -22,7 +22,7 @@ Indices result_index(const Group& group, const Indices& domain_at) {
   return kept;
 }
 
-// A value with one element a kept element, at indices of the kept domain: the same row-major position.
+// Returns the indices of the kept element `kept` in a value of `shape` that has one element for each kept element.
 Indices spread_kept(IndexMath& math, const Dims& shape, const Indices& kept, const Dims& kept_shape) {
   return math.unflatten(math.flatten(kept, kept_shape), shape);
 }
@@ -49,7 +49,7 @@ Reduce::Reduce(const Graph& graph, const Group& group, const Target& target)
   one_pass_ = one_pass_ && lanes_reduce();
 }
 
-// For the probe: the inputs of all reductions, then whatever is computed of their results.
+// Lowers one point for make_nest: the inputs of all reductions, then whatever is computed from their results.
 void Reduce::visit(Context& cx, Expression& expression, const Indices& at) {
   const Graph& graph = cx.graph;
   const Indices kept = result_index(cx.group, at);
@@ -69,9 +69,9 @@ void Reduce::visit(Context& cx, Expression& expression, const Indices& at) {
   expression.store(values);
 }
 
-// A reduction's stage is one more than that of the reductions it depends on.
+// Puts each reduction into the stage after the last of those that it depends on.
 void Reduce::find_stages() {
-  std::map<int32_t, size_t> ready;  // by node: the stage in which it can be computed
+  std::map<int32_t, size_t> ready;  // the first stage in which each node can be read
   for (const int32_t n : cx_.group.nodes) {
     size_t stage = 0;
     for (const Value input : cx_.graph.nodes[static_cast<size_t>(n)].inputs) {
@@ -95,7 +95,7 @@ void Reduce::choose_lanes() {
     lanes_ = Lanes::reduced;
   else
     lanes_ = several || (!last.dynamic && last.extent <= cx_.b.lanes()) ? Lanes::kept_vector : Lanes::kept_stretch;
-  // Partials are worth their second phase where one index of the kept dims, or one stretch, is too much for one tile.
+  // Partials are worth their second phase if tiles of the kept dims alone would be too few.
   int64_t kept_tiles = 1;
   for (const int64_t extent : outer_kept()) kept_tiles *= extent;
   const int64_t stretches = lanes_ == Lanes::reduced ? 1 : (last.extent + kStretch - 1) / kStretch;
@@ -107,8 +107,8 @@ void Reduce::choose_lanes() {
                 kept_tiles * stretches < cx_.target.max_partials / 2;
 }
 
-// Threads of a block work together on long rows and on columns; a short row, or a vector of kept elements on which
-// several stages depend, is one thread's.
+// Returns true for long rows and for columns, on which the threads of a block work together; a short row, or a vector
+// of kept elements with several stages, is one thread's.
 bool Reduce::shares_results() const {
   const bool several = stages_.size() > 1 || !full_outputs_.empty();
   int64_t elements = 1;
@@ -122,8 +122,8 @@ bool Reduce::shares_results() const {
   return fits_shared() && (unknown || elements > worth) && (lanes_reduce() || !several);
 }
 
-// In block storage: a vector of all parts for half of the threads, a number of elements a thread, whether the block is
-// the last.
+// Returns whether block storage has room for a vector of all parts for half of the threads, a number of elements for
+// each thread, and a flag whether the block is the last.
 bool Reduce::fits_shared() const {
   int64_t bytes = size_of(DType::i64) * (cx_.target.block_threads + 1);
   for (const Stage& stage : stages_)
@@ -163,7 +163,7 @@ void Reduce::choose_chunks(int64_t work, int64_t most) {
   chunks_ = (dim.extent + chunk_ - 1) / chunk_;
 }
 
-// Returns first index and length of the part of dims[d] that a chunk covers: only dims[0] is cut, others are whole.
+// Returns the first index and the length of the part of dims[d] that a chunk covers; only dims[0] is ever cut.
 Reduce::Range Reduce::range(size_t d, const Index& chunk) {
   const Extent whole = extent_of(cx_, nest_.dims[d]);
   if (!two_phases_ || d != 0) return {Index{}, whole};
@@ -285,7 +285,7 @@ Reg Reduce::reduced_count() {
   return count;
 }
 
-// Elements of one result in one chunk.
+// Returns the number of elements that one result has in one chunk.
 Reg Reduce::chunk_elements(const Index& chunk) {
   Reg count = cx_.b.index(1);
   for (size_t d = 0; d < nest_.dims.size(); ++d)

@@ -1,5 +1,5 @@
-// The part that CPU and GPU reduction kernels share: which reductions run in which pass over memory, which values are
-// written where, how a domain is cut, and the second half of a reduction in two phases.
+// Reduce is the part that CPU and GPU reduction kernels share: which reductions run in which pass over memory, which
+// values are written where, how a domain is cut, and the second half of a reduction in two phases.
 #pragma once
 #include <map>
 #include <string>
@@ -15,15 +15,16 @@ class Reduce {
   Reduce(const Graph& graph, const Group& group, const Target& target);
 
  protected:
-  // How lanes lie: along the innermost reduced dim (folded at the end); along one vector of the innermost kept dim,
-  // reduced dims inside (any number of stages); or along a whole stretch of the innermost kept dim, with an array of
-  // accumulators and memory walked in its own order.
+  // Lanes lie along the innermost reduced dim (and are folded at the end), along one vector of the innermost kept dim
+  // with the reduced dims inside (for any number of stages), or along a whole stretch of the innermost kept dim, with
+  // an array of accumulators and memory walked in its own order.
   enum class Lanes : uint8_t { reduced, kept_vector, kept_stretch };
   struct Stage {
-    std::vector<Monoid> monoids;  // read nothing that a later stage computes
+    std::vector<Monoid> monoids;  // reductions that need only results of earlier stages
   };
   // Local arrays that hold the parts of all monoids of a stage: [monoid][part].
   using Bank = std::vector<std::vector<ir::Local>>;
+  // The part of a dim that a chunk covers.
   struct Range {
     Index begin;
     Extent count;
@@ -32,16 +33,16 @@ class Reduce {
 
   size_t inner() const { return nest_.dims.size() - 1; }
   bool lanes_reduce() const { return lanes_ == Lanes::reduced; }
-  // Kept dims that an item is one index of: all, but for the one that lanes lie along.
+  // Returns the extents of all kept dims except the one that lanes lie along; an item has one index of each.
   Dims outer_kept() const;
-  // GPU: whether threads share the elements of a result, rather than each having results of its own.
+  // Returns whether a GPU's threads share the elements of a result, rather than each having results of its own.
   bool shares_results() const;
   bool is_gpu() const { return cx_.target.processor == Processor::gpu; }
   int64_t outer_items() const;
   void set_outer_kept(Indices& at, const Index& item);
   bool kept_is_dynamic() const;
 
-  // Cuts dims[0] into `most` chunks at most, where `work` elements belong to one index of it in one tile.
+  // Cuts dims[0] into `most` chunks at most; `work` is the number of elements that a tile has at one index of dims[0].
   void choose_chunks(int64_t work, int64_t most);
   Range range(size_t d, const Index& chunk);
 
@@ -51,24 +52,24 @@ class Reduce {
   void initialise(const Bank& bank, const Stage& stage, const Place& place);
   void flush(const Bank& from, const Bank& to, const Stage& stage, const Place& place);
   ir::Reg element(const Monoid& monoid, const Indices& at);
-  // One element of the domain goes into the parts at `place`; with one pass its full outputs are stored.
+  // Adds one element of the domain to the parts at `place`; with one pass it also stores the full outputs there.
   void accumulate(const Bank& bank, const Stage& stage, const Place& place, const Indices& at,
                   const std::vector<ir::Reg>& shifts);
   Place bank_place();
-  // All lanes of one accumulator as one value, by halves.
+  // Combines all lanes of one accumulator into one value, by halves.
   Parts fold(const Monoid& monoid, const std::vector<ir::Local>& locals);
-  // Moments' shift: the first element of the chunk, at the kept indices in at_.
+  // Returns moments' shift, the first element of the chunk at the kept indices in at_; kNone for other reductions.
   std::vector<ir::Reg> shifts_of(const Stage& stage);
   Indices first_of_chunk();
 
-  // Results of one kept element become values; then everything on the kept domain can be written.
+  // Makes the results of one kept element known as values, from which the outputs on the kept domain can be computed.
   void bind_results(const Stage& stage, const std::vector<Parts>& merged, const Indices& at);
   void store_kept_outputs(const Indices& at);
   void store_full_outputs(const Indices& at);
-  ir::Reg reduced_count();  // elements that one result stands for, i64
+  ir::Reg reduced_count();  // number of elements reduced into one result, i64
   ir::Reg chunk_elements(const Index& chunk);
 
-  // Two phases: partials[monoid][part], each [chunk][kept element].
+  // Makes the scratch buffers of two phases: partials_[monoid][part], each of shape [chunk][kept element].
   void make_partials();
   Index partial_position(const Index& chunk, const Index& kept);
   void store_partial(size_t monoid, const Parts& closed, const Index& chunk, const Indices& at);
@@ -84,13 +85,13 @@ class Reduce {
   Lanes lanes_ = Lanes::reduced;
   std::vector<Stage> stages_;
   std::vector<Value> kept_outputs_, full_outputs_;
-  // The only stage stores the full outputs in its own pass, an element behind its accumulation: none of them follows
-  // from a result.
+  // True if the only stage stores full outputs in its own pass, each right after its element is accumulated: none of
+  // them depends on a result.
   bool one_pass_ = false;
   bool two_phases_ = false;
-  int64_t chunk_ = 0, chunks_ = 1;  // of dims[0]
+  int64_t chunk_ = 0, chunks_ = 1;  // extent of a chunk of dims[0], number of chunks
   std::vector<std::vector<int32_t>> partials_;
-  Indices at_;      // one index a dim, as far as the loops around have them
+  Indices at_;      // one index for each dim, as far as the loops around have set them
   Index chunk_at_;  // number of the chunk
 
  private:
@@ -101,7 +102,7 @@ class Reduce {
 };
 
 Lowered lower_reduce_alone(const Graph& graph, const Group& group, const Target& target);
-// By a block's threads together where a result has enough elements, else alone.
+// Lowers to a kernel in which a block's threads reduce a result together if it has enough elements, else each alone.
 Lowered lower_reduce_gpu(const Graph& graph, const Group& group, const Target& target);
 
 }  // namespace kb

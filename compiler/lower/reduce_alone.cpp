@@ -10,8 +10,8 @@ namespace {
 
 using ir::Reg;
 
-constexpr int64_t kRun = 512;
-constexpr int64_t kLongRun = 16;  // steps from which on one index of the next dim is a run of its own
+constexpr int64_t kRun = 512;     // most steps of an accumulator in one run
+constexpr int64_t kLongRun = 16;  // least steps at which one index of a dim is a run of its own
 
 class ReduceAlone : Reduce {
  public:
@@ -34,7 +34,7 @@ class ReduceAlone : Reduce {
   // ---- tiles ----
 
   void choose_tiles() {
-    int64_t reduced = 1;  // elements that one kept element, or one index of dims[0], stands for
+    int64_t reduced = 1;  // elements of one kept element, with two phases at one index of dims[0]
     for (size_t d = two_phases_ ? 1 : 0; d < nest_.dims.size(); ++d)
       reduced *= nest_.dims[d].reduced ? nest_.dims[d].extent : 1;
     if (lanes_ == Lanes::kept_stretch) {
@@ -52,14 +52,14 @@ class ReduceAlone : Reduce {
     const int64_t work = lanes_reduce() ? reduced : reduced * cx_.b.lanes();
     per_tile_ = is_gpu() ? cx_.target.block_threads
                 : nest_.dims[0].reduced && nest_.dims[0].extent > 1
-                    ? 1  // whose extent may grow
+                    ? 1  // its extent may grow
                     : std::max<int64_t>(cx_.target.tile_elements / work, 1);
     if (!kept_is_dynamic() && !is_gpu()) per_tile_ = std::min(per_tile_, items);
     tiles_ = (items + per_tile_ - 1) / per_tile_;
     choose_chunks(work, cx_.target.max_partials);
   }
 
-  // Items: a kept element (lanes reduce) or one vector of kept elements.
+  // Lowers a tile of items: an item is a kept element if lanes reduce, else one vector of kept elements.
   void items_tile(const Index& tile) {
     const Index begin = cx_.math.scale(tile, per_tile_);
     Dims shape = outer_kept();
@@ -107,10 +107,10 @@ class ReduceAlone : Reduce {
 
   // ---- loops over the reduced dims ----
 
-  // How often each accumulator is stepped between two flushes, and in the loop over which dim the runs are cut.
+  // Says in the loop over which dim runs are cut; after a run its accumulators are flushed into those of the whole.
   struct Runs {
     size_t dim = 0;
-    int64_t size = 0;  // rounds of that dim in a run; 0: no runs, the whole is short
+    int64_t size = 0;  // rounds of that dim in a run; 0 if the whole is short enough without runs
   };
 
   Runs choose_runs() const {
@@ -140,7 +140,8 @@ class ReduceAlone : Reduce {
     reduced_loops(0, stage, bank, shifts, runs, &run);
   }
 
-  // `run`: the accumulators of one run, until the loops have entered it.
+  // Writes the loops over the reduced dims from `d` on. `run` has the accumulators of one run; it is null inside a run
+  // and if there are no runs.
   void reduced_loops(size_t d, const Stage& stage, const Bank& bank, const std::vector<Reg>& shifts, const Runs& runs,
                      const Bank* run) {
     while (d < nest_.dims.size() && !nest_.dims[d].reduced) ++d;
@@ -177,13 +178,14 @@ class ReduceAlone : Reduce {
     return lanes_ == Lanes::kept_stretch ? (stretch_ + lanes - 1) / lanes * lanes : lanes;
   }
 
-  // Everywhere in a bank.
+  // Writes body for every place of a bank.
   void over_bank(const std::function<void(const Place&)>& body) {
     if (lanes_ == Lanes::kept_stretch) return over_stretch(body);
     if (lanes_ == Lanes::kept_vector) return body(bank_place());
     cx_.one_vector(cx_.literal(cx_.b.lanes()), Index{}, [&](const Index&) { body(bank_place()); });
   }
 
+  // Loops over the reduced dims from `d` on, all of each, with their indices in at_.
   void over_domain(size_t d, const Do& body) {
     while (d < nest_.dims.size() && !nest_.dims[d].reduced) ++d;
     if (d == nest_.dims.size()) return body();
@@ -218,7 +220,7 @@ class ReduceAlone : Reduce {
     });
   }
 
-  // It is the outermost extent of the domain: then there are no other kept dims.
+  // Returns whether the innermost dim begins with the outermost axis of the domain: then there are no other kept dims.
   bool inner_is_dynamic() const { return nest_.dims.back().dynamic; }
 
   void make_shift_locals(const Stage& stage) {
@@ -232,7 +234,7 @@ class ReduceAlone : Reduce {
     });
   }
 
-  // at_ gets the kept index, the place is that in a bank.
+  // Writes body for each vector of the stretch: at_ gets the kept index, body the place in a bank.
   void over_stretch(const std::function<void(const Place&)>& body) {
     cx_.vectors(stretch_count_, [&](const Index& i) {
       at_[inner()] = cx_.math.add(stretch_begin_, i);

@@ -1,10 +1,10 @@
-// Reductions on a GPU whose results have many elements each: the threads of a block step their own accumulators over
-// vectors dealt round-robin, then combine them by halves: the upper half hands its own over through block storage, and
-// what the lower half has then stays there. A block has one kept element (lanes reduce), or some columns, or a chunk of
-// one of those; of the blocks with chunks of the same results, the last to finish merges all of them: groups of threads
-// take runs of chunks, and combine what they have by halves.
+// Reductions on a GPU whose results have many elements each. The threads of a block get vectors round-robin and step
+// their own accumulators over them. Then they combine these by halves: the upper half of the threads hands its
+// accumulators over through block storage, where the sums of the lower half then stay. A block has one kept element
+// (lanes reduce), or some columns, or a chunk of one of those. Among the blocks with chunks of the same results, the
+// last to finish merges all chunks: groups of threads merge runs of chunks, and combine what they have by halves.
 //
-// Chunks of columns are for wide blocks, one a multiprocessor: fewer chunks, more groups in the last block.
+// Chunks of columns go to wide blocks, one for each multiprocessor: fewer chunks, more groups in the last block.
 #include <algorithm>
 #include <bit>
 
@@ -16,11 +16,11 @@ namespace {
 using ir::Reg;
 
 constexpr int64_t kColumnVectors = 16;  // most vectors of kept elements that a block works on
-constexpr int64_t kLoads = 4;           // that a thread has under way
-constexpr int64_t kWideThreads = 512;   // of a block that is alone on its multiprocessor
-constexpr int64_t kWideBytes = 128;     // that a thread of those has under way: 64 KiB a multiprocessor
-constexpr int64_t kMostRounds = 8;      // of a thread under way
-constexpr int64_t kMergeBytes = 32;     // of each column in partials that a thread of the last block has under way
+constexpr int64_t kLoads = 4;           // loads that a thread has under way
+constexpr int64_t kWideThreads = 512;   // threads of a wide block, which is alone on its multiprocessor
+constexpr int64_t kWideBytes = 128;     // bytes that a thread of a wide block has under way: 64 KiB a multiprocessor
+constexpr int64_t kMostRounds = 8;      // most rounds that a thread has under way
+constexpr int64_t kMergeBytes = 32;     // bytes of each column's partials that a thread of the last block has under way
 
 class ReduceTogether : Reduce {
  public:
@@ -31,8 +31,8 @@ class ReduceTogether : Reduce {
 
   bool fits() const { return shares_results(); }
 
-  // Whether wide blocks are worth it: for chunks of columns, where each thread has a batch at least, and where tiles
-  // are few enough for an even share of chunks to each multiprocessor.
+  // Returns whether wide blocks are worth it: for chunks of columns that are at least a batch long, if tiles are few
+  // enough to give each multiprocessor an even share of the chunks.
   bool fits_wide() const {
     return fits() && two_phases_ && !lanes_reduce() && 4 * tiles_ <= cx_.target.processors &&
            chunk_ * reduced_in_index() >= batch();
@@ -80,7 +80,7 @@ class ReduceTogether : Reduce {
     if (is_wide() && two_phases_ && reduced_in_index() == 1) fill_batches();
   }
 
-  // Returns how many elements of a result one index of the dim has that is cut into chunks, or all of them.
+  // Returns how many elements of a result one index of dims[0] has if that is cut into chunks, else all of them.
   int64_t reduced_in_index() const {
     int64_t reduced = 1;
     for (size_t d = two_phases_ ? 1 : 0; d < nest_.dims.size(); ++d)
@@ -88,7 +88,8 @@ class ReduceTogether : Reduce {
     return reduced;
   }
 
-  // Rounds behind a thread's last batch wait for memory one by one: many of them take longer than a batch does.
+  // Enlarges chunks to whole batches if more than half of a batch is left over: rounds after a thread's last batch wait
+  // for memory one by one, and many of them take longer than a batch does.
   void fill_batches() {
     const int64_t rest = chunk_ % batch();
     if (chunk_ < batch() || 2 * rest <= batch()) return;
@@ -99,7 +100,8 @@ class ReduceTogether : Reduce {
   // Returns how many elements of each of its columns a block has under way at once.
   int64_t batch() const { return groups() * unroll(); }
 
-  // Target::max_partials is three a multiprocessor; a third accumulator takes the registers of the third block.
+  // Returns how many blocks run at once. Target::max_partials is three for each multiprocessor; a third accumulator
+  // takes the registers of the third block.
   int64_t blocks_at_once() const {
     if (is_wide()) return cx_.target.processors;
     size_t parts = 0;
@@ -114,7 +116,7 @@ class ReduceTogether : Reduce {
         cx_.math.scale(dynamic ? tile : remainder(tile, "stretches", stretches_), columns_ * cx_.b.lanes());
   }
 
-  // By an argument, once a tile: columns of all widths share one text.
+  // These divide a tile's number by an argument, once a tile, so that columns of all widths share one text.
   Index quotient(const Index& tile, const std::string& name, int64_t divisor) {
     return cx_.math.of(cx_.b.div(cx_.math.emit(tile), cx_.argument(name, divisor)));
   }
@@ -124,9 +126,9 @@ class ReduceTogether : Reduce {
 
   int64_t threads() const { return cx_.target.block_threads; }
   bool is_wide() const { return threads() == kWideThreads; }
-  int64_t groups() const { return threads() / columns_; }  // of threads with the same columns
+  int64_t groups() const { return threads() / columns_; }  // number of threads that have the same columns
 
-  // Lanes of the thread's own columns, if there are any: at_ gets their index.
+  // Writes body in a lane loop over the thread's own columns, if it has any; at_ gets their index.
   void own_columns(const Index& thread, const std::function<void()>& body) {
     const int64_t lanes = cx_.b.lanes();
     const Index first = cx_.math.add(stretch_begin_, cx_.math.scale(cx_.math.mod(thread, columns_), lanes));
@@ -142,7 +144,8 @@ class ReduceTogether : Reduce {
     cx_.b.branch(cx_.b.less(cx_.math.emit(first), cx_.reg(whole)), vector);
   }
 
-  // The thread's share of the reduced elements (of the chunk): at_ gets the reduced indices, in a lane loop.
+  // Writes body for the thread's share of the reduced elements (of the chunk), in a lane loop if lanes reduce; at_ gets
+  // the reduced indices.
   void own_elements(const Index& thread, const std::function<void()>& body) {
     const int64_t lanes = cx_.b.lanes();
     Dims shape;
@@ -175,8 +178,8 @@ class ReduceTogether : Reduce {
         unroll());
   }
 
-  // Returns how many rounds a thread has under way at once: its loads, or bytes, over the large inputs, each read once
-  // a round.
+  // Returns how many rounds a thread has under way at once: kLoads loads, or kWideBytes bytes, where each round loads
+  // every large input once.
   int32_t unroll() const {
     int64_t large = 0, bytes = 0;
     for (const Value v : cx_.group.inputs) {
@@ -209,7 +212,7 @@ class ReduceTogether : Reduce {
 
   // ---- one stage ----
 
-  // Gives the bank in block storage that it is done with where there are two phases.
+  // Lowers one stage. Returns its bank in block storage, which the merge of two phases may overwrite.
   Bank lower_stage(const Stage& stage) {
     const int64_t width = lanes_reduce() ? 1 : cx_.b.lanes();
     const Bank own = make_bank(stage, width);
@@ -252,9 +255,9 @@ class ReduceTogether : Reduce {
     });
   }
 
-  // Combines the banks `own` of all threads into the first of `shared`, which has room for half of them: the upper half
-  // of the threads put theirs there, and the lower half add their own (a step of distance 0), then what is there is
-  // combined with what is `distance` threads further on.
+  // Combines the banks `own` of all threads at the beginning of `shared`, which has room for half of them. The upper
+  // half of the threads put theirs there, and the lower half add their own (a step of distance 0); each further step
+  // combines what is there with what is `distance` threads further on.
   void by_halves(const Bank& own, const Bank& shared, const std::function<void(const Index&, int64_t)>& step) {
     const int64_t upper = threads() / 2;
     cx_.b.threads([&](Reg number) {
@@ -292,7 +295,8 @@ class ReduceTogether : Reduce {
     return closed;
   }
 
-  // Results of a row are in block storage: every thread loop from here on reads them from there.
+  // Ends a stage of a row. Its results are in block storage, where every later thread loop reads them; after the last
+  // stage thread 0 stores the outputs, or with two phases the partial results.
   void finish_row(const Stage& stage, const Bank& shared) {
     slots_.push_back({&stage, shared});
     const bool last = &stage == &stages_.back();
@@ -306,6 +310,7 @@ class ReduceTogether : Reduce {
     });
   }
 
+  // Makes the results of slot `s` known as values in the thread loop at hand.
   void bind_slots(size_t s) {
     const auto& [stage, shared] = slots_[s];
     if (!two_phases_) bind_results(*stage, closed_parts(*stage, shared, bank_place()), at_);
@@ -320,8 +325,8 @@ class ReduceTogether : Reduce {
     for (size_t m = 0; m < closed.size(); ++m) store_partial(m, closed[m], chunk_at_, at_);
   }
 
-  // Each group of threads merges a run of chunks, then groups are merged by halves. A group of which no chunk is left
-  // has no elements.
+  // Merges all chunks: each group of threads merges a run of them, then groups are merged by halves. A group that no
+  // chunk is left for has no elements.
   void merge_all(const Bank& shared) {
     const Stage& stage = stages_[0];
     const ir::Local elements = cx_.b.local(DType::i64, threads(), ir::Storage::block);
@@ -343,12 +348,13 @@ class ReduceTogether : Reduce {
     });
   }
 
-  // The results that a thread merges: its columns, or the one that a row has.
+  // Writes body for the results that a thread merges: its columns, or the one that a row has.
   void own_results(const Index& thread, const std::function<void()>& body) {
     lanes_reduce() ? body() : own_columns(thread, body);
   }
   Place result_place(const Index& thread) { return lanes_reduce() ? cx_.math.place(thread) : column_place(thread); }
 
+  // Merges the run of chunks of a thread's group into `own`, and notes in `elements` how many elements it has.
   void merge_run(const Stage& stage, const Bank& own, const ir::Local& elements, const Index& thread) {
     const Reg chunks = cx_.argument("chunks", chunks_), group = cx_.math.emit(cx_.math.div(thread, columns_));
     const Reg run = cx_.b.div(cx_.b.add(chunks, cx_.b.index(groups() - 1)), cx_.b.index(groups()));
@@ -363,11 +369,11 @@ class ReduceTogether : Reduce {
                       cx_.b.sub(elements_before(end), elements_before(first)));
   }
 
-  // Returns how many elements of one result are in the chunks before one; all chunks but the last are full.
+  // Returns how many elements of one result are in the chunks before `chunk`; all chunks but the last are full.
   Reg elements_before(Reg chunk) { return cx_.b.min(cx_.b.mul(chunk, chunk_elements(Index{})), reduced_count()); }
 
-  // Merges chunks from `begin` on, `count` of them or up to `end`. A branch would keep the loads behind it from being
-  // under way with those before: for chunks that are not there, the last one is loaded, and nothing changes.
+  // Merges `count` chunks from `begin` on, or those up to `end`. A branch would keep the loads after it from being
+  // under way with those before it, so for chunks past the end the last one is loaded, and nothing changes.
   void merge_some(const Stage& stage, const Bank& own, const Index& kept, Reg first, Reg begin, Reg end,
                   int64_t count) {
     std::vector<std::vector<Parts>> parts;
@@ -403,6 +409,7 @@ class ReduceTogether : Reduce {
     return bytes;
   }
 
+  // Does a step of by_halves with parts that hold different numbers of elements; `elements` has those numbers.
   void merge_halves(const Stage& stage, const Bank& own, const Bank& shared, const ir::Local& elements,
                     const Index& thread, int64_t distance) {
     const bool is_first = distance == 0;
@@ -423,6 +430,7 @@ class ReduceTogether : Reduce {
     if (is_first) own_results(thread, [&] { copy(own, shared, result_place(thread)); });
   }
 
+  // A stage whose results are in block storage.
   struct Slot {
     const Stage* stage;
     Bank shared;

@@ -1,6 +1,6 @@
-// scatter_add: a tile owns some rows of the table and scans all indices in their order, so that equal indices are added
-// in index order without atomics. On a GPU each thread of the block owns some columns of those rows, and asks of
-// several indices at once whether one is its tile's: most are not, and their loads are then under way together.
+// Lowers scatter_add. A tile owns some rows of the table and scans all indices in their order, so that equal indices
+// are added in index order without atomics. On a GPU each thread of the block owns some columns of those rows, and
+// checks several indices at once for one of its tile's: most are not, and their loads are then under way together.
 #include <algorithm>
 
 #include "compiler/lower/classes.h"
@@ -11,7 +11,7 @@ namespace {
 
 using ir::Reg;
 
-constexpr int64_t kAtOnce = 8;  // indices
+constexpr int64_t kAtOnce = 8;  // indices that are checked at once
 
 class Scatter {
  public:
@@ -42,7 +42,7 @@ class Scatter {
  private:
   using Columns = std::function<void(const Context::Body&)>;
 
-  // Vectors thread, thread + threads, ... of the columns.
+  // Lowers the tile of one thread, which owns vectors thread, thread + threads, ... of the columns.
   void own_columns(const Index& begin, const Extent& count, const Index& thread) {
     const int64_t lanes = cx_.b.lanes(), threads = cx_.target.block_threads;
     const int64_t vectors = (columns_ + lanes - 1) / lanes;

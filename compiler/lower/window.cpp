@@ -1,5 +1,5 @@
-// Window ops at one element of their result, as loops over the window's taps in place. Gradients gather from the
-// windows that hold the element, so that no two elements of a result depend on an order of writes.
+// Computes one element of a window op's result by loops over the window's taps, in place. Gradients gather from the
+// windows that hold the element, so that no result depends on an order of writes.
 
 #include <utility>
 
@@ -11,10 +11,9 @@ using ir::Reg;
 
 namespace {
 
-constexpr int64_t kUnrolled = 4;  // most taps of an axis that are written one after the other, in registers
+constexpr int64_t kUnrolled = 4;  // most taps of an axis that are unrolled, with accumulators in registers
 
-// Positions that one result index reaches along one windowed axis: `taps` of them, tap t (a loop variable) at `index`,
-// where `holds`.
+// The position that a tap of the window reads along one windowed axis: `index` where `holds` is true (kNone: always).
 struct Reach {
   Index index;
   Reg holds = ir::kNone;
@@ -27,8 +26,8 @@ AxisWindow axis_window(const Attrs& attrs, size_t axis, int64_t from) {
 
 }  // namespace
 
-// Loops over the taps of both windowed axes; `step` turns the accumulators before a tap into those after it, and gets
-// the index vector of what is read there and where it may be.
+// Loops over the taps of both windowed axes and returns the last accumulators. `step` turns the accumulators before a
+// tap into those after it; it gets the index vector that the tap reads, and the condition under which that is there.
 std::vector<Reg> Expression::over_taps(const Node& node, const Indices& at, bool gradient,
                                        const std::vector<Reg>& initial, const TapStep& step) {
   const Ints& axes = node.attrs.ints("axes");
@@ -68,7 +67,7 @@ std::vector<Reg> Expression::over_taps(const Node& node, const Indices& at, bool
   });
 }
 
-// Values carried from round to round of a serial loop, one a lane where this is inside a lane loop.
+// Returns the values that a serial loop carries from round to round; inside a lane loop each lane has its own.
 std::vector<Reg> Expression::loop_values(
     int64_t rounds, const std::vector<Reg>& initial,
     const std::function<std::vector<Reg>(const Index&, const std::vector<Reg>&)>& body) {
@@ -129,20 +128,20 @@ Reg Expression::window(Value v, const Indices& at) {
   return is_low_precision(dtype) ? emit_cast(b_, dtype, sum[0]) : sum[0];
 }
 
-// The place on an axis of the first element under the window. There is one, for graph/infer_window.cpp refuses windows
-// of padding alone.
+// Returns the position on an axis of the first element under the window. There is one, because graph/infer_window.cpp
+// refuses windows of padding alone.
 Index Expression::first_under(const AxisWindow& axis, const Index& position) {
   const Index start = math_.shift(math_.scale(position, axis.stride), -axis.padding);
   if (axis.padding == 0) return start;
   cx_.note(start, true);
   const Reg begin = math_.emit(start), zero = b_.index(0), dilation = b_.index(axis.dilation);
-  const Reg before = b_.max(b_.sub(zero, begin), zero);  // elements of the padding
+  const Reg before = b_.max(b_.sub(zero, begin), zero);  // number of padding elements before the axis
   const Reg taps = b_.div(b_.add(before, b_.index(axis.dilation - 1)), dilation);
   return math_.of(b_.add(begin, b_.mul(taps, dilation)), axis.from - 1);
 }
 
-// From the place of the window's first element and the least number there is, which takes no element's place: whatever
-// is greater, or the first NaN. In the padding lies that number, so it is never taken.
+// Returns an output of max_pool. It begins with the least number there is, at the place of the window's first element,
+// and takes whatever is greater, or the first NaN. Padding holds the least number, so it is never taken.
 Reg Expression::max_pool(Value v, const Indices& at) {
   const Node& node = cx_.graph.node(v);
   const Ints &axes = node.attrs.ints("axes"), &kernel = node.attrs.ints("kernel");
@@ -155,7 +154,8 @@ Reg Expression::max_pool(Value v, const Indices& at) {
   const Index row = first_under(axis_window(node.attrs, 0, from[h]), at[h]);
   const Index column = first_under(axis_window(node.attrs, 1, from[w]), at[w]);
   const Reg first = place(row, column);
-  bool is_first = kernel[0] <= kUnrolled && kernel[1] <= kUnrolled;  // of taps that are written one after the other
+  // The first of unrolled taps needs no comparison.
+  bool is_first = kernel[0] <= kUnrolled && kernel[1] <= kUnrolled;
   const auto best =
       over_taps(node, at, false, {lowest, first}, [&](const auto& before, const Indices& read, Reg holds) {
         const Reg x = guarded(holds, node.inputs[0], read, lowest);
