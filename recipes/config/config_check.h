@@ -1,4 +1,4 @@
-// Values of a TrainConfig that a program made, held against the bounds that the flags have on a command line.
+// A check of a TrainConfig that a program filled, against the bounds that flags have on a command line.
 #pragma once
 #include <vector>
 
@@ -7,8 +7,8 @@
 
 namespace kb {
 
-// Throws UsageError, naming the member, where its flag would refuse its value, and where one that is switched on has no
-// effect without another. `optimizers`: the task's own. A member without a value is not looked at.
+// Throws UsageError, which names the member, if its flag would refuse its value, or if it is a switch that has no
+// effect without another flag. `optimizers` are the task's own optimizers. A member without a value is not checked.
 void check_values(const TrainConfig& config, const std::vector<Optimizer>& optimizers);
 
 }  // namespace kb

@@ -34,8 +34,8 @@ bool writes(const Step& step, const Part& read) {
   return false;
 }
 
-// Returns the user's source lines of every step. A step that no line asks for, such as a sum over workers or a copy into
-// a buffer, has the lines of the steps whose results it hands on.
+// Returns the user's source lines of every step. A step that no line asks for, such as a sum over workers or a copy
+// into a buffer, has the lines of the steps whose results it hands on.
 std::vector<std::vector<std::string>> places_of(const Schedule& schedule) {
   std::vector<std::vector<std::string>> places(schedule.steps.size());
   for (size_t s = 0; s < schedule.steps.size(); ++s) {

@@ -71,7 +71,8 @@ std::vector<PhaseRun> phase_runs(const Timeline& timeline);
 // Function that returns a text for people that says what an all-reduce sums.
 using ReductionName = std::function<std::string(int32_t reduction)>;
 
-// Returns the timeline of the programs whose measured or predicted times `profile` holds, without title, device and notes.
+// Returns the timeline of the programs whose measured or predicted times `profile` holds, without title, device and
+// notes.
 Timeline make_timeline(std::span<const Schedule* const> programs, const Profile& profile,
                        const ReductionName& reduction_name);
 

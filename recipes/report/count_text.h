@@ -8,8 +8,8 @@ namespace kb {
 // Returns a whole number if the count is below 100,000, else `digits` significant digits and a unit.
 std::string count_text(double count, int digits = 4);
 
-// Returns the texts of counts that stand beside each other: if one needs a unit, all from 1000 on have one ("500", "50k",
-// "100k", "1M"). A count with a unit has `digits` significant digits.
+// Returns the texts of counts that stand beside each other: if one needs a unit, all from 1000 on have one ("500",
+// "50k", "100k", "1M"). A count with a unit has `digits` significant digits.
 std::vector<std::string> count_texts(const std::vector<double>& counts, int digits);
 
 // Returns the numbers beside the ticks of one axis, with units by the rule of count_texts().

@@ -17,8 +17,8 @@ struct CurveRange {
   void take(const Curve& curve);
 };
 
-// Returns the range of a curve without the outliers that would spoil the scale of a picture: the share `outliers` of its
-// points is left out on each side.
+// Returns the range of a curve without the outliers that would spoil the scale of a picture: the share `outliers` of
+// its points is left out on each side.
 CurveRange range_of_most(const Curve& curve, double outliers);
 
 // The vertical axis of a chart.

@@ -41,7 +41,8 @@ Curve smoothed(const Curve& curve) {
 
 namespace {
 
-// Returns one point for each of `parts` equal parts of the curve, with the value that `value_of` computes from the part.
+// Returns one point for each of `parts` equal parts of the curve, with the value that `value_of` computes from the
+// part.
 template <class ValueOf>
 Curve by_parts(const Curve& curve, size_t parts, const ValueOf& value_of) {
   if (curve.size() <= parts) return curve;

@@ -1,4 +1,5 @@
-// Curves made from curves: with fewer points, so that a picture's size does not grow with the steps; smoothed; combined.
+// Curves made from curves: with fewer points, so that a picture's size does not grow with the steps; smoothed;
+// combined.
 #pragma once
 #include <cstddef>
 

@@ -39,14 +39,15 @@ struct RunCurves {
 };
 
 // Reads the lines of metrics.jsonl. It skips damaged lines, and those that a later line contradicts because its step is
-// not after theirs. A value that is not finite or is beyond kMostDrawn has no point. The part that the run was judged on
-// is the one that its evaluations name, or that of `goal` if they name none.
+// not after theirs. A value that is not finite or is beyond kMostDrawn has no point. The part that the run was judged
+// on is the one that its evaluations name, or that of `goal` if they name none.
 RunCurves read_curves(std::string_view metrics, const GoalCurve& goal = {});
 
-// Returns a self-contained SVG: three charts over one axis of epochs. The training loss is drawn as it is (from least to
-// greatest in each of some hundred columns) and as its mean over a window of a hundredth of the steps. The axis of the
-// losses is logarithmic if they span more than two decades. Evaluations of the test part at the end are drawn as dots if
-// those during the run used another part. The size, at most about 100 kB, does not grow with the number of steps.
+// Returns a self-contained SVG: three charts over one axis of epochs. The training loss is drawn as it is (from least
+// to greatest in each of some hundred columns) and as its mean over a window of a hundredth of the steps. The axis of
+// the losses is logarithmic if they span more than two decades. Evaluations of the test part at the end are drawn as
+// dots if those during the run used another part. The size, at most about 100 kB, does not grow with the number of
+// steps.
 std::string curves_picture(const std::string& title, const RunCurves& curves);
 
 }  // namespace kb

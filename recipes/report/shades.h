@@ -5,8 +5,8 @@
 
 namespace kb {
 
-// Returns a colour such as "#440154", from dark violet (share 0) over green to yellow (1). Equal steps of the share look
-// equal, also in grey and to the colour-blind.
+// Returns a colour such as "#440154", from dark violet (share 0) over green to yellow (1). Equal steps of the share
+// look equal, also in grey and to the colour-blind.
 std::string shade_at(double share);
 
 // A logarithmic scale over all positive finite numbers taken.

@@ -1,13 +1,18 @@
 // summary: writes what a recipe's first steps compute, for comparison with another framework (tests/peers)
 //
-// In the folder --out: initial.safetensors (parameters, running statistics), batches.safetensors ("images.S" u8,
-// "labels.S" of each step S), gradient.safetensors (of step 0), final.safetensors (parameters, running statistics, the
-// optimizer's slots as "SLOT.NAME", such as "velocity.fc.weight") and trace.json (losses, the optimizer with its
-// hyper-parameters, the learning rate of each step, which tensors decay and are adapted, and all else that a step
-// depends on). With --gradients also gradients.safetensors, of all steps as "NAME.S"; with --logits logits.safetensors:
-// "logits", what the state behind the last step gives for its images in evaluation. The optimizer and the learning
-// rates are those of a run of as many steps with the same flags; the training images come in their own order and are
-// not augmented.
+// The tool writes into the folder --out:
+//   initial.safetensors    parameters and running statistics before the first step
+//   batches.safetensors    "images.S" (u8) and "labels.S" of each step S
+//   gradient.safetensors   gradient of step 0
+//   final.safetensors      parameters, running statistics, and the optimizer's slots as "SLOT.NAME", such as
+//                          "velocity.fc.weight"
+//   trace.json             losses, the optimizer with its hyper-parameters, the learning rate of each step, which
+//   tensors
+//                          decay and are adapted, and all else that a step depends on
+//   gradients.safetensors  with --gradients: gradients of all steps as "NAME.S"
+//   logits.safetensors     with --logits: "logits" of the last step's images, in evaluation with the final state
+// The optimizer and the learning rates are those of a run of as many steps with the same flags. The training images are
+// taken in their stored order and are not augmented.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,9 +34,9 @@ namespace {
 using namespace kb;
 
 constexpr int64_t kDefaultSteps = 10;
-constexpr std::string_view kGradient = "gradient.";
+constexpr std::string_view kGradient = "gradient.";  // beginning of the names of the slot that tracing() adds
 
-// The rule, which also keeps the gradient of the last step in a slot of its own.
+// Returns the rule with a slot added that keeps the gradient of the last step.
 UpdateRule tracing(UpdateRule rule) {
   return [rule = std::move(rule)](UpdateContext& context) {
     context.slot("gradient");
@@ -45,7 +50,8 @@ RunConfig with_steps(RunConfig config) {
   return config;
 }
 
-// Throws UsageError for a schedule that depends on the workers' gradients: a trace has one worker.
+// Returns `config`. Throws UsageError if its schedule depends on the workers' gradients, because a trace has one
+// worker.
 const RunConfig& without_gains(const RunConfig& config) {
   if (reference_rate(config.learning).has_gains())
     throw UsageError("--scaling: expected a rate that is known before the step, got adascale");
@@ -105,7 +111,7 @@ class Trace {
   Compiled compiled() const {
     CompileOptions options = training_options(task_, settle_for_one_step(config_, device_.backend->target()), {});
     options.groups[0].rule = tracing(std::move(options.groups[0].rule));
-    options.workers = {};  // one takes the whole minibatch
+    options.workers = {};  // a single worker takes the whole minibatch
     const DType real = graph_dtype(options.precision);
     return compile(build_training_graph(task_, config_.batch.minibatch, real), options);
   }
@@ -120,7 +126,8 @@ class Trace {
     for (const NamedScalar& scalar : scalars_.at(step)) session_.set_scalar(scalar.name, scalar.value);
   }
 
-  // The training samples in their own order, from the first again behind the last.
+  // Returns the order of `rows` rows: the training samples in their stored order, and again from the first after the
+  // last.
   Order whole_order(int64_t rows) const {
     std::vector<int64_t> samples(static_cast<size_t>(rows));
     for (int64_t row = 0; row < rows; ++row) samples[static_cast<size_t>(row)] = row % input_.data.train.count();
@@ -139,7 +146,7 @@ class Trace {
     const int64_t n = config_.batch.minibatch;
     fill_rows(batch_, step);
     batch_.feed(session_);
-    // A weight has the program's own precision, which a loader's f32 weights have not.
+    // The weights are written here, in the precision of the program, because a loader's weights are only f32.
     const Type& weights = session_.input_type("weights");
     for (int64_t row = 0; row < n; ++row)
       store_element(weights.dtype, session_.input("weights"), row, 1.0 / static_cast<double>(n));
@@ -149,7 +156,7 @@ class Trace {
         tensor_of(fmt::format("labels.{}", step), session_.input_type("labels"), batch_.field(1).data()));
   }
 
-  // In evaluation, of the images of a step.
+  // Returns the logits of a step's images, computed in evaluation with the present state.
   NamedTensor logits_of(int64_t step) {
     CompileOptions options;
     options.target = device_.backend->target();
@@ -230,7 +237,7 @@ class Trace {
   Session session_;
   HostBatch batch_;
   BatchFill rows_;
-  std::vector<float> weights_;  // that rows_ writes; feed_rows has its own
+  std::vector<float> weights_;  // weights that rows_ writes; feed_rows() does not use them
   std::vector<NamedTensor> batches_, gradients_;
   std::vector<double> losses_;
 };
