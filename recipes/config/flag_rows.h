@@ -1,5 +1,4 @@
-// Rows of the table of flags: each says how a flag is explained, read and printed. Functions make the usual kinds of
-// rows.
+// Rows of the table of flags: each says how a flag is explained, read and printed. Functions make the usual kinds.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -19,9 +18,9 @@ enum class FlagEffect : uint8_t { computed, length, comfort, call };
 
 // Condition under which a flag has an effect: a value of another flag.
 struct FlagNeed {
-  std::string expected;                               // "--schedule step", for a message
+  std::string expected;                               // the needed value as a text for messages, "--schedule step"
   std::string flag;                                   // "--schedule"; the message says its present value
-  std::function<bool(const RunConfig&)> is_met = {};  // empty: the flag always has an effect
+  std::function<bool(const RunConfig&)> is_met = {};  // whether it is met; empty: the flag always has an effect
 };
 
 // A member of RunConfig, with its path for messages, such as "batch.per_worker".

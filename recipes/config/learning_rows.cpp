@@ -30,8 +30,8 @@ FlagRow hyper_parameter(const HyperParameter& row, const std::string& readers, b
                     at->value = parse_real(flag, value, expected, row.below);
                   },
                   [=](const RunConfig& config) {
-                    const bool follows =
-                        row.name == kBeta2Name && config.learning.half_life > 0;  // whether --half-life sets it
+                    // A beta2 that follows from --half-life is not printed.
+                    const bool follows = row.name == kBeta2Name && config.learning.half_life > 0;
                     auto at = find_hyper(config.learning.hyper, row.name);
                     return follows || at == config.learning.hyper.end() ? "" : fmt::format("{}", at->value);
                   }};

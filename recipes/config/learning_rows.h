@@ -29,14 +29,14 @@ std::vector<FlagRow> hyper_parameter_rows(const Recipe& recipe);
 
 // Conditions of FlagRow::needs.
 bool scales_from_a_base(const RunConfig& config);
-std::function<bool(const RunConfig&)> is_scheduled(
-    std::vector<std::string> shapes);  // true if --schedule is one of these
+// Returns a condition that is met if --schedule is one of `shapes`.
+std::function<bool(const RunConfig&)> is_scheduled(std::vector<std::string> shapes);
 bool reads_end_rate(const RunConfig& config);
 bool asks_for_warmup(const RunConfig& config);
 bool has_beta2(const RunConfig& config);
 
-// Throws UsageError if the flags of a command line define the learning rate or beta2 twice, or the learning rate not
-// fully. `given` returns whether the command line has a flag.
+// Throws UsageError if the flags of a command line define the learning rate or beta2 twice, if --base-lr lacks its
+// minibatch, or if the minibatch grows beside --half-life. `given` returns whether the command line has a flag.
 void check_learning_flags(const RunConfig& config, const std::function<bool(const std::string& flag)>& given);
 
 }  // namespace kb

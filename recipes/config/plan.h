@@ -49,8 +49,7 @@ bool reads_gradient_norms(const TrainConfig& config);
 // Returns how workers and processes share a step. Throws Error if the numbers do not divide each other.
 BatchPlan batch_plan(const Batching& batch, int64_t processes);
 
-// Returns how many bytes of the gradient the processes sum in one all-reduce: `megabytes` times 1e6, or 25e6 if that is
-// 0.
+// Returns how many bytes of the gradient the processes sum at once: `megabytes` times 1e6, or 25e6 if it is 0.
 int64_t bucket_bytes(double megabytes);
 
 // Returns the plan of a training on `samples` samples whose steps are shared as `batch` says. Throws Error if the

@@ -24,8 +24,7 @@ class UsageError : public Error {
 // Whole numbers are below this bound, so that each fits into an int and the product of two does not overflow.
 inline constexpr int64_t kWholeBelow = int64_t{1} << 31;
 std::string whole_expectation(int64_t least);  // "a whole number in [1, 2^31)"
-// Accept a number in [least, below), any finite number, and a finite number in [0, below); `expected` describes it in
-// the message.
+// These accept a number in [least, below), any finite number, and a number in [0, below). `expected` is for messages.
 int64_t parse_whole(const std::string& flag, const std::string& text, const std::string& expected, int64_t least,
                     int64_t below = kWholeBelow);
 double parse_finite(const std::string& flag, const std::string& text, const std::string& expected);

@@ -1,6 +1,5 @@
 // Tables of settings by minibatch. The row for a minibatch is the one with the largest tabulated minibatch that does
-// not exceed it, or the first row if there is none: rates of layer-wise methods follow no scaling rule between the
-// rows.
+// not exceed it, or the first row if there is none. Rates of layer-wise methods follow no scaling rule.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -23,8 +22,7 @@ const Row& row_of(std::span<const Row> rows, int64_t minibatch) {
 // Returns a text such as "the row of kn 8192", with the reason for the choice if the minibatch is not in the table.
 std::string row_words(int64_t row, int64_t minibatch);
 
-// Settings of a run with values of the flags that flags_of() makes. Momentum rules and layer-wise rules both have these
-// flags.
+// Settings of a run, as values of the flags that flags_of() makes. Momentum and layer-wise rules both have these flags.
 struct BatchSettings {
   std::string optimizer;
   double rate = 0, warmup_epochs = 0;

@@ -30,8 +30,7 @@ ModelOutput residual_network(Batch& batch) {
   return classification(batch, resnet(batch.images, batch.classes, options));
 }
 
-// Chooses the paper's settings. Only batch norm's scale and shift have no weight decay (section 5.1); the bias of fc
-// has.
+// Chooses the paper's settings. Weight decay applies to all but batch norm's scale and shift (section 5.1).
 Preset goyal_preset(const PresetChoice& choice) {
   const auto& [options, minibatch, dataset] = choice;
   const bool is_baseline = options.real("baseline") != 0;

@@ -19,8 +19,8 @@ struct Record {
   int64_t minibatch, workers;
   const char* result;              // result that the paper reports
   std::vector<std::string> flags;  // confirmed settings, and those that stand in for others
-  std::vector<std::string> unconfirmed,
-      not_done;  // settings that no source gives; parts of the paper that are not done here
+  // `unconfirmed` are settings that no source gives, `not_done` parts of the paper that are not done here.
+  std::vector<std::string> unconfirmed, not_done;
 };
 
 std::vector<std::string> joined(std::vector<std::string> flags, const std::vector<std::string>& more) {

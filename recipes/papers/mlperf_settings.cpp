@@ -25,7 +25,7 @@ struct LogRow {
   int64_t minibatch;
   Method method;
   double rate, warmup_epochs;
-  int64_t epochs;  // most epochs that the logs took to the target; our sources do not give those of step_sgd
+  int64_t epochs;  // most epochs that the logs took to the target; for step_sgd a value of ours
   std::optional<double> momentum = std::nullopt, weight_decay = std::nullopt, epsilon = std::nullopt;
 };
 

@@ -43,8 +43,7 @@ struct ConvergenceVerdict {
   double mean = 0;   // mean epochs of the submitted runs without the fastest and the slowest
   double least = 0;  // least mean that is allowed
   bool passes = false;
-  double score_factor =
-      1;  // factor of the submitted time; above 1 if the runs pass with fewer epochs than the reference
+  double score_factor = 1;  // factor of the submitted time; above 1 if the runs pass and are faster than the reference
 };
 // Judges submitted runs by the epochs of each. Throws Error for fewer than three runs, and as point_at() does.
 ConvergenceVerdict check_convergence(std::span<const ConvergencePoint> points, int64_t minibatch,

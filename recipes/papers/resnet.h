@@ -1,5 +1,4 @@
-// Residual networks of He et al. 2016 with torchvision's names of parameters: the blocks, and the network of a list of
-// stages.
+// Residual networks of He et al. 2016 with torchvision's names of parameters: their blocks, and the network itself.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,8 +7,7 @@
 
 namespace kb {
 
-// A block returns (N, C', H / stride, W / stride). The gamma of its last norm starts at 0 (Goyal et al. 2017, section
-// 5.1).
+// A block returns (N, C', H / stride, W / stride). Its last gamma starts at 0 (Goyal et al. 2017, section 5.1).
 using ResidualBlock = Tensor (*)(const std::string& name, Tensor x, int64_t channels, int64_t stride);
 
 // Returns the output of two 3x3 convolutions and a shortcut; C' = channels. The parameters are conv1, bn1, conv2, bn2,
@@ -21,8 +19,7 @@ Tensor bottleneck(const std::string& name, Tensor x, int64_t channels, int64_t s
 
 struct ResNetOptions {
   ResidualBlock block = bottleneck;
-  std::vector<int64_t> blocks = {3, 4, 6,
-                                 3};  // number of blocks in each stage; stage s = 0, 1, ... has 64 2^s channels
+  std::vector<int64_t> blocks = {3, 4, 6, 3};  // blocks of each stage; stage s = 0, 1, ... has 64 2^s channels
 };
 // Returns the stages of bottlenecks of a network of 50 or 101 layers (He et al. 2016, table 1).
 std::vector<int64_t> resnet_stages(int64_t depth);

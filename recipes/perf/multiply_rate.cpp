@@ -12,8 +12,8 @@ namespace kb {
 namespace {
 
 constexpr int64_t kRounds = 400'000;  // multiply-adds of each chain in one trial
-constexpr int kChains =
-    12;  // independent sums: more than the latency of a multiply-add, in cycles, times the units of any core
+// Number of independent sums, which must exceed latency (cycles) times number of the vector units of any core.
+constexpr int kChains = 12;
 constexpr int kMultiplyTrials = 5;
 
 // A factor below 1 keeps the sums finite. The chains start at different values, else the compiler would merge them.

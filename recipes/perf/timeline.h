@@ -24,7 +24,7 @@ struct Box {
   std::string id;
   Lane lane = Lane::compute;
   double start = 0, milliseconds = 0;
-  std::string name;   // "conv 3x3  layer1.0.conv1"
+  std::string name;   // text in the box, "conv 3x3  layer1.0.conv1"
   std::string what;   // `name` without its scope, "conv 3x3"
   std::string kind;   // name of a fusion class, or "all_reduce", or "copy"
   std::string place;  // the user's source lines of its nodes, or of what it hands on, "resnet.cpp:21, resnet.cpp:27"
@@ -71,8 +71,7 @@ std::vector<PhaseRun> phase_runs(const Timeline& timeline);
 // Function that returns a text for people that says what an all-reduce sums.
 using ReductionName = std::function<std::string(int32_t reduction)>;
 
-// Returns the timeline of the programs whose measured or predicted times `profile` holds, without title, device and
-// notes.
+// Returns the timeline of programs from their measured or predicted times, without title, device and notes.
 Timeline make_timeline(std::span<const Schedule* const> programs, const Profile& profile,
                        const ReductionName& reduction_name);
 

@@ -41,8 +41,7 @@ Curve smoothed(const Curve& curve) {
 
 namespace {
 
-// Returns one point for each of `parts` equal parts of the curve, with the value that `value_of` computes from the
-// part.
+// Returns one point for each of `parts` equal parts of the curve, with the value that `value_of` gives.
 template <class ValueOf>
 Curve by_parts(const Curve& curve, size_t parts, const ValueOf& value_of) {
   if (curve.size() <= parts) return curve;

@@ -1,5 +1,4 @@
-// Curves made from curves: with fewer points, so that a picture's size does not grow with the steps; smoothed;
-// combined.
+// Functions that smooth and combine curves, and thin them so that a picture's size does not grow with the steps.
 #pragma once
 #include <cstddef>
 

@@ -32,7 +32,7 @@ struct RunCurves {
   Curve training_loss, learning_rate;  // a point per step
   Curve samples_per_s, data_wait_ms;   // a point per step
   Curve judged_loss, judged_goal;      // on goal.part, a point per evaluation
-  Curve averaged_loss, averaged_goal;  // of averaged parameters (--ema), a point per evaluation
+  Curve averaged_loss, averaged_goal;  // with averaged parameters (--ema), a point per evaluation
   Curve test_loss, test_goal;          // on the test part at the end, of the best and of the final state; empty unless
                                        // the run held out samples
   Curve training_goal;                 // mean since the last evaluation (--train-metrics), a point per evaluation

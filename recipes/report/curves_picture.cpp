@@ -19,12 +19,10 @@ const Svg::Stroke kRawStroke{.color = "#a9cfe6"}, kTrainingStroke{.color = "#007
     kRateStroke{.color = "#009e73", .width = 2};
 constexpr const char* kTestColor = "#000000";  // colour of the dots of the test part at the end
 constexpr size_t kLossColumns = 380;           // columns of the training loss, with two points each
-constexpr double kLogarithmicRatio =
-    100;                           // ratio of the greatest to the least loss from which on their axis is logarithmic
-constexpr double kGoalRatio = 10;  // the same ratio for the goal
-constexpr double kTestRadius = 4;  // radius of these dots in pixels
-constexpr double kOutliers =
-    0.002;  // share of the steps with the least, and with the greatest, losses that may leave the chart
+constexpr double kLogarithmicRatio = 100;      // ratio of greatest to least loss above which their axis is logarithmic
+constexpr double kGoalRatio = 10;              // such a ratio for the goal
+constexpr double kTestRadius = 4;              // radius of these dots in pixels
+constexpr double kOutliers = 0.002;  // share of the steps, on either side, whose losses may lie outside the chart
 
 struct LegendEntry {
   std::string text;

@@ -254,8 +254,7 @@ class Picture {
   }
 
   void peak_table() {
-    constexpr double kNames = 84, kTypes = 520,
-                     kPlaces = 860;  // columns of the table, in pixels from the left end of the lanes
+    constexpr double kNames = 84, kTypes = 520, kPlaces = 860;  // columns, in pixels from the left end of the lanes
     double base = table_ - kLine;
     say(kStepLeft, base, "b",
         fmt::format("live at the peak, {} at {}:", bytes_text(timeline_.peak.bytes), timeline_.peak_id));

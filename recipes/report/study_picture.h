@@ -1,5 +1,4 @@
-// Curves of many runs in one picture: the goal and the training loss over epochs, with a colour for every
-// configuration.
+// Curves of many runs in one picture: the goal and the training loss over epochs, one colour per configuration.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,5 +1,4 @@
-// A writer of self-contained SVG pictures with the few shapes that charts need. Lengths are in pixels; y grows
-// downwards.
+// A writer of self-contained SVG pictures with the shapes that charts need. Lengths are in pixels, y grows downwards.
 #pragma once
 #include <string>
 #include <string_view>

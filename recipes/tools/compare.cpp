@@ -2,8 +2,8 @@
 //
 // ./run compare RUN... --goal 24.1 prints mean and standard deviation over the runs, which must have one recipe and one
 // minibatch. With --rcp the mean is judged by the reference convergence points of MLPerf's ResNet-50
-// (recipes/papers/reference_points.h): runs that take too few epochs fail, because they train another way than the
-// reference.
+// (recipes/papers/reference_points.h): runs that take too few epochs fail, because their training must differ
+// from the reference's.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -2,8 +2,7 @@
 //
 // ./run study STORE reads the run folders of a sweep; ./run study FILE.csv reads a table with a line per training
 // (recipes/answer/measurements.h). The tool prints the best rate and the steps of each minibatch and the critical
-// minibatch of McCandlish et al. 2018, and writes study.csv, runs.csv, study.json, study.html and figures into a
-// folder.
+// minibatch of McCandlish et al. 2018, and writes tables, study.json, study.html and figures into a folder.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -6,9 +6,8 @@
 //   gradient.safetensors   gradient of step 0
 //   final.safetensors      parameters, running statistics, and the optimizer's slots as "SLOT.NAME", such as
 //                          "velocity.fc.weight"
-//   trace.json             losses, the optimizer with its hyper-parameters, the learning rate of each step, which
-//   tensors
-//                          decay and are adapted, and all else that a step depends on
+//   trace.json             losses, the optimizer with its hyper-parameters, the learning rate of each step, the tensors
+//                          that decay and are adapted, and all else that a step depends on
 //   gradients.safetensors  with --gradients: gradients of all steps as "NAME.S"
 //   logits.safetensors     with --logits: "logits" of the last step's images, in evaluation with the final state
 // The optimizer and the learning rates are those of a run of as many steps with the same flags. The training images are
@@ -50,8 +49,7 @@ RunConfig with_steps(RunConfig config) {
   return config;
 }
 
-// Returns `config`. Throws UsageError if its schedule depends on the workers' gradients, because a trace has one
-// worker.
+// Returns `config`. Throws UsageError if its schedule depends on gradients of several workers: a trace has only one.
 const RunConfig& without_gains(const RunConfig& config) {
   if (reference_rate(config.learning).has_gains())
     throw UsageError("--scaling: expected a rate that is known before the step, got adascale");
@@ -126,8 +124,7 @@ class Trace {
     for (const NamedScalar& scalar : scalars_.at(step)) session_.set_scalar(scalar.name, scalar.value);
   }
 
-  // Returns the order of `rows` rows: the training samples in their stored order, and again from the first after the
-  // last.
+  // Returns the order of `rows` rows: the training samples in their stored order, repeated as often as needed.
   Order whole_order(int64_t rows) const {
     std::vector<int64_t> samples(static_cast<size_t>(rows));
     for (int64_t row = 0; row < rows; ++row) samples[static_cast<size_t>(row)] = row % input_.data.train.count();

@@ -1,8 +1,7 @@
 // summary: times the convolutions of ResNet-50 in every layout and makes the table of layouts anew
 //
 // Times the convolutions of ResNet-50 with the library's implementation for this machine in every layout of
-// compiler/passes/layout_table.cpp, adds the times up over a training step, and prints the rows that the table should
-// have.
+// compiler/passes/layout_table.cpp, adds the times up over a training step, and prints the rows for the table.
 #include <fmt/format.h>
 
 #include <string>

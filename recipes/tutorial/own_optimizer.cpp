@@ -1,7 +1,7 @@
 // Two optimizers of your own: Lion (Chen et al. 2023, Symbolic discovery of optimization algorithms, algorithm 2), and
-// one that uses norms of layers. An update rule is a function of tensors; the Optimizer row of a rule turns its hyper-
-// parameters into flags. The built-in rules (optim/update_rules.cpp) are written the same way. `own_optimizer
-// --optimizer normalised` trains the same net with the second optimizer, `--optimizer adamw` with a built-in one.
+// one that uses norms of layers. An update rule is a function of tensors; the row of a rule gives each of its numbers a
+// flag. The built-in rules (optim/update_rules.cpp) are written the same way. `own_optimizer --optimizer normalised`
+// trains the same net with the second optimizer, `--optimizer adamw` with a built-in one.
 #include "recipes/commands/program.h"
 
 using namespace kb;

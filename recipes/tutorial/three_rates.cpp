@@ -1,5 +1,4 @@
-// Trains one model three times with different learning rates, by function calls, and prints only a table of the
-// results.
+// Trains one model three times with different learning rates, by function calls, and prints a table of the results.
 #include <cstdio>
 
 #include "recipes/config/flags.h"
