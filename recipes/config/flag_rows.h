@@ -74,7 +74,7 @@ FlagRow positive(FlagText text, Member<double> member);  // > 0
 FlagRow fraction(FlagText text, Member<double> member);  // in [0, 1)
 // A choice among names that no enum has, such as the data sets or the schedules.
 FlagRow choice(FlagText text, Member<std::string> member, const std::vector<std::string>& choices);
-std::string with_words(std::string doc, const std::vector<std::string>& words);  // "doc; one of a, b"
+std::string with_words(std::string doc, const std::vector<std::string>& words);  // returns "doc; one of a, b"
 // A choice among the values of an enum.
 template <class Value, size_t count>
 FlagRow choice(FlagText text, Member<Value> member, const Choice<Value> (&choices)[count]) {
@@ -88,7 +88,7 @@ FlagRow choice(FlagText text, Member<Value> member, const Choice<Value> (&choice
 // A text that is not empty; `what` says in messages what is expected.
 FlagRow path(FlagText text, Member<std::string> member, const char* what = "a folder");
 FlagRow toggle(FlagText text, Member<bool> member);
-// A period; `plain` is the unit of a number without one.
+// A period. A number without a unit is in the unit `plain`.
 FlagRow period(FlagText text, Member<Period> member, Period::Unit plain);
 FlagRow optional_real(FlagText text, Member<std::optional<double>> member);  // >= 0
 

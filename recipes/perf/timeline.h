@@ -49,7 +49,7 @@ struct LiveBytes {
 struct Timeline {
   std::string title;               // name of what was timed or predicted
   std::string device;              // device that it ran on
-  std::vector<std::string> notes;  // further lines of the heading
+  std::vector<std::string> notes;  // further lines below title and device
   double milliseconds = 0;         // end of the last box
   std::vector<Box> boxes;          // sorted by lane, then by start
   std::vector<LiveBytes> memory;   // live memory of the planned arena, in the order of time

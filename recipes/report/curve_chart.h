@@ -49,7 +49,7 @@ struct CourseAxis {
 // with each of four kinds of dashes; the fifty strokes then repeat.
 Svg::Stroke numbered_stroke(size_t number);
 
-constexpr size_t kMostCurvePoints = 400;  // most points of a line that is drawn
+constexpr size_t kMostCurvePoints = 400;  // greatest number of points of a drawn line
 constexpr const char *kQuietColor = "#555", *kGridColor = "#e4e4e4";
 
 // Draws one chart into a picture.

@@ -15,7 +15,7 @@ class Svg {
     std::string dashes = "";  // lengths of dashes and gaps, "4 3"; empty for a solid line
   };
   struct Letters {
-    double size = 12;              // pixels
+    double size = 12;              // font size in pixels
     std::string anchor = "start";  // or "middle" or "end": the point of the text that is placed
     std::string color = "#333";
     bool bold = false;
