@@ -1,4 +1,4 @@
-// Headers that most programs include, compiled once for all of them. Every program includes what it uses itself.
+// Headers that most programs include, precompiled once for all of them. A program still includes itself what it uses.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>

@@ -29,7 +29,7 @@ const Command* find_command(const std::string& name) {
   return nullptr;
 }
 
-// One training, or one under each of --seeds.
+// Trains once, or once under each seed of --seeds. Returns the exit code.
 int train_or_study(const Recipe& recipe, const std::vector<std::string>& words) {
   const std::optional<RunConfig> config = parse_with_origin(recipe, start_words(recipe), words);
   if (!config) return 0;

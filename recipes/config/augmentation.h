@@ -1,4 +1,4 @@
-// Augmentation of training images as a run's configuration asks for it.
+// The augmentation of training images that a run's configuration asks for.
 #pragma once
 #include <string>
 
@@ -7,14 +7,17 @@
 
 namespace kb {
 
+// Returns the augmentations of --augment with their parameters.
 AugmentSpec augment_spec(const RunConfig& config);
-// Returns the augmentation in the training graph: all, or mixup alone where the loader moves the pixels.
+// Returns the part that the training graph computes: all but resized-crop, jitter and lighting, or mixup alone if the
+// loader moves the pixels (--augment-in loader).
 AugmentSpec graph_augment(const RunConfig& config);
-// Returns the loader's augmentation: it draws all records; with --augment-in loader it applies windows and boxes.
+// Returns what the loader does: it draws the random records of all augmentations, and with --augment-in loader also
+// applies windows and cutout boxes to the pixels.
 Augmentation loader_augment(const RunConfig& config, const InputSpec& input);
-// Throws UsageError where an augmentation is asked for that images in memory cannot have.
+// Throws UsageError if an augmentation is asked for that needs image files, and the images are in memory.
 void check_augment(const RunConfig& config, const InputSpec& input);
-// "crop (pad 4), flip; in the graph".
+// Returns a text such as "crop (pad 4), flip; in the graph", or "none".
 std::string describe_augment(const RunConfig& config);
 
 }  // namespace kb

@@ -11,7 +11,7 @@
 namespace kb {
 namespace {
 
-// Names that other programs give to flags of ours.
+// Names that other programs use for flags that Kilobatch has under another name.
 const std::map<std::string, std::string> kElsewhere = {
     {"--batch-size", "--minibatch"},  {"--batch_size", "--minibatch"},
     {"--batch", "--minibatch"},       {"--learning-rate", "--lr"},
@@ -23,7 +23,7 @@ const std::map<std::string, std::string> kElsewhere = {
     {"--model-ema", "--ema"},         {"--gradient-clipping", "--clip-norm"},
 };
 
-// Takes --help, and "all" behind it, out of the words.
+// Removes --help, and an "all" that follows it, from the words. Returns which help they ask for.
 HelpScope take_help(std::vector<std::string>& words) {
   const auto at =
       std::find_if(words.begin(), words.end(), [](const auto& word) { return word == "--help" || word == "-h"; });
@@ -59,9 +59,9 @@ SplitWords split_words(const std::vector<FlagForm>& flags, std::vector<std::stri
       app.add_flag(flag.name);
   }
   try {
-    std::reverse(words.begin(), words.end());  // as CLI11 takes them
+    std::reverse(words.begin(), words.end());  // CLI11 takes the words in reverse order
     app.parse(std::move(words));
-  } catch (const CLI::ArgumentMismatch& error) {  // "--lr: 1 required ..."
+  } catch (const CLI::ArgumentMismatch& error) {  // its text begins with the flag: "--lr: 1 required ..."
     const std::string text = error.what();
     throw UsageError(text.substr(0, text.find(':')) + ": expected a value, got none");
   } catch (const CLI::ParseError& error) {
@@ -189,7 +189,7 @@ void CommandLine::read_places(const std::vector<std::string>& words) const {
 }
 
 bool CommandLine::parse(std::vector<std::string> words) const {
-  const auto mark = std::find(words.begin(), words.end(), "--");  // all behind it is no flag of this program
+  const auto mark = std::find(words.begin(), words.end(), "--");  // words that follow it are not flags of this program
   const std::vector<std::string> behind(mark == words.end() ? mark : mark + 1, words.end());
   words.erase(mark, words.end());
   std::vector<FlagForm> forms;

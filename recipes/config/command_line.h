@@ -1,6 +1,6 @@
 // The command line of a program: flags and words with the variables that they set, the checks of their values, and the
-// text of --help. A recipe's flags (flags.h) are told from their values by the same rules. Only the source includes
-// CLI11, whose headers take seconds to compile.
+// text of --help. The words of a recipe's command line (flags.h) are split into flags and values by the same function.
+// Only the .cpp file includes CLI11, whose headers take seconds to compile.
 #pragma once
 #include <concepts>
 #include <cstdint>
@@ -16,40 +16,41 @@
 
 namespace kb {
 
-// A flag as the rules see it.
+// The form of a flag on a command line.
 struct FlagForm {
   std::string name;         // "--lr"
-  bool takes_value = true;  // of its own word, or behind "="
-  bool repeats = false;     // may be given several times
+  bool takes_value = true;  // whether a value follows, as the next word or after "="
+  bool repeats = false;     // whether it may be given several times
 };
 
-// A command line, cut into flags and what is none.
+// A command line, split into flags and other words.
 struct SplitWords {
-  std::map<std::string, std::vector<std::string>> values;  // by name, of the flags that are given; of a switch {""}
-  std::vector<std::string> others;                         // in their order; an unknown flag begins with "-"
+  std::map<std::string, std::vector<std::string>> values;  // values by the names of the flags given; {""} for a switch
+  std::vector<std::string> others;  // other words in their order; an unknown flag begins with "-"
   HelpScope help = HelpScope::none;
 };
 
-// Throws UsageError where a value is missing or too many, or a switch has one.
+// Splits the words. Throws UsageError if a flag lacks its value or has too many, or a switch has one.
 SplitWords split_words(const std::vector<FlagForm>& flags, std::vector<std::string> words);
 
-// Throws UsageError for a flag that is none of `names`, with the nearest one.
+// Throws UsageError for a flag that is not among `names`; its text suggests the nearest of them.
 [[noreturn]] void refuse_unknown(const std::string& flag, const std::vector<std::string>& names);
 
-// Every flag is declared with its variable, which outlives the parsing; what the variable holds at its declaration is
-// the default that --help shows. A name that does not begin with "--" is that of a word by its place.
+// The flags and positional words of a program. Each is declared with the variable that it sets, which must outlive the
+// parsing; the variable's value at the declaration is the default that --help shows. A name that does not begin with
+// "--" declares a positional word.
 class CommandLine {
  public:
-  // `doc`: sentences above the flags. `usage`: "./run tune [--quick] [--write FILE]".
+  // `doc` is the text above the flags in --help; `usage` is a line such as "./run tune [--quick] [--write FILE]".
   CommandLine(std::string doc, std::string usage);
 
   CommandLine& flag(const std::string& name, bool& variable, const std::string& doc);
   CommandLine& text(FlagText text, std::string& variable);
   CommandLine& text(FlagText text, std::filesystem::path& variable);
-  // All words that are left, at least one where it is required.
+  // Declares an argument that takes all remaining words, or a flag that may be repeated. At least one if required().
   CommandLine& texts(FlagText text, std::vector<std::string>& variable);
   CommandLine& choice(FlagText text, std::string& variable, std::vector<std::string> choices);
-  // A whole number in [least, most].
+  // Declares a whole number in [least, most].
   template <std::integral Number>
   CommandLine& whole(FlagText text, Number& variable, int64_t least, int64_t most = kWholeBelow - 1) {
     return add_whole(std::move(text), std::to_string(variable), least, most,
@@ -58,23 +59,23 @@ class CommandLine {
   CommandLine& whole(FlagText text, std::optional<int64_t>& variable, int64_t least, int64_t most = kWholeBelow - 1) {
     return add_whole(std::move(text), "", least, most, [&variable](int64_t value) { variable = value; });
   }
-  // A number above 0, and at most `most`.
+  // Declares a number in (0, most].
   CommandLine& positive(FlagText text, double& variable, double most);
   CommandLine& positive(FlagText text, std::optional<double>& variable, double most);
 
-  // These are about the flag or word that was declared last.
+  // The next two apply to the flag or word that was declared last.
   CommandLine& required();
-  CommandLine& excludes(std::string flag);
+  CommandLine& excludes(std::string flag);  // `flag` must not be given beside it
 
-  // Sets the variables. Returns false where --help was asked for and printed. Throws UsageError.
+  // Sets the variables. Returns false if --help was asked for, after printing it. Throws UsageError for wrong words.
   bool parse(std::vector<std::string> words) const;
   std::string help() const;
 
  private:
   struct Argument {
     FlagText text;
-    std::string fallback;                                // shown by --help; empty: none
-    std::function<void(const std::string& value)> read;  // throws UsageError
+    std::string fallback;                                // default that --help shows; none if empty
+    std::function<void(const std::string& value)> read;  // sets the variable; throws UsageError
     bool repeats = false, is_required = false;
     std::string excluded = {};
 

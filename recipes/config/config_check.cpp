@@ -5,8 +5,9 @@
 
 namespace kb {
 
-// A row's bounds are in what reads it: each member is printed, and read anew. A switch has no bounds, but may need
-// another flag to have an effect; other members have values whether anybody asks for them or not.
+// Checks each member by printing it and reading the text back, because the function that reads a row checks its bounds.
+// A switch has no bounds, but may need another flag to have an effect. That is not checked for other members, because
+// they have values whether anybody asked for them or not.
 static void check_rows(RunConfig given, const Rules& own) {
   if (!given.learning.warmup_from) given.learning.warmup_from = given.learning.warmup_start;
   Recipe recipe;

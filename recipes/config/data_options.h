@@ -1,4 +1,4 @@
-// Options of a recipe's task: its data and their augmentation, and what the recipe offers of its own.
+// Options of a recipe's task: its data, their augmentation, and the options that the recipe defines itself.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -18,20 +18,20 @@ inline constexpr Choice<AugmentKind> kAugmentKinds[] = {{"crop", AugmentKind::cr
                                                         {"jitter", AugmentKind::jitter},
                                                         {"lighting", AugmentKind::lighting}};
 
-// Who moves the pixels of an augmented image: ops of the training graph, or the loader's threads.
+// The place where the pixels of an augmented image are moved: in ops of the training graph, or in the loader's threads.
 enum class AugmentPlace : uint8_t { graph, loader };
 inline constexpr Choice<AugmentPlace> kAugmentPlaces[] = {{"graph", AugmentPlace::graph},
                                                           {"loader", AugmentPlace::loader}};
 
 struct DataOptions {
-  std::string path = {};  // file or folder of the data, or kNoise
+  std::string path = {};  // file or folder of the data, or kNoise for synthetic data
   std::string dataset = {};
-  int64_t image = 224;  // side of a square image, pixels
+  int64_t image = 224;  // side of a square image in pixels
   std::vector<AugmentKind> augment = {};
-  int64_t pad = 4, cutout_size = 16;  // pixels
-  double mixup_alpha = 1;
+  int64_t pad = 4, cutout_size = 16;  // pixels: border that crop adds, side of the square that cutout erases
+  double mixup_alpha = 1;             // parameter of mixup's beta distribution
   AugmentPlace augment_in = AugmentPlace::graph;
-  OptionValues options = {};  // the recipe's own options
+  OptionValues options = {};  // values of the options that the recipe defines itself
 };
 
 }  // namespace kb

@@ -1,4 +1,4 @@
-// Texts of the compiler that a person can ask for.
+// The texts of the compiler that --dump can write.
 #pragma once
 #include <cstdint>
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kStopAt = "--stop-at";
 
-// The number before `unit`, where the text is such a number > 0.
+// Returns the number before `unit`, or nothing unless the text is a number in (0, 2^31) followed by the unit.
 std::optional<double> number_before(std::string_view text, std::string_view unit) {
   if (!text.ends_with(unit)) return std::nullopt;
   text.remove_suffix(unit.size());

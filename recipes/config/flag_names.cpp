@@ -9,7 +9,7 @@ namespace {
 
 using Names = std::map<std::string, std::string>;
 
-// A member that two flags set goes by the first of them.
+// Maps the path of each member to its flag; a member that two flags set has the first of them.
 Names flags_by_member() {
   Names names;
   for (const FlagRow& row : flag_table(Recipe{})) names.emplace(row.member, row.text.name);
@@ -26,8 +26,8 @@ bool is_of_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.' || c == '/';
 }
 
-// Replaces every maximal run of name characters that is a key; a full stop at its end is none of its characters.
-// `assignment`: what is dropped after a name that was replaced.
+// Replaces every maximal run of name characters that is a key of `names`; full stops at its end do not belong to it.
+// If `assignment` follows a replaced name, it becomes a space.
 std::string replaced(const std::string& text, const Names& names, const std::string& assignment) {
   std::string result;
   for (size_t at = 0; at < text.size();) {

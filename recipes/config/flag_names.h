@@ -1,14 +1,13 @@
-// Names in messages: a training names the member of its configuration that is at fault ("batch.per_worker"), a command
-// line the flag that sets that member ("--per-worker").
+// Translation of names in messages. A training names the member of its configuration that is at fault
+// ("batch.per_worker"), while a command line has to name the flag that sets the member ("--per-worker").
 #pragma once
 #include <string>
 
 namespace kb {
 
-// Returns the text with the flag in place of every member's path that it names; "batch.per_worker = 8" becomes
-// "--per-worker 8".
+// Returns the text with every path of a member replaced by its flag; "batch.per_worker = 8" becomes "--per-worker 8".
 std::string with_flags(const std::string& text);
-// Returns the text with the member's path in place of every flag that it names.
+// Returns the text with every flag replaced by the path of its member.
 std::string with_members(const std::string& text);
 
 }  // namespace kb

@@ -1,4 +1,4 @@
-// One row a flag: what its help says, how it reads and how it prints; and the makers of rows for the usual sorts.
+// Rows of the table of flags: each says how a flag is explained, read and printed. Functions make the usual kinds.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -11,19 +11,19 @@
 
 namespace kb {
 
-// Effect of a flag on a run that is resumed. computed: it changes what is computed, and is refused. length: how long
-// the run is; taken where the steps done would have been the same. comfort: free to change. call: of one call alone,
-// and no part of the command that repeats the run.
+// Effect of a flag on a run that is resumed. computed: it changes what is computed; another value is refused. length:
+// it changes how long the run is; another value is accepted if the steps already done would have been the same.
+// comfort: it may change freely. call: it concerns a single call and is not part of the command that repeats the run.
 enum class FlagEffect : uint8_t { computed, length, comfort, call };
 
 // Condition under which a flag has an effect: a value of another flag.
 struct FlagNeed {
-  std::string expected;                               // "--schedule step", for a message
-  std::string flag;                                   // "--schedule": its value stands behind it in the message
-  std::function<bool(const RunConfig&)> is_met = {};  // empty: the flag always has an effect
+  std::string expected;                               // the needed value as a text for messages, "--schedule step"
+  std::string flag;                                   // "--schedule"; the message says its present value
+  std::function<bool(const RunConfig&)> is_met = {};  // whether it is met; empty: the flag always has an effect
 };
 
-// A member of RunConfig, and its path for messages: "batch.per_worker".
+// A member of RunConfig, with its path for messages, such as "batch.per_worker".
 template <class Value>
 struct Member {
   std::string path;
@@ -36,16 +36,17 @@ struct Member {
 // All facts of a flag.
 struct FlagRow {
   FlagText text;
-  std::function<void(RunConfig&, const std::string&)> read;  // throws UsageError
-  std::function<std::string(const RunConfig&)> print;        // empty: nothing to say
+  std::function<void(RunConfig&, const std::string&)> read;  // sets the member from a text; throws UsageError
+  std::function<std::string(const RunConfig&)> print;        // returns the text of the value; empty if there is none
   FlagEffect effect = FlagEffect::computed;
   std::string member = {};  // path of the member that it sets, "batch.per_worker"
-  bool differs = false;     // between processes of a run; what data and weights it names is compared once they are read
+  bool differs = false;  // whether processes of one run may have other values; data and weights are compared once read
   FlagNeed need = {};
-  bool is_of_images = false;  // a recipe with a task of its own does not have the flag
-  std::string heading = {};   // of the help, above this flag and those behind it; empty: as the flag before
-  bool is_common = false;     // stands in the short help
+  bool is_of_images = false;  // whether only recipes of labelled images have the flag
+  std::string heading = {};   // heading of the help that begins with this flag; empty: none begins here
+  bool is_common = false;     // whether it is in the short help
 
+  // Each returns the row with one fact changed.
   FlagRow as(FlagEffect what) &&;
   FlagRow of_a_process() &&;
   FlagRow of_images() &&;
@@ -55,24 +56,26 @@ struct FlagRow {
   bool has_effect(const RunConfig& config) const { return !need.is_met || need.is_met(config); }
 };
 
-// Every flag of the recipe, its own first.
+// Returns every flag of the recipe, first those of the options that it defines itself.
 std::vector<FlagRow> flag_table(const Recipe& recipe);
 
-// Throws UsageError: the row's flag is given where it has no effect, as its need is not met.
+// Throws UsageError, which says that the row's flag has no effect because its need is not met.
 [[noreturn]] void refuse_without_effect(const FlagRow& row, const std::vector<FlagRow>& table, const RunConfig& config);
 
-// The row of "--lr". Throws UsageError with the nearest name there is.
+// Returns the row of the flag `name`, such as "--lr". Throws UsageError with the nearest name if there is none.
 FlagRow find_flag(const Recipe& recipe, const std::string& name);
 
+// Rows of the usual kinds of values. The comments give the values that are accepted.
 FlagRow whole(FlagText text, Member<int64_t> member, bool may_be_zero);
 FlagRow seed_row(FlagText text, Member<int64_t> member);  // in [0, 2^32)
 FlagRow seed_row(FlagText text, Member<std::optional<int64_t>> member);
 FlagRow real(FlagText text, Member<double> member);      // >= 0
 FlagRow positive(FlagText text, Member<double> member);  // > 0
 FlagRow fraction(FlagText text, Member<double> member);  // in [0, 1)
-// A name of a list that is no closed set: data sets, optimizers' schedules.
+// A choice among names that no enum has, such as the data sets or the schedules.
 FlagRow choice(FlagText text, Member<std::string> member, const std::vector<std::string>& choices);
-std::string with_words(std::string doc, const std::vector<std::string>& words);  // "doc; one of a, b"
+std::string with_words(std::string doc, const std::vector<std::string>& words);  // returns "doc; one of a, b"
+// A choice among the values of an enum.
 template <class Value, size_t count>
 FlagRow choice(FlagText text, Member<Value> member, const Choice<Value> (&choices)[count]) {
   const std::string name = text.name;
@@ -82,9 +85,10 @@ FlagRow choice(FlagText text, Member<Value> member, const Choice<Value> (&choice
       [=, &choices](RunConfig& config, const std::string& word) { member.in(config) = choice_of(name, choices, word); },
       [=, &choices](const RunConfig& config) { return word_of(choices, member.in(config)); }};
 }
+// A text that is not empty; `what` says in messages what is expected.
 FlagRow path(FlagText text, Member<std::string> member, const char* what = "a folder");
 FlagRow toggle(FlagText text, Member<bool> member);
-// `plain`: unit of a number without one.
+// A period. A number without a unit is in the unit `plain`.
 FlagRow period(FlagText text, Member<Period> member, Period::Unit plain);
 FlagRow optional_real(FlagText text, Member<std::optional<double>> member);  // >= 0
 

@@ -20,7 +20,7 @@
 namespace kb {
 namespace {
 
-// Words separated by commas, each a choice; `none` stands for no word where it is not null.
+// Returns the row of a list of choices, separated by commas. If `none` is not null, this word stands for an empty list.
 template <class Value, size_t count>
 FlagRow list(FlagText text, Member<std::vector<Value>> member, const Choice<Value> (&choices)[count],
              const char* none = nullptr) {
@@ -119,7 +119,7 @@ FlagRow print_schedule() {
           [](const RunConfig& config) { return config.looking.print_schedule; }};
 }
 
-// ghost(M) and sync(K) of the text; worker of anything else.
+// Reads "worker", "ghost(M)" or "sync(K)". Throws UsageError for other texts.
 NormGroup group_of(const std::string& flag, const std::string& text, const std::string& expected) {
   for (const auto& [kind, start] : {std::pair{NormGroup::Kind::ghost, "ghost("}, {NormGroup::Kind::sync, "sync("}})
     if (text.starts_with(start) && text.ends_with(")")) {
@@ -174,7 +174,7 @@ std::function<bool(const RunConfig&)> augments_by(AugmentKind kind) {
   };
 }
 
-// Whether a step is shared by several processes. A launcher's processes are not in the flags.
+// Returns whether several processes share a step; those that a launcher started are not in the flags.
 bool has_processes(const RunConfig& config) {
   return config.machine.processes > 1 || RuntimeOptions::from_environment().launcher.processes != 1;
 }
@@ -186,7 +186,7 @@ bool has_workers(const RunConfig& config) {
          has_processes(config);
 }
 
-// The flags that every recipe has, in the order of the help.
+// Returns the flags that all recipes have, in the order of the help.
 std::vector<FlagRow> stable_flags(const Recipe& recipe) {
   std::vector<FlagRow> rows;
 #define KB_FLAG(place, ...)                                                                       \
@@ -258,7 +258,7 @@ RunConfig default_config(const Recipe& recipe) { return preset_config(recipe, Gi
 
 namespace {
 
-// The recipe's flags beside those of a tool: a switch stands in place of a flag of its name.
+// Returns the recipe's flags without those whose names the tool's own flags have.
 std::vector<FlagRow> table_beside(const Recipe& recipe, const std::vector<ToolSwitch>& switches) {
   std::vector<FlagRow> table = flag_table(recipe);
   for (const ToolSwitch& item : switches)
@@ -270,7 +270,7 @@ std::string help_with(const Recipe& recipe, const std::string& usage, const std:
                       const RunConfig& defaults, HelpScope scope) {
   std::vector<HelpRow> rows;
   for (const ToolSwitch& item : switches) rows.push_back({rows.empty() ? "This tool" : "", item.text});
-  std::string heading;  // of the rows since the last one that stands in the text
+  std::string heading;  // last heading that no row in the text has yet
   for (const FlagRow& row : table_beside(recipe, switches)) {
     if (!row.heading.empty()) heading = row.heading;
     if (scope != HelpScope::all && !row.is_common) continue;
@@ -331,8 +331,8 @@ std::optional<RunConfig> parse_flags(const Recipe& recipe, const std::string& us
   RunConfig config = base ? *base : preset_config(recipe, given);
   read_flags(table, given, config);
   if (!split.others.empty()) refuse_extra(split.others.front(), forms);
-  // The flags of a run that is resumed or branched from, or of a manifest, are the base of a second reading, which
-  // judges.
+  // When a run is resumed or branched, or its flags come from a manifest, they are read again with that run's flags as
+  // `base`; only then can it be judged whether the flags go together.
   const bool has_own = (config.resume.run.empty() || config.resume.run == kResumeAuto) && config.resume.branch.empty();
   const bool is_whole = base || (has_own && config.resume.config.empty());
   if (is_whole) check_learning_flags(config, [&](const std::string& flag) { return given.contains(flag); });

@@ -11,9 +11,9 @@ namespace {
 
 constexpr const char* kGrowthExpectation =
     "epochs and factors such as 30ep:x5,60ep:x5: whole epochs > 0 that rise, factors > 1";
-constexpr int64_t kGrowthBelow = 1 << 20;  // of either number: a product of several stays a number of samples
+constexpr int64_t kGrowthBelow = 1 << 20;  // bound of both numbers: with a minibatch < 2^31 the product cannot overflow
 
-// 0 for what is no such number.
+// Returns the number, or 0 if the text is not a number in (0, kGrowthBelow).
 int64_t count_of(std::string_view digits) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);

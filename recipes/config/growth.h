@@ -1,5 +1,5 @@
-// Growths of the minibatch in the course of a training (--minibatch-schedule): "30ep:x5,60ep:x5" has five times the
-// samples a step from epoch 30 on, and 25 times from epoch 60 on. The noise of the gradient falls as much as where a
+// Growths of the minibatch in the course of a training (--minibatch-schedule): with "30ep:x5,60ep:x5" a step has five
+// times the samples from epoch 30 on, and 25 times from epoch 60 on. The noise of the updates falls as much as when a
 // schedule divides the learning rate by 5 (Smith et al. 2017, "Don't Decay the Learning Rate, Increase the Batch
 // Size").
 #pragma once
@@ -10,13 +10,15 @@
 namespace kb {
 
 struct Growth {
-  int64_t epoch = 0;   // > 0: from its begin on
-  int64_t factor = 1;  // > 1: of the minibatch before
+  int64_t epoch = 0;   // epoch, > 0, from whose begin on the minibatch is larger
+  int64_t factor = 1;  // factor, > 1, by which the minibatch is multiplied
   bool operator==(const Growth&) const = default;
 };
 
-// Throws UsageError for other words, and for epochs that do not rise. "" is no growth.
+// Reads a text such as "30ep:x5,60ep:x5"; "" gives no growths. Throws UsageError for other texts, and for epochs that
+// do not rise.
 std::vector<Growth> parse_growths(const std::string& flag, const std::string& text);
+// Returns the text that parse_growths() reads.
 std::string growths_text(const std::vector<Growth>& growths);
 
 }  // namespace kb

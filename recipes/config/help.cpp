@@ -9,7 +9,8 @@ namespace {
 
 constexpr size_t kColumns = 80, kDocColumn = 25;
 
-// Begins a line behind every ";" and where the next word would not fit; later lines stand under the first one's text.
+// Returns the text in lines of at most kColumns characters. A line also ends after every ";". All lines but the first
+// are indented by `indent` spaces.
 std::string wrapped(const std::string& text, size_t indent) {
   std::string lines;
   size_t column = indent;

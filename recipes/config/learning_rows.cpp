@@ -11,7 +11,7 @@
 namespace kb {
 namespace {
 
-// The optimizer's hyper-parameter of that name, or the end.
+// Returns an iterator to the hyper-parameter of that name, or the end.
 template <class Scalars>
 auto find_hyper(Scalars& scalars, std::string_view name) {
   return std::find_if(scalars.begin(), scalars.end(), [&](const NamedScalar& s) { return s.name == name; });
@@ -30,7 +30,8 @@ FlagRow hyper_parameter(const HyperParameter& row, const std::string& readers, b
                     at->value = parse_real(flag, value, expected, row.below);
                   },
                   [=](const RunConfig& config) {
-                    const bool follows = row.name == kBeta2Name && config.learning.half_life > 0;  // from --half-life
+                    // A beta2 that follows from --half-life is not printed.
+                    const bool follows = row.name == kBeta2Name && config.learning.half_life > 0;
                     auto at = find_hyper(config.learning.hyper, row.name);
                     return follows || at == config.learning.hyper.end() ? "" : fmt::format("{}", at->value);
                   }};

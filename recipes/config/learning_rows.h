@@ -1,5 +1,5 @@
-// Rows of the flags of optimizer, hyper-parameters and learning rate that are read in a way of their own, and the
-// conditions under which such flags have an effect.
+// Rows of flags of the optimizer, its hyper-parameters and the learning rate that the usual kinds of rows do not cover,
+// and the conditions under which such flags have an effect.
 #pragma once
 #include <functional>
 #include <string>
@@ -18,22 +18,25 @@ std::vector<std::string> names_of(const Rows& rows) {
 }
 
 FlagRow optimizer_row(const Recipe& recipe);
-// The learning rate as it is, or that of the base minibatch: one number, under the name that says which.
+// Returns the row of --lr, or of --base-lr if `is_base`. Both set one number: the learning rate for any minibatch, or
+// for the base minibatch.
 FlagRow rate_row(FlagText text, Member<double> member, bool is_base);
 FlagRow milestones_row();
+// Returns the row of a list of parameters' roles, as of --no-decay.
 FlagRow roles_row(FlagText text, Member<std::vector<Role>> member);
-// One flag for every name of a hyper-parameter, whichever optimizers read it.
+// Returns one row for every name of a hyper-parameter, however many optimizers read it.
 std::vector<FlagRow> hyper_parameter_rows(const Recipe& recipe);
 
 // Conditions of FlagRow::needs.
 bool scales_from_a_base(const RunConfig& config);
-std::function<bool(const RunConfig&)> is_scheduled(std::vector<std::string> shapes);  // by one of these
+// Returns a condition that is met if --schedule is one of `shapes`.
+std::function<bool(const RunConfig&)> is_scheduled(std::vector<std::string> shapes);
 std::function<bool(const RunConfig&)> reads_end_rate(const Recipe& recipe);
 bool asks_for_warmup(const RunConfig& config);
 bool has_beta2(const RunConfig& config);
 
-// Throws UsageError where the flags of a command line do not say one learning rate, or one beta2. `given`:
-// returns true for a flag of the command line.
+// Throws UsageError if the flags of a command line define the learning rate or beta2 twice, if --base-lr lacks its
+// minibatch, or if the minibatch grows beside --half-life. `given` returns whether the command line has a flag.
 void check_learning_flags(const RunConfig& config, const std::function<bool(const std::string& flag)>& given);
 
 }  // namespace kb

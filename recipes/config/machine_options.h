@@ -1,4 +1,4 @@
-// Options of the machine that a training runs on: device, processes and how they speak with each other.
+// Options of the machine that a training runs on: its device, processes and the communication between them.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -21,11 +21,11 @@ inline constexpr Choice<Algorithm> kAllReduces[] = {{"halving-doubling", Algorit
 struct MachineOptions {
   DeviceChoice device = DeviceChoice::automatic;
   int64_t processes = 1;
-  int64_t threads = 0;  // 0: one a core, of those that the process may use
+  int64_t threads = 0;  // 0: one for each core that the process may use
   Algorithm all_reduce = Algorithm::halving_doubling;
-  std::optional<Network> net = {};  // a slower network than the real one, to train over
-  bool fast = false;                // results may differ in the last bits from run to run
-  bool sync_steps = false;          // wait after every step of a schedule
+  std::optional<Network> net = {};  // slower network that the processes simulate
+  bool fast = false;                // whether results may differ in the last bits from run to run
+  bool sync_steps = false;          // whether to wait after every step of a schedule
 };
 
 }  // namespace kb

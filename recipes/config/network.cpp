@@ -21,7 +21,7 @@ constexpr Unit kRates[] = {{"", 1},       {"B/s", 1},     {"kB/s", 1e3},      {"
                            {"GB/s", 1e9}, {"TB/s", 1e12}, {"Gbit/s", 0.125e9}};
 constexpr Unit kOperations[] = {{"", 1}, {"GFLOP/s", 1e9}, {"TFLOP/s", 1e12}};
 
-// -1: not a number >= 0 with one of the units.
+// Returns the number in the basic unit, or -1 if the text is not a number >= 0 with one of the units.
 double quantity(std::string_view text, std::span<const Unit> units) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -1,4 +1,4 @@
-// The network between processes as --net describes it, or as it is measured, and the rates of a processor, as texts.
+// Texts of the network between processes, as --net describes it or as it is measured, and of a processor's rates.
 #pragma once
 #include <string>
 
@@ -6,22 +6,22 @@
 
 namespace kb {
 
-// "50us,1GB/s": latency in s, ms or us, bandwidth in B/s, kB/s, MB/s, GB/s or Gbit/s; a bare number is in seconds, in
-// bytes a second. Throws UsageError.
+// Reads a text such as "50us,1GB/s": the latency in s, ms or us, the bandwidth in B/s, kB/s, MB/s, GB/s, TB/s or
+// Gbit/s. Numbers without a unit are seconds and bytes per second. Throws UsageError for other texts.
 Network parse_network(const std::string& text, const std::string& flag = "--net");
 
-// Rates of a processor. A step's launch takes as long as its bytes or its operations, whichever is more.
+// Rates of a processor. A launch takes as long as moving its bytes or as its operations, whichever takes longer.
 struct ProcessorRates {
-  double bytes = 0, operations = 0;  // a second
+  double bytes = 0, operations = 0;  // bytes per second, operations per second
 };
 
-// "4.8TB/s,60TFLOP/s": bytes and operations a second. Throws UsageError.
+// Reads bytes and operations per second from a text such as "4.8TB/s,60TFLOP/s". Throws UsageError for other texts.
 ProcessorRates parse_rates(const std::string& text);
 
-// "5e-05s,1e+09B/s", which parse_network reads back.
+// Returns a text such as "5e-05s,1e+09B/s", which parse_network() reads back exactly.
 std::string network_words(const Network& network);
 
-// "50 us, 1 GB/s".
+// Returns a text for people, such as "50 us, 1 GB/s".
 std::string network_text(const Network& network);
 
 }  // namespace kb

@@ -140,14 +140,16 @@ bool RunPlan::ends_epoch(int64_t done) const { return done > 0 && epoch_begin(do
 
 namespace {
 
-// A multiple of a count such as 0.1 that is a hair short of one counts as one.
+// Tolerance in periods: rounding may leave a multiple of a count such as 0.1 a hair short of a whole number.
 constexpr double kHair = 1e-9;
 
+// Returns the progress after `done` steps in the unit, which must not be geometric.
 double position(Period::Unit unit, const RunPlan& plan, int64_t done) {
   if (unit == Period::Unit::epochs) return plan.epochs(done);
   return unit == Period::Unit::steps ? static_cast<double>(done) : static_cast<double>(plan.samples_in(done)) / 1000;
 }
 
+// Returns whether `done` is ceil(ratio^k) for a k >= 0.
 bool is_power(double ratio, int64_t done) {
   const double nearest = std::round(std::log(static_cast<double>(done)) / std::log(ratio));
   for (const double k : {nearest - 1, nearest, nearest + 1})
@@ -174,6 +176,7 @@ int64_t last_step(const StopAt& stop, const RunPlan& plan) {
 
 namespace {
 
+// Returns a text such as
 // "; AdaScale: 6 epochs x 937 steps of 64 = 5622 scale-invariant iterations, in 703 to 5622 steps".
 std::string gains_derivation(const TrainConfig& config, const RunPlan& plan) {
   const RunPlan base = schedule_plan(config.learning, plan);

@@ -1,5 +1,5 @@
-// Defaults of a recipe as its own options, the minibatch and the data set choose them: the flags of its preset, laid
-// over Recipe::defaults. Flags of a command line are laid over both.
+// Defaults of a recipe that depend on its own options, the minibatch and the data set. They are flags of the recipe's
+// preset, which override Recipe::defaults; flags of a command line override both.
 #pragma once
 #include <map>
 #include <optional>
@@ -10,17 +10,17 @@
 
 namespace kb {
 
-using GivenFlags = std::map<std::string, std::string>;  // values by "--name"; that of a switch is ""
+using GivenFlags = std::map<std::string, std::string>;  // values of flags by their names ("--lr"); "" for a switch
 
-// --data of images is that of the environment.
+// Returns the defaults for a choice; --data of images comes from the environment.
 RunConfig preset_config(const Recipe& recipe, const PresetChoice& choice);
-// Likewise, for what is chosen by the given flags. Throws UsageError.
+// Returns the defaults for the choice that the given flags make. Throws UsageError if a flag has a wrong value.
 RunConfig preset_config(const Recipe& recipe, const GivenFlags& given);
-// Lines of the preset that a run with these flags has, for a person.
+// Returns the lines for people that the preset has for such a configuration.
 std::vector<std::string> preset_notes(const Recipe& recipe, const RunConfig& config);
 
-// Reads the given flags in the order of the table: an optimizer brings defaults of the flags behind it. Throws
-// UsageError.
+// Sets members of `config` from the given flags, in the order of the table, because an optimizer sets defaults of later
+// flags. Throws UsageError if a flag has a wrong value.
 void read_flags(const std::vector<FlagRow>& table, const GivenFlags& given, RunConfig& config);
 
 }  // namespace kb

@@ -1,5 +1,6 @@
-// Everything that a command line can say: how a task is trained, which task and machine, and what a person wants of the
-// run. Only run/ and the commands above it know of the whole; a training takes a TrainConfig.
+// The configuration of a run, which holds all that a command line can say: how a task is trained, on which data and
+// machine, and which files and reports a person wants. Only run/ and the commands above it use the whole; a training
+// takes a TrainConfig.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -13,33 +14,33 @@
 namespace kb {
 
 constexpr const char* kResumeAuto = "auto";
-constexpr const char* kTableAlone = "table";  // Looking::print_schedule without a file
+constexpr const char* kTableAlone = "table";  // Looking::print_schedule if only a table is wanted
 
-// Files of a run.
+// Files that a run writes.
 struct Out {
   std::string folder = {};
-  int64_t keep = 2;  // checkpoints
+  int64_t keep = 2;  // number of checkpoints that are kept
   std::string picture = {}, trace = {}, mllog = {};
   bool quiet = false;
 };
 
-// State and flags that a run begins with.
+// Paths from which a run takes its initial state or its flags.
 struct Resume {
-  std::string run = {};  // a folder or kResumeAuto
-  std::string checkpoint = {};
-  std::string branch = {};
-  std::string config = {};  // file with flags
-  std::string init = {};    // file with weights
+  std::string run = {};         // folder of the run that goes on, or kResumeAuto
+  std::string checkpoint = {};  // file in `run`; empty: the newest
+  std::string branch = {};      // "RUN@20ep": state of another run to begin with
+  std::string config = {};      // manifest, or run folder, with flags
+  std::string init = {};        // file, or run folder, with initial weights
   bool init_partial = false;
 };
 
-// A look inside.
+// Reports about a run, and runs that are only planned or repeated under several seeds.
 struct Looking {
-  std::string print_schedule = {};  // kTableAlone or an SVG file
+  std::string print_schedule = {};  // kTableAlone or the path of an SVG file
   bool dry_run = false, memory_report = false, explain_overlap = false;
   std::vector<Dump> dump = {};
-  std::vector<int64_t> seeds = {};  // one training under each; empty: a single training
-  int64_t jobs = 0;                 // trainings at once
+  std::vector<int64_t> seeds = {};  // seeds of one training each; empty: a single training
+  int64_t jobs = 0;                 // number of trainings at once
 };
 
 struct RunOptions {

@@ -1,20 +1,20 @@
-// The plan that a command line's words give before the machine is known, and the words under which a run is recorded.
+// The plan that a RunConfig gives before the machine is known, and the forms of a RunConfig that are recorded.
 #pragma once
 #include "recipes/config/plan.h"
 #include "recipes/config/run_config.h"
 
 namespace kb {
 
-// Returns how workers and the processes that machine.processes names share a step. Throws Error where the numbers do
-// not divide.
+// Returns how the workers and the machine.processes processes share a step. Throws Error if the numbers do not divide
+// each other.
 BatchPlan batch_plan(const RunConfig& config);
-// Throws as make_plan of a TrainConfig.
+// Returns the plan of a training on `samples` samples. Throws Error as make_plan() of config/plan.h does.
 RunPlan make_plan(const RunConfig& config, int64_t samples);
 
-// Makes the paths of what is read absolute, so that they mean the same in every folder.
+// Returns the configuration with absolute paths of the files that are read, which are valid in every working folder.
 RunConfig with_absolute_paths(RunConfig config);
-// Returns the configuration with the plan's n as batch.per_worker and without groups of batch norm: each plan has one
-// set of words.
+// Returns the configuration with the plan's samples per worker as batch.per_worker and without groups of batch norm, so
+// that equal plans are recorded by equal flags.
 RunConfig with_plan(RunConfig config);
 
 }  // namespace kb

@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kFingerprintDigits = 16;
 
+// Returns why the images are sent to the device step by step and are not kept there; "" if there is no reason.
 std::string why_images_are_sent(const RunConfig& config, const InputSpec& input) {
   const AugmentSpec spec = augment_spec(config);
   if (input.noise) return "--data synthetic is one minibatch of noise and no data set";
@@ -21,7 +22,7 @@ std::string why_images_are_sent(const RunConfig& config, const InputSpec& input)
   return moves ? "with --augment-in loader the host moves the pixels" : "";
 }
 
-// Lines.
+// Returns the notes on the data, separated by newlines.
 std::string notes_of(const Dataset& data) {
   const std::string one_class = one_class_note(data);
   return data.note.empty() || one_class.empty() ? data.note + one_class : data.note + "\n" + one_class;
@@ -64,7 +65,7 @@ Task own_task(const Recipe& recipe, const RunConfig& config) {
   return checked_task(std::move(task));
 }
 
-// Hashes the tables that the sources hold in memory; of a source that holds none it takes the number of samples.
+// Returns a hash of the sources' numbers of samples and of the tables that they hold in memory.
 std::string fingerprint_of(const Task& task) {
   std::string text;
   for (const Source* source : {task.train.get(), task.test.get()}) {
@@ -96,7 +97,7 @@ LoadedTask load_own(const Recipe& recipe, const RunConfig& config) {
   return {std::move(task), std::move(facts)};
 }
 
-// The fingerprint is then that of the parts: other samples are trained on.
+// Holds out `count` training samples, which changes the fingerprint of the data because other samples are trained on.
 LoadedTask held_out(LoadedTask loaded, int64_t count) {
   const int64_t all = loaded.task.train_count;
   loaded.task.fingerprint = loaded.data.fingerprint;

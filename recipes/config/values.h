@@ -1,5 +1,5 @@
-// Values of flags as text: numbers, words of a list, and the error for what is none. A function that parses throws
-// UsageError naming the flag, the value expected and the one given.
+// Parsers of the values of flags: numbers and words of a list. Each throws UsageError, which names the flag, the value
+// expected and the value given, for a text that it does not accept.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -17,26 +17,27 @@ class UsageError : public Error {
   using Error::Error;
 };
 
+// Throws UsageError with these parts; `hint` ends the message.
 [[noreturn]] void refuse_value(const std::string& flag, const std::string& expected, const std::string& got,
                                const std::string& hint = "");
 
-// Whole numbers are those of an int, so that none changes where the code counts with one, and the product of two does
-// not overflow.
+// Whole numbers are below this bound, so that each fits into an int and the product of two does not overflow.
 inline constexpr int64_t kWholeBelow = int64_t{1} << 31;
 std::string whole_expectation(int64_t least);  // "a whole number in [1, 2^31)"
-// Refuse what is no such number, or outside [least, below); of a real number, least is 0.
+// These accept a number in [least, below), any finite number, and a number in [0, below). `expected` is for messages.
 int64_t parse_whole(const std::string& flag, const std::string& text, const std::string& expected, int64_t least,
                     int64_t below = kWholeBelow);
 double parse_finite(const std::string& flag, const std::string& text, const std::string& expected);
 double parse_real(const std::string& flag, const std::string& text, const std::string& expected, double below);
+// Accepts one of `choices`; the message suggests the nearest of them.
 void check_choice(const std::string& flag, const std::string& value, const std::vector<std::string>& choices);
-// "1..3,7" -> {1, 2, 3, 7}. Refuses a seed that stands there twice, and more than kMostSeeds.
+// Reads "1..3,7" as {1, 2, 3, 7}. Does not accept a seed twice, nor more than kMostSeeds seeds.
 inline constexpr int64_t kMostSeeds = 1000;
 std::vector<int64_t> parse_seeds(const std::string& flag, const std::string& text);
-// "a, b" -> {"a", "b"}.
+// Splits "a,b" into {"a", "b"}. Spaces stay.
 std::vector<std::string> comma_separated(const std::string& text);
 
-// A choice of a flag: its word on the command line and its value in the code.
+// One choice of a flag: its word on the command line and its value in the code.
 template <class Value>
 struct Choice {
   const char* word;
@@ -58,7 +59,7 @@ std::string word_of(const Choices& choices, Value value) {
   throw InternalError("a value of a flag has no word");
 }
 
-// Throws UsageError with the nearest word where `word` is none of the choices'.
+// Returns the value of a word. Throws UsageError with the nearest word if no choice has it.
 template <class Choices>
 auto choice_of(const std::string& flag, const Choices& choices, const std::string& word) {
   check_choice(flag, word, words_of(choices));

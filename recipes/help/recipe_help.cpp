@@ -1,5 +1,5 @@
-// recipe_help RECIPE [flags] --help [all]: the help of a recipe's program, by a program that is built in a fifth of its
-// time.
+// recipe_help RECIPE [flags] --help [all] prints the help of a recipe's program, and is built in a fifth of the time of
+// that program.
 #include <fmt/format.h>
 
 #include "recipes/config/flags.h"

@@ -1,5 +1,5 @@
-// AlexNet by the reference run of You et al. 2017 (their table of AlexNet: minibatch 512, rate 0.02, 100 epochs, 58.8 %
-// accuracy), which imagenet_lars takes to larger minibatches. On images of 32x32 it is a variant of our own.
+// AlexNet with the settings of the reference run in You et al. 2017 (their table of AlexNet: minibatch 512, rate 0.02,
+// 100 epochs, 58.8 % accuracy). imagenet_lars has larger minibatches. For images of 32x32 the net is our variant.
 #include "recipes/papers/alexnet_net.h"
 #include "recipes/papers/imagenet.h"
 #include "recipes/papers/table.h"

@@ -3,12 +3,13 @@
 namespace kb {
 namespace {
 
-constexpr int64_t kLeastOfPaper = 63;  // pixels a side for which all three poolings have an output
+constexpr int64_t kLeastOfPaper = 63;  // smallest side in pixels for which all three poolings have an output
 
+// Appends the layers of "features", named by their numbers in torchvision's Sequential.
 struct Features {
   Tensor x;
   bool batch_norm;
-  int64_t layer = 0;  // of the Sequential
+  int64_t layer = 0;  // number of the next layer
 
   void convolve(int64_t channels, ConvOptions options) {
     options.bias = !batch_norm;
@@ -39,8 +40,8 @@ Tensor features(Tensor images, bool batch_norm) {
 
 }  // namespace
 
-// Dropout stands before the flattening, which comes to the same: behind it, every element's number in its sample would
-// have to be divided into channel, row and column where the images lie in another order.
+// Dropout comes before the flattening, which gives the same result. After it, a kernel would have to divide the number
+// of every element into channel, row and column if the images have another memory layout.
 Tensor alexnet_logits(Tensor images, int64_t classes, const AlexNetOptions& options) {
   Tensor x = features(images, options.batch_norm);
   Scope scope("classifier");

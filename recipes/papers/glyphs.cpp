@@ -1,4 +1,4 @@
-// A small convolutional net with batch norm on drawn glyphs: needs no download, a minute on two cores.
+// A small convolutional net with batch norm on drawn glyphs. It needs no download and trains in a minute on two cores.
 #include "recipes/papers/table.h"
 
 namespace kb {

@@ -1,6 +1,6 @@
-// Goyal et al. 2017: residual networks on ImageNet at any minibatch kn, every worker of n = 32 samples with batch-norm
-// statistics of its own (section 3, remarks; section 5.1). kn of few devices comes as virtual workers, one after the
-// other, to the same bits.
+// Goyal et al. 2017: residual networks on ImageNet at any minibatch kn, where every worker of n = 32 samples has its
+// own batch-norm statistics (section 3, remarks; section 5.1). Few devices compute a minibatch kn as virtual workers,
+// one after the other, with the same bits.
 #include <fmt/format.h>
 
 #include "recipes/config/values.h"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kBaseline = 256, kHour = 8192;
 
-// Top-1 validation error in per cent, mean and standard deviation of five runs: figure 1 and table 2c.
+// Published top-1 validation error in per cent, as mean and standard deviation of five runs (figure 1 and table 2c).
 struct PublishedError {
   int64_t depth, minibatch;
   double mean, deviation;
@@ -30,7 +30,7 @@ ModelOutput residual_network(Batch& batch) {
   return classification(batch, resnet(batch.images, batch.classes, options));
 }
 
-// Weight decay spares batch norm's scale and shift alone (section 5.1): the bias of fc has it.
+// Chooses the paper's settings. Weight decay applies to all but batch norm's scale and shift (section 5.1).
 Preset goyal_preset(const PresetChoice& choice) {
   const auto& [options, minibatch, dataset] = choice;
   const bool is_baseline = options.real("baseline") != 0;

@@ -1,5 +1,5 @@
-// You et al. 2017: AlexNet, AlexNet-BN and ResNet-50 by LARS, with the settings of the paper's tables by minibatch; and
-// ResNet-50 by the settings of MLPerf's rounds.
+// You et al. 2017: AlexNet, AlexNet-BN and ResNet-50 trained with LARS, with the settings of the paper's tables by
+// minibatch; and ResNet-50 with the settings of MLPerf's rounds.
 #include <fmt/format.h>
 
 #include "recipes/config/values.h"
@@ -14,19 +14,19 @@ namespace kb {
 namespace {
 
 constexpr int64_t kLarsMinibatch = 8192;
-constexpr int64_t kUsualShare = 32;        // samples a worker, as in Goyal et al. 2017
+constexpr int64_t kUsualShare = 32;        // samples per worker, as in Goyal et al. 2017
 constexpr double kAlexNetBaseline = 0.02;  // the paper's rate of AlexNet without LARS, at kn 512
 
 struct LarsRow {
   int64_t minibatch;
-  double rate, warmup_epochs;  // gamma_0
-  double accuracy;             // the paper's, top-1 in per cent
+  double rate, warmup_epochs;  // the rate is the paper's gamma_0
+  double accuracy;             // top-1 accuracy in the paper, per cent
 };
 constexpr LarsRow kAlexNetRows[] = {
     {512, 2, 2, 58.7}, {4096, 10, 2, 58.5}, {8192, 10, 2, 58.2}, {16384, 14, 2, 55.0}, {32768, 14, 2, 46.9}};
 constexpr LarsRow kAlexNetNormRows[] = {
     {512, 2, 5, 60.2}, {4096, 10, 5, 60.4}, {8192, 14, 5, 60.1}, {16384, 23, 5, 59.3}, {32768, 22, 5, 57.8}};
-// With the larger of the paper's two augmentations.
+// The paper has two augmentations; these rows are for the larger one.
 constexpr LarsRow kResNetRows[] = {
     {256, 4, 0, 75.8}, {1024, 9, 5, 75.4}, {8192, 30, 5, 75.2}, {16384, 33, 12, 74.4}, {32768, 40, 12, 72.5}};
 
@@ -41,7 +41,8 @@ ModelOutput lars_model(Batch& batch) {
   return classification(batch, alexnet_logits(batch.images, batch.classes, {.batch_norm = net == "alexnet_bn"}));
 }
 
-// Algorithm 1: momentum 0.9, weight decay 5e-4, trust coefficient 0.001, polynomial of power 2 over 100 epochs.
+// Returns the settings of algorithm 1: momentum 0.9, weight decay 5e-4, trust coefficient 0.001, and a polynomial
+// schedule of power 2 over 100 epochs.
 Preset paper_preset(const std::string& net, int64_t minibatch) {
   const LarsRow& row = row_of(rows_of(net), minibatch);
   Preset preset{flags_of({"lars", row.rate, row.warmup_epochs, 100, 0.9, 5e-4})};
@@ -57,7 +58,8 @@ Preset paper_preset(const std::string& net, int64_t minibatch) {
   return preset;
 }
 
-// A worker's minibatch is that of batch norm's statistics, which neither the paper nor the rounds' logs give.
+// Sets the samples per worker, over which batch norm takes its statistics. Neither the paper nor the rounds' logs give
+// this number.
 void set_samples_a_worker(Preset& preset, int64_t minibatch) {
   if (minibatch % kUsualShare == 0) append_flags(preset, {"--per-worker", fmt::to_string(kUsualShare)});
   preset.notes.push_back(

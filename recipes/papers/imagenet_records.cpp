@@ -1,5 +1,5 @@
-// ResNet-50 on ImageNet by the papers that trained it fastest. A setting that a source confirms is set; each of the
-// others is named at the start of a run, and in the help, beside what stands in for it.
+// ResNet-50 on ImageNet with the settings of the papers that trained it fastest. A setting that a source confirms is
+// used; every other one is named at the start of a run, and in the help, with the value that stands in for it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,9 +17,10 @@ struct Record {
   const char* paper;
   const char* source;
   int64_t minibatch, workers;
-  const char* result;                              // as the paper has it
-  std::vector<std::string> flags;                  // confirmed, and those that stand in
-  std::vector<std::string> unconfirmed, not_done;  // not in a source; in the paper, and not done here
+  const char* result;              // result that the paper reports
+  std::vector<std::string> flags;  // confirmed settings, and those that stand in for others
+  // `unconfirmed` are settings that no source gives, `not_done` parts of the paper that are not done here.
+  std::vector<std::string> unconfirmed, not_done;
 };
 
 std::vector<std::string> joined(std::vector<std::string> flags, const std::vector<std::string>& more) {
@@ -29,7 +30,7 @@ std::vector<std::string> joined(std::vector<std::string> flags, const std::vecto
 
 const std::vector<std::string> kPolyTwo = {"--schedule", "polynomial", "--power", "2"};
 
-// RMSprop warm-up and the slow start, sections 3.1 and 3.2.
+// Sections 3.1 and 3.2 describe RMSprop warm-up and the slow-start schedule.
 Record akiba() {
   return {"akiba",
           "Akiba et al. 2017, Extremely large minibatch SGD",

@@ -1,6 +1,6 @@
-// LeNet-5 with ReLU and max pooling in place of its squashing units and trained subsampling, and wider: 16 and 32
-// feature maps of 5x5, times --width. With --norm batch, batch norm stands behind both convolutions, whose weights
-// start from he_normal(fan_out), as those of a convolution without a bias do.
+// LeNet-5 with ReLU and max pooling in place of its squashing units and trained subsampling, and wider: its 5x5
+// convolutions have 16 and 32 feature maps, times --width. With --norm batch, batch norm follows both convolutions,
+// whose weights then start from he_normal(fan_out), as always if a convolution has no bias.
 #include "recipes/papers/table.h"
 
 namespace kb {
@@ -9,7 +9,7 @@ namespace {
 ModelOutput lenet(Batch& batch) {
   const int64_t width = batch.options.whole("width");
   const bool normed = batch.options.word("norm") == "batch";
-  // A norm's shift stands for the bias of the convolution before it.
+  // The shift of a norm replaces the bias of the convolution before it.
   const auto activation = [&](const char* norm, Tensor x) { return relu(normed ? batch_norm(norm, x) : x); };
   Tensor x = conv2d("conv1", batch.images, 16 * width, {.kernel = 5, .padding = 2, .bias = !normed});
   x = max_pool2d(activation("bn1", x), {.kernel = 2});

@@ -1,4 +1,5 @@
-// Hidden layers of one width, two of 256 by default: the smallest network that is worth a study.
+// A perceptron whose hidden layers have one width, by default two layers of 256 units: the smallest network that is
+// worth a study.
 #include "recipes/papers/table.h"
 
 namespace kb {

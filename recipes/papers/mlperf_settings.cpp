@@ -15,21 +15,21 @@
 namespace kb {
 namespace {
 
-// These stand in where no source of ours has a row's; the rules allow weight decays of 1e-4 x 2^N.
+// Values for rows of which our sources do not give the setting. The rules allow weight decays of 1e-4 x 2^N.
 constexpr double kUsualDecay = 1e-4, kUsualMomentum = 0.9;
 
 enum class Method : uint8_t { step_sgd, polynomial_sgd, lars };
 
-// nullopt: no source of ours has it.
+// Settings of one log. A member is nullopt if our sources do not give it.
 struct LogRow {
   int64_t minibatch;
   Method method;
   double rate, warmup_epochs;
-  int64_t epochs;  // that the logs took to the target at most; of step_sgd, a schedule that no source of ours has
+  int64_t epochs;  // most epochs that the logs took to the target; for step_sgd a value of ours
   std::optional<double> momentum = std::nullopt, weight_decay = std::nullopt, epsilon = std::nullopt;
 };
 
-constexpr int64_t kDropsMinibatch = 1664;  // the one row of v0.5 whose drops at epochs 30, 60 and 80 are confirmed
+constexpr int64_t kDropsMinibatch = 1664;  // only in this row of v0.5 the drops at epochs 30, 60, 80 are confirmed
 constexpr std::nullopt_t kNone = std::nullopt;
 constexpr LogRow kRound05[] = {{kDropsMinibatch, Method::step_sgd, 0.6, 5, 90, 0.9},
                                {4096, Method::step_sgd, 1.8, 8, 90},
@@ -49,14 +49,14 @@ constexpr LogRow kRound07[] = {
 struct Round {
   const char* name;
   std::span<const LogRow> rows;
-  double target;  // top-1 accuracy, per cent
+  double target;  // top-1 accuracy in per cent
 };
 constexpr Round kRounds[] = {{"v0.5", kRound05, 74.9}, {"v0.6", kRound06, 75.9}, {"v0.7", kRound07, 75.9}};
 
-// The reference's schedule: warmup from 0, then a polynomial of power 2 to 1e-4.
+// Flags of the reference's schedule: a warmup from 0, then a polynomial of power 2 to the rate 1e-4.
 const std::vector<std::string> kReferenceSchedule = {"--schedule", "mlperf", "--power", "2", "--end-lr", "1e-4"};
 
-// Names what stands in for settings of the row that no source of ours has.
+// Returns a note that names the settings of the row that our sources do not give, with the values that stand in.
 std::string stand_ins(const LogRow& row) {
   std::vector<std::string> words;
   if (!row.weight_decay) words.push_back(fmt::format("weight decay ({})", kUsualDecay));
@@ -85,7 +85,8 @@ Preset of_log(const Round& round, int64_t minibatch) {
   return preset;
 }
 
-// The decay's steps are those behind the warmup, plus 1: with the row's minibatch they are whole epochs.
+// Returns the epochs of the whole run. The point's decay_steps are the steps after the warmup, plus 1, which at its
+// minibatch make up whole epochs.
 int64_t epochs_of(const ReferencePoint& point) {
   const double decay =
       static_cast<double>(point.decay_steps * point.minibatch) / static_cast<double>(kImageNetTrainCount);

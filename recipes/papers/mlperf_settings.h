@@ -8,8 +8,8 @@
 
 namespace kb {
 
-// Returns the flags of a round: v0.5, v0.6, v0.7, or rcp, the reference convergence points. Notes name the row, the
-// target and what no source of ours has.
+// Returns the flags of a round, which is "v0.5", "v0.6", "v0.7", or "rcp" for the reference convergence points. The
+// notes name the row, the target and the settings that our sources do not give.
 Preset mlperf_preset(const std::string& round, int64_t minibatch);
 
 }  // namespace kb

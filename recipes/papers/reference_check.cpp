@@ -12,8 +12,9 @@
 namespace kb {
 namespace {
 
-constexpr double kAlpha = 0.05;
+constexpr double kAlpha = 0.05;  // significance level of the test
 
+// Returns the sorted epochs without the least and the greatest. Throws Error for fewer than 3 runs.
 std::vector<double> trimmed(std::span<const double> epochs) {
   if (epochs.size() < 3)
     throw Error(
@@ -36,7 +37,7 @@ double population_deviation(std::span<const double> values) {
   return std::sqrt(squares / static_cast<double>(values.size()));
 }
 
-// Linear between two points; the statistics of a point that is not there.
+// Returns a point at `minibatch`, interpolated linearly between two others.
 ConvergencePoint between(const ConvergencePoint& low, const ConvergencePoint& high, int64_t minibatch) {
   const double share =
       static_cast<double>(minibatch - low.minibatch) / static_cast<double>(high.minibatch - low.minibatch);
@@ -62,7 +63,7 @@ std::vector<ConvergencePoint> pruned(std::vector<ConvergencePoint> points) {
       continue;
     }
     points.erase(points.begin() + static_cast<std::ptrdiff_t>(i));
-    i = 1;  // its neighbours have other neighbours now
+    i = 1;  // starts again, because the neighbours of the erased point have new neighbours
   }
   return points;
 }

@@ -1,5 +1,5 @@
-// MLPerf's test of convergence: whether runs reach the target in fewer epochs than the reference's statistics allow
-// (mlcommons/training_policies, training_rules.adoc, "Reference convergence points").
+// MLPerf's test of convergence, which fails if runs reach the target in fewer epochs than the reference's statistics
+// allow (mlcommons/training_policies, training_rules.adoc, "Reference convergence points").
 #pragma once
 #include <cstdint>
 #include <span>
@@ -10,44 +10,46 @@
 
 namespace kb {
 
-// Which standard deviation of the reference's runs counts. The rules' worked examples take the population's of the runs
-// without the fastest and the slowest; the code of the checker that of all runs. The means are trimmed in both.
+// The standard deviation of the reference's runs that the test uses. of_rules: the population's over all runs but the
+// fastest and the slowest, as in the rules' worked examples. of_checker: the population's over all runs, as in the code
+// of the checker. In both cases the means leave out the fastest and the slowest run.
 enum class Deviation : uint8_t { of_rules, of_checker };
 
-// Epochs of the reference at a minibatch.
+// Epochs that the reference's runs took at a minibatch.
 struct ConvergencePoint {
   int64_t minibatch = 0;
   double mean = 0, deviation = 0;
-  int64_t runs = 0;  // that count: without the fastest and the slowest
+  int64_t runs = 0;  // number of runs without the fastest and the slowest
 };
 
-// Trims the runs: at least three. Throws Error for fewer.
+// Returns the point of a minibatch from the epochs of each run. Throws Error for fewer than three runs.
 ConvergencePoint convergence_point(int64_t minibatch, std::span<const double> epochs, Deviation deviation);
 
-// Returns the points that stay: neither those below the minibatch of the fastest, nor those slower than the line
-// between their neighbours, until none is.
+// Returns the points, sorted by minibatch, without those below the minibatch of the fastest point, and without those
+// that are slower than the line between their neighbours; the latter is repeated until no point is removed.
 std::vector<ConvergencePoint> pruned(std::vector<ConvergencePoint> points);
 
-// Returns the point of a minibatch: its own, else mean and deviation linear in the minibatch between its neighbours,
-// and the lesser number of runs of both. Below the least point that one stands. Throws Error above the largest.
+// Returns the point of a minibatch. If there is none, the mean and the deviation are interpolated linearly between its
+// neighbours, and the number of runs is the lesser of theirs; below the first point it is the first point. Throws Error
+// above the last point.
 ConvergencePoint point_at(std::span<const ConvergencePoint> points, int64_t minibatch);
 
-// Least mean of `runs` runs (those that count) that is not significantly below the reference's: a one-sided test of two
-// samples at alpha 0.05 with the reference's deviation as the pooled one.
+// Returns the least mean of `runs` runs (after trimming) that is not significantly below the reference's, by a
+// one-sided t-test of two samples at alpha 0.05 with the reference's deviation as the pooled one.
 double least_mean(const ConvergencePoint& reference, int64_t runs);
 
 struct ConvergenceVerdict {
   ConvergencePoint reference;
-  double mean = 0;   // of the submitted runs, trimmed
-  double least = 0;  // that is allowed
+  double mean = 0;   // mean epochs of the submitted runs without the fastest and the slowest
+  double least = 0;  // least mean that is allowed
   bool passes = false;
-  double score_factor = 1;  // of the time, where the runs are faster than the reference's mean, and allowed
+  double score_factor = 1;  // factor of the submitted time; above 1 if the runs pass and are faster than the reference
 };
-// `epochs`: of each submitted run; at least three.
+// Judges submitted runs by the epochs of each. Throws Error for fewer than three runs, and as point_at() does.
 ConvergenceVerdict check_convergence(std::span<const ConvergencePoint> points, int64_t minibatch,
                                      std::span<const double> epochs);
 
-// The points of reference_points(), pruned.
+// Returns the pruned points of reference_points().
 std::vector<ConvergencePoint> resnet_points(Deviation deviation);
 
 }  // namespace kb

@@ -1,5 +1,5 @@
-// ResNet-50 for ./run inspect and ./run bench: the network of imagenet_1h, at the minibatch of one worker, on noise.
-// Training is ./run imagenet_1h --data DIR.
+// ResNet-50 for ./run inspect and ./run bench: the network of imagenet_1h at the minibatch of one worker, on noise. It
+// is trained with ./run imagenet_1h --data DIR.
 #include "recipes/papers/imagenet.h"
 #include "recipes/papers/resnet.h"
 #include "recipes/papers/table.h"

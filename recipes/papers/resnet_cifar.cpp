@@ -1,18 +1,19 @@
-// He et al. 2016, section 4.2: 6n + 2 layers for images of 32x32, three stages of n blocks with 16, 32 and 64 channels,
-// and shortcuts without parameters (option A). Parameters have the names of akamaster's PyTorch implementation.
+// The residual networks of He et al. 2016, section 4.2: 6n + 2 layers for images of 32x32, in three stages of n blocks
+// with 16, 32 and 64 channels, and shortcuts without parameters (option A). Parameters have the names of akamaster's
+// PyTorch implementation.
 #include "recipes/papers/table.h"
 
 namespace kb {
 namespace {
 
-// Every second row and column; channels that are missing are zeros, half of them before and half behind.
+// Returns x at every stride-th row and column, with channels of zeros added, half before and half after those of x.
 Tensor padded_shortcut(Tensor x, int64_t channels, int64_t stride) {
   const int64_t missing = channels - x.dim("C");
   if (stride > 1) x = slice(x, {0, 0, 0, 0}, x.shape(), {1, 1, stride, stride});
   return missing == 0 ? x : pad(x, {0, missing / 2, 0, 0}, {0, missing - missing / 2, 0, 0});
 }
 
-// A 3x3 convolution with batch norm, or with a bias in its place: "conv1" and "bn1".
+// Returns the output of a 3x3 convolution, with batch norm or else a bias. `number` is "1" for "conv1" and "bn1".
 Tensor convolution(const std::string& number, Tensor x, int64_t channels, int64_t stride, bool normed) {
   x = conv2d("conv" + number, x, channels, {.kernel = 3, .stride = stride, .padding = 1, .bias = !normed});
   return normed ? batch_norm("bn" + number, x) : x;
@@ -40,9 +41,9 @@ ModelOutput resnet_cifar_model(Batch& batch) {
 
 }  // namespace
 
-// The paper's own run is `--epochs 164 --schedule step --lr 0.1 --warmup-epochs 0 --weight-decay 1e-4`: 64,000 steps, a
-// tenth of the rate after 32,000 and 48,000. The defaults are for a short one: a larger rate behind a warmup, and more
-// decay.
+// The paper's own run is `--epochs 164 --schedule step --lr 0.1 --warmup-epochs 0 --weight-decay 1e-4`: 64,000 steps,
+// the rate divided by ten after 32,000 and 48,000. The defaults are for a short run, with a larger rate after a warmup,
+// and more weight decay.
 Recipe resnet_cifar() {
   return {.name = "resnet_cifar",
           .summary = "residual networks of 8 to 110 layers on CIFAR-10",

@@ -1,4 +1,4 @@
-// The recipes by name. Each is a file of its own that holds model, defaults and paper, and a row in recipes.inc.
+// The recipes by name. Each has its own file, with model, defaults and paper, and a row in recipes.inc.
 #pragma once
 #include <string>
 #include <vector>
@@ -12,7 +12,7 @@ namespace kb {
 
 std::vector<Recipe> all_recipes();
 bool is_listed(const std::string& name);
-// Throws Error with the nearest name there is.
+// Returns the recipe of that name. Throws Error with the nearest name if there is none.
 Recipe find_recipe(const std::string& name);
 
 }  // namespace kb

@@ -15,9 +15,9 @@
 namespace kb {
 namespace {
 
-constexpr int64_t kTile = 256 * 1024;  // bytes
-constexpr int kCopyTrials = 5;
-constexpr int64_t kDeviceCopy = int64_t{1} << 30;  // bytes
+constexpr int64_t kTile = 256 * 1024;              // bytes of the pieces that are divided among the threads
+constexpr int kCopyTrials = 5;                     // timed copies, the fastest of which counts
+constexpr int64_t kDeviceCopy = int64_t{1} << 30;  // most bytes of a copied array on a device
 
 }  // namespace
 

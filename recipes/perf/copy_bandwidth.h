@@ -1,4 +1,4 @@
-// Copies of large arrays by several threads: the physical limit that memory-bound kernels are measured against.
+// Copies of large arrays, whose bandwidth is the physical limit that memory-bound kernels are measured against.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -8,13 +8,14 @@
 
 namespace kb {
 
+// Copies one array in host memory to another by several threads. The caller takes the time.
 class CopyBandwidth {
  public:
-  // Arrays of `bytes` each; 0 threads = all cores.
+  // Allocates two arrays of at least `bytes` bytes each; 0 threads stand for one per core.
   CopyBandwidth(int64_t bytes, int threads);
   ~CopyBandwidth();
-  void plain();      // ordinary stores
-  void streaming();  // non-temporal stores (ordinary ones where the processor has none)
+  void plain();      // copies with ordinary stores
+  void streaming();  // copies with non-temporal stores, or with ordinary ones if the processor is no x86-64
 
  private:
   struct Arrays;
@@ -22,11 +23,12 @@ class CopyBandwidth {
   Pool pool_;
 };
 
-// Bytes of an array whose copy tells the rate of a device's memory: 1 GiB, of which its cache (126 MB of a B200) holds
-// little, but no more than a quarter of what is free.
+// Returns the bytes of an array whose copy measures the bandwidth of a device's memory: 1 GiB, of which a cache (126 MB
+// in a B200) holds little, but at most a quarter of the free memory.
 int64_t device_copy_bytes(const Backend& backend);
 
-// Bytes read and written a second by the backend's own copy of one variable to another.
+// Returns the bytes read and written per second when the backend copies one variable of `bytes` bytes to another. It is
+// the best of several trials.
 double device_copy_rate(Backend& backend, int64_t bytes);
 
 }  // namespace kb

@@ -16,7 +16,7 @@ bool in_arena(const Buffer& buffer) { return buffer.kind == BufferKind::arena ||
 
 int64_t variable_bytes(const Variable& variable) { return std::max(variable.bytes, variable.type.bytes()); }
 
-// The caller fills such a table: it has no values of its own.
+// True for a table that the caller fills, for instance with a data set; the compiler gives other tables their values.
 bool is_filled_table(const Variable& variable) {
   return variable.kind == VariableKind::table && variable.init.kind != InitKind::runs;
 }
@@ -30,7 +30,8 @@ int64_t input_bytes(const Program& program) {
   return bytes;
 }
 
-// The step that writes a buffer first; of one that several steps fill, words for all of them. Empty: none writes it.
+// Returns the description of the first step that writes the buffer, an empty one if no step writes it. A concatenation
+// that several steps fill has a description that stands for all of them.
 StepDescription writer_of(const Schedule& schedule, int32_t buffer, const std::vector<StepDescription>& words) {
   std::vector<size_t> writers;
   for (size_t s = 0; s < schedule.steps.size(); ++s) {
@@ -58,7 +59,7 @@ LiveTensor describe(const Schedule& schedule, int32_t b, const std::vector<StepD
   return {std::move(made_by), to_string(node.type()), schedule.graph->place(node), buffer.bytes};
 }
 
-// Parts with commas between them, in lines of at most kLine letters; `taken` letters stand before the first.
+// Returns the parts, separated by commas, in lines of at most kLine characters; the first line already has `taken`.
 std::string broken_lines(const std::vector<std::string>& parts, size_t taken) {
   constexpr size_t kLine = 80;
   std::string text;

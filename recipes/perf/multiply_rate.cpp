@@ -11,16 +11,17 @@
 namespace kb {
 namespace {
 
-constexpr int64_t kRounds = 400'000;
-constexpr int kChains = 12;  // independent sums: more than latency times units of any core
+constexpr int64_t kRounds = 400'000;  // multiply-adds of each chain in one trial
+// Number of independent sums, which must exceed latency (cycles) times number of the vector units of any core.
+constexpr int kChains = 12;
 constexpr int kMultiplyTrials = 5;
 
-// Factors near 1 keep the sums finite. The chains start apart, or the compiler would make one of them.
+// A factor below 1 keeps the sums finite. The chains start at different values, else the compiler would merge them.
 constexpr float kFactor = 0.999f, kTerm = 0.001f;
 
 struct Work {
   float (*run)(int64_t rounds);
-  int64_t lanes;
+  int64_t lanes;  // f32 numbers of one vector
 };
 
 #if defined(__x86_64__)
@@ -51,7 +52,7 @@ struct Work {
 }
 #endif
 
-// Any other processor: vectors of four, multiplied and then added.
+// Multiplies and then adds vectors of four numbers; it runs on every processor.
 float chains128(int64_t rounds) {
   typedef float Vector __attribute__((vector_size(16)));
   Vector sums[kChains];

@@ -5,7 +5,8 @@
 
 namespace kb {
 
-// f32 operations a second (a multiply-add counts as two), all threads of the pool together: the best of several trials.
+// Returns the f32 operations per second of all threads of the pool together, the best of several trials. A multiply-add
+// counts as two operations.
 double measure_multiply_rate(Pool& pool);
 
 }  // namespace kb

@@ -1,4 +1,4 @@
-// Forecasts of a step over a network, from the times of its parts.
+// Forecasts of how long a step takes when its processes speak over a network, from the times of its parts.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -11,11 +11,13 @@
 
 namespace kb {
 
-// Returns how long an all-reduce of so many bytes takes: by halving and doubling.
+// Returns a function that gives the seconds of an all-reduce by halving and doubling, from its bytes.
 ReductionSeconds reduction_seconds(const Compiled& compiled, const Network& network);
+// Returns the predicted times of programs that run one after another; `seconds` has one entry per step of all of them.
 Profile predicted_profile(std::span<const Schedule* const> programs, std::span<const double> seconds,
                           const ReductionSeconds& reduction);
-// Predicts the overlap of `final` from its steps' `seconds`; `bucket_bytes` as in compiler/schedule/overlap.h.
+// Predicts the overlap of the program `final` from the `seconds` of its steps. compiler/schedule/overlap.h explains
+// `bucket_bytes`.
 Overlap predict_overlap(const Compiled& compiled, const std::vector<double>& seconds, const Network& network,
                         int64_t bucket_bytes = 0);
 

@@ -15,7 +15,7 @@ const Step& exchange_of(const Schedule& schedule, int32_t reduction) {
   throw InternalError("the schedule has no such all-reduce");
 }
 
-// Up to the last dot before which all names are alike, with it; "" where there is none.
+// Returns the longest common beginning of the names that ends with a dot, or "" if there is none.
 std::string common_scope(const std::vector<std::string>& names) {
   size_t length = names.at(0).size();
   for (const std::string& name : names)
@@ -27,7 +27,7 @@ std::string common_scope(const std::vector<std::string>& names) {
   return names[0].substr(0, names[0].substr(0, length).rfind('.') + 1);
 }
 
-// "layer3.2.*", or where the scopes differ from the first on, "layer3.*, layer2.*".
+// Returns the common scope of the names, "layer3.2.*", or their outermost scopes if they differ, "layer3.*, layer2.*".
 std::string scopes_text(const std::vector<std::string>& names) {
   if (names.size() == 1) return names[0];
   if (const std::string scope = common_scope(names); !scope.empty()) return scope + "*";
@@ -48,7 +48,7 @@ std::string reduction_contents(const Compiled& compiled, int32_t reduction) {
   const int64_t element = size_of(schedule.node_of(step).type().dtype);
   const View view = step.operands.at(0);
   const int64_t begin = view.offset / element, end = begin + step.extents.at(0) / element;
-  // A bucket is a range of the flat gradient, in whose order the segments stand.
+  // A bucket of gradients is a range of the flat gradient, which has the order of the segments.
   if (schedule.buffers[static_cast<size_t>(view.buffer)].bytes != compiled.space.length * element)
     return "losses, statistics";
   std::vector<std::string> names;

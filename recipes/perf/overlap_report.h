@@ -1,5 +1,5 @@
-// Communication and compute of a step, for people: what every all-reduce carries, when it could go, went and was there,
-// and how long compute stood still for it.
+// A report of how communication overlaps with compute in a step: what every all-reduce carries, when it was ready,
+// began and ended, and how long compute waited for it.
 #pragma once
 #include <string>
 
@@ -8,10 +8,11 @@
 
 namespace kb {
 
-// Returns what an all-reduce sums: "layer3.*", "conv1.*, layer1.*", or "losses, statistics".
+// Returns what an all-reduce sums, such as "layer3.*", "conv1.*, layer1.*", or "losses, statistics".
 std::string reduction_contents(const Compiled& compiled, int32_t reduction);
 
-// A line a bucket, milliseconds from the start of the program `final`, and "exposed 3.1 ms of 41 ms".
+// Returns a table with a line per bucket, in milliseconds from the start of the program `final`, and a last line such
+// as "exposed 3.1 ms of 41 ms".
 std::string overlap_text(const Compiled& compiled, const Overlap& overlap);
 
 }  // namespace kb

@@ -8,10 +8,10 @@
 namespace kb {
 namespace {
 
-// Behind one that warms up.
+// Profiles several steps, after one that warms up.
 std::vector<Profile> several_profiles(Session& session) {
   constexpr size_t kFewest = 3, kMost = 9;
-  constexpr std::chrono::seconds kLongest{2};  // long steps vary less
+  constexpr std::chrono::seconds kLongest{2};  // time after which 3 profiles are enough, because long steps vary less
   session.profile();
   const auto start = std::chrono::steady_clock::now();
   std::vector<Profile> profiles;
@@ -20,7 +20,7 @@ std::vector<Profile> several_profiles(Session& session) {
   return profiles;
 }
 
-// The times of `final`.
+// Returns the times of the steps of the program `final`, which ends the profile.
 std::span<const StepTime> last_program(const Session& session, const Profile& profile) {
   return std::span(profile.steps).last(session.compiled().program.at(PartRole::final).steps.size());
 }

@@ -1,4 +1,4 @@
-// Steps that are measured: the times of their parts, as the median of several profiles.
+// Measured times of the parts of a training step, as medians over several profiles.
 #pragma once
 #include <vector>
 
@@ -12,14 +12,14 @@ Overlap measured_overlap(const Session& session, const Profile& profile);
 // Returns the overlap of the step with the median time. `steps` must not be empty.
 const Overlap& median_step(const std::vector<Overlap>& steps);
 
-// Seconds of the steps of the routine that ends a step (Session::profiled), each the median of several profiles.
+// Returns the seconds of every schedule step of Session::profiled(), each the median over several profiles.
 std::vector<double> routine_seconds(Session& session);
-// Seconds of the steps of `final`, each by itself, and of all of `prepare` together.
+// Times of one training step, in seconds.
 struct TimedStep {
-  double prepare = 0;
-  std::vector<double> final = {};
+  double prepare = 0;              // sum over the schedule steps before the program `final`
+  std::vector<double> final = {};  // every schedule step of `final`
   double sum() const;
-  void scale(double factor);
+  void scale(double factor);  // multiplies all times by `factor`
 };
 TimedStep profiled_step(Session& session);
 // Profiles several steps and returns the profile with the median time.

@@ -9,14 +9,14 @@
 namespace kb {
 namespace {
 
-constexpr size_t kPlaces = 4;  // more are counted
-constexpr size_t kPeakTensors = 8;
+constexpr size_t kPlaces = 4;       // source lines that are listed; more are only counted
+constexpr size_t kPeakTensors = 8;  // tensors listed at the peak of the memory
 
 void add_new(std::vector<std::string>& places, const std::string& place) {
   if (!place.empty() && std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
 }
 
-// Bytes of a buffer that an operand covers.
+// The range of bytes of a buffer that an operand covers.
 struct Part {
   int32_t buffer;
   int64_t begin, end;
@@ -34,8 +34,8 @@ bool writes(const Step& step, const Part& read) {
   return false;
 }
 
-// The user's lines of every step. What no line of the user's asks for - a sum over workers, a copy into its buffer -
-// has those of what it hands on.
+// Returns the user's source lines of every step. A step that no line asks for, such as a sum over workers or a copy
+// into a buffer, has the lines of the steps whose results it hands on.
 std::vector<std::vector<std::string>> places_of(const Schedule& schedule) {
   std::vector<std::vector<std::string>> places(schedule.steps.size());
   for (size_t s = 0; s < schedule.steps.size(); ++s) {
@@ -85,7 +85,7 @@ Box box_of(const Schedule& schedule, size_t s, const StepTime& time, const StepD
           .step = step.name};
 }
 
-// Returns the box of an all-reduce, between the step that starts it and the one that waits for it.
+// Returns the box of the all-reduce that the step of the box `starts` begins and the step timed by `wait` awaits.
 Box reduction_box(const Schedule& schedule, const Box& starts, const StepTime& wait,
                   const ReductionName& reduction_name) {
   Box box = starts;

@@ -9,14 +9,14 @@
 namespace kb {
 namespace {
 
-constexpr double kWhole = 99999.5;  // a greater count has a unit
+constexpr double kWhole = 99999.5;  // counts from here on are written with a unit
 constexpr std::pair<double, const char*> kUnits[] = {{1e9, "G"}, {1e6, "M"}, {1e3, "k"}};
 
 std::string whole_text(double count) {
   return count < 10 ? fmt::format("{:.2g}", count) : fmt::format("{:.0f}", count);
 }
 
-// Takes the unit of the rounded count: 999,700 in three digits is 1M.
+// Returns the count with the unit of its rounded value: 999,700 in three digits is 1M.
 std::string with_unit(double count, int digits) {
   const double rounded = 1 - 0.5 * std::pow(10, -digits);
   for (const auto& [unit, name] : kUnits)
@@ -24,9 +24,9 @@ std::string with_unit(double count, int digits) {
   return whole_text(count);
 }
 
-// Whether numbers that stand together have units, those from 1000 on.
+// Returns whether numbers that stand together are written with units: one is large enough and none is too large.
 bool have_units(const std::vector<double>& numbers) {
-  constexpr double kMost = 1e12;  // beyond the units
+  constexpr double kMost = 1e12;  // larger than the units can express
   return std::any_of(numbers.begin(), numbers.end(), [](double n) { return std::abs(n) >= kWhole; }) &&
          std::all_of(numbers.begin(), numbers.end(), [](double n) { return std::abs(n) < kMost; });
 }

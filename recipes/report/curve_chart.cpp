@@ -11,10 +11,10 @@
 namespace kb {
 namespace {
 
-constexpr size_t kMostDots = 100;      // more evaluations are a line alone
-constexpr double kLeastDrawn = 1e-40;  // on a logarithmic axis
+constexpr size_t kMostDots = 100;      // evaluations up to which a line has a dot for each
+constexpr double kLeastDrawn = 1e-40;  // smallest value on a logarithmic axis
 
-// The colour-blind tell the first eight apart (Okabe and Ito 2008).
+// Colour-blind people can tell the first eight of these colours apart (Okabe and Ito 2008).
 constexpr const char* kNumberedColors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00",
                                            "#56b4e9", "#000000", "#8a4f9e", "#7f7f7f", "#a0522d"};
 constexpr const char* kNumberedDashes[] = {"", "5 3", "2 2", "9 3 2 3", "14 4"};

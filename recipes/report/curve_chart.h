@@ -1,4 +1,4 @@
-// A chart of curves over epochs or steps: axes, lines, and dots that tell their values.
+// A chart of curves over epochs or steps: axes, lines, and dots with tooltips that say their values.
 #pragma once
 #include <limits>
 #include <string>
@@ -9,6 +9,7 @@
 
 namespace kb {
 
+// The least and the greatest of the values taken.
 struct CurveRange {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   bool is_empty() const { return !(low <= high); }
@@ -16,55 +17,58 @@ struct CurveRange {
   void take(const Curve& curve);
 };
 
-// Without the outliers of a curve, which a picture is not to be scaled by: this share of its points on each side.
+// Returns the range of a curve without the outliers that would spoil the scale of a picture: the share `outliers` of
+// its points is left out on each side.
 CurveRange range_of_most(const Curve& curve, double outliers);
 
+// The vertical axis of a chart.
 struct ValueAxis {
   double low = 0, high = 1;
   bool is_logarithmic = false;
   std::vector<double> ticks = {};
-  double part(double value) const;  // 0 at the low end, 1 at the high one, and beyond them
+  double part(double value) const;  // returns 0 at the low end and below, 1 at the high end and above
 };
 
-// From 0 to at least the range's high end.
+// Returns an axis from 0 to at least the range's high end.
 ValueAxis linear_values(const CurveRange& range);
-// Ticks at 1, 2 and 5 times the powers of ten; at the powers alone over many decades.
+// Returns an axis with ticks at 1, 2 and 5 times the powers of ten, or at the powers alone if it spans many decades.
 ValueAxis logarithmic_values(const CurveRange& range);
-// Logarithmic where the greatest value is more than `ratio` times the least; from the least value on where one is below
-// 0 (the loss of a density); else from 0 on.
+// Returns a logarithmic axis if the greatest value is more than `ratio` times the least and both are positive; a linear
+// axis from the least value on if that is below 0 (the loss of a density) or no value is positive; else one from 0 on.
 ValueAxis values_of_range(const CurveRange& range, double ratio);
 
-// Ticks of the axis across, which ends with the last point of the curves: in epochs, or in steps.
+// The horizontal axis of a chart, in epochs or in steps. It ends at the last point of the curves.
 struct CourseAxis {
   explicit CourseAxis(const CurveRange& last_points, double CurvePoint::*place = &CurvePoint::epoch);
-  double CurvePoint::*at;
+  double CurvePoint::*at;  // member with the place of a point: CurvePoint::epoch or CurvePoint::step
   std::vector<double> ticks;
-  double last = 1;
+  double last = 1;  // place of the right end
 };
 
-// The stroke of the run or the configuration of this number, from 0: ten colours, then the same ones dashed, and so on
-// in five ways.
+// Returns the stroke of the run or configuration of this number, from 0 on: ten colours with a solid line, then the ten
+// with each of four kinds of dashes; the fifty strokes then repeat.
 Svg::Stroke numbered_stroke(size_t number);
 
-constexpr size_t kMostCurvePoints = 400;  // of a line that is drawn
+constexpr size_t kMostCurvePoints = 400;  // greatest number of points of a drawn line
 constexpr const char *kQuietColor = "#555", *kGridColor = "#e4e4e4";
 
+// Draws one chart into a picture.
 class CurveChart {
  public:
   struct Box {
     double left, top, across, down;  // pixels
   };
-  // The picture and the axis across must outlive it.
+  // `svg` and `course` must outlive the chart.
   CurveChart(Svg& svg, const Box& box, ValueAxis values, const CourseAxis& course)
       : svg_(svg), box_(box), values_(std::move(values)), course_(course) {}
 
   void draw_axes(const std::string& title);
   void line(const Curve& curve, const Svg::Stroke& stroke);
-  // The area between two curves with the same places.
+  // Shades the area between two curves whose points have the same places.
   void band(const Curve& low, const Curve& high, const std::string& color);
-  // A line with a dot an evaluation; `what`: of the values, in the dots' tips.
+  // Draws a line with a dot per evaluation if there are few; `what` names the values in the tooltips of the dots.
   void evaluations(const Curve& curve, const Svg::Stroke& stroke, const std::string& what);
-  // The dots alone, of this radius.
+  // Draws a dot of `radius` pixels per point, without a line; `what` as for evaluations().
   void dots(const Curve& curve, const std::string& color, double radius, const std::string& what);
 
   double bottom() const { return box_.top + box_.down; }

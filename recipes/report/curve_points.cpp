@@ -27,7 +27,7 @@ Curve decimated(const Curve& curve, size_t columns) {
 }
 
 Curve smoothed(const Curve& curve) {
-  constexpr size_t kShare = 100;  // the window is this part of the points
+  constexpr size_t kShare = 100;  // the window has a hundredth of the points
   const size_t half = curve.size() < kLeastSmoothed ? 0 : curve.size() / kShare / 2;
   std::vector<double> sums = {0};
   for (const CurvePoint& point : curve) sums.push_back(sums.back() + point.value);
@@ -41,7 +41,7 @@ Curve smoothed(const Curve& curve) {
 
 namespace {
 
-// One point for each of equal parts, with what `value_of` makes of the part.
+// Returns one point for each of `parts` equal parts of the curve, with the value that `value_of` gives.
 template <class ValueOf>
 Curve by_parts(const Curve& curve, size_t parts, const ValueOf& value_of) {
   if (curve.size() <= parts) return curve;
@@ -80,7 +80,7 @@ double median_of_curve(const Curve& curve) { return median_value(curve); }
 
 namespace {
 
-// The value at a step, straight between points; nothing before the first and behind the last one.
+// Returns the curve's value at a step, interpolated linearly, or nothing before the first and after the last point.
 std::optional<double> value_at(const Curve& curve, double step) {
   const auto after = std::lower_bound(curve.begin(), curve.end(), step,
                                       [](const CurvePoint& point, double at) { return point.step < at; });

@@ -13,18 +13,18 @@
 namespace kb {
 namespace {
 
-// A line of metrics.jsonl by what orders it, and its values, NaN where it has none.
+// The numbers of one line of metrics.jsonl; a number that the line lacks is NaN.
 struct CurveRow {
-  double order = 0;  // the step, or the epochs of an evaluation
+  double order = 0;  // the step, or the epochs of an evaluation: it must grow from line to line
   double epoch = 0, steps_done = 0, loss = 0;
-  double rate = 0, samples_per_s = 0, data_wait_ms = 0;                      // of a step
-  double goal = 0, averaged_loss = 0, averaged_goal = 0, training_goal = 0;  // of an evaluation
+  double rate = 0, samples_per_s = 0, data_wait_ms = 0;                      // lines of steps only
+  double goal = 0, averaged_loss = 0, averaged_goal = 0, training_goal = 0;  // lines of evaluations only
 };
 
-constexpr size_t kLongestPart = 20;  // letters of its name; a longer one is damaged
+constexpr size_t kLongestPart = 20;  // most letters of a part's name; a line with a longer one is damaged
 
-// From the end to the front: a row stays where its order is below that of all rows that stay behind it, and its epoch
-// not above theirs.
+// Drops every row that a later one contradicts: going from the last row to the first, a row is kept if its order is
+// below that of all rows kept so far and its epoch is not above theirs.
 void drop_contradicted(std::vector<CurveRow>& rows) {
   double next = std::numeric_limits<double>::infinity(), next_epoch = kMostDrawn;
   std::vector<CurveRow> kept;
@@ -44,12 +44,12 @@ Curve curve_of(const std::vector<CurveRow>& rows, double CurveRow::*value) {
   return curve;
 }
 
-// Evaluations of the test part at the end; the last one of each state counts.
+// Collects the evaluations of the test part at the end of a run; the last one of each state counts.
 class TestRows {
  public:
   void take(std::string_view state, const CurveRow& row) { (state == "best" ? best_ : final_) = row; }
 
-  // In the order of their epochs; one where the best state is the final one.
+  // Returns the rows in the order of their epochs, only one if the best state is the final one.
   std::vector<CurveRow> rows() const {
     std::vector<CurveRow> rows;
     for (const std::optional<CurveRow>& row : {best_, final_})

@@ -1,4 +1,4 @@
-// Curves of a run, from its metrics.jsonl: losses, goal and learning rate over epochs, as one picture.
+// Curves of a run, read from its metrics.jsonl and drawn as one picture: losses, goal and learning rate over epochs.
 #pragma once
 #include <string>
 #include <string_view>
@@ -6,47 +6,48 @@
 
 namespace kb {
 
-constexpr double kMostDrawn = 1e40;  // no f32 is greater
+constexpr double kMostDrawn = 1e40;  // values beyond it are not drawn; no f32 is greater
 
 struct CurvePoint {
-  double epoch = 0;  // epochs done
+  double epoch = 0;  // epochs since the start of the run
   double value = 0;  // at most kMostDrawn, positive or negative
-  double step = 0;   // steps done
+  double step = 0;   // steps since the start of the run
 };
-using Curve = std::vector<CurvePoint>;  // epochs and steps grow
+using Curve = std::vector<CurvePoint>;  // in the order of growing epochs and steps
 
-// The metric of the second chart. A share is a fraction, drawn in per cent.
+// The metric of the second chart. If it is a share, its values are fractions, which are drawn in per cent.
 struct GoalCurve {
   std::string name = "error";
   bool is_share = true, higher_is_better = false;
-  std::string part = "test";  // of the data, that the evaluations in a run's course are of
+  std::string part = "test";  // part of the data that evaluations during the run use
 };
 
-// "valid error, %", the goal's part being "valid".
+// Returns the label of the goal on its own part, for instance "valid error, %".
 std::string goal_label(const GoalCurve& goal);
-// Likewise of another part.
+// Returns the label of the goal on the part `part`.
 std::string goal_label(const GoalCurve& goal, const std::string& part);
 
 struct RunCurves {
   GoalCurve goal = {};
-  Curve training_loss, learning_rate;  // a point a step
-  Curve samples_per_s, data_wait_ms;   // likewise
-  Curve judged_loss, judged_goal;      // of goal.part, a point an evaluation
-  Curve averaged_loss, averaged_goal;  // of averaged parameters (--ema), likewise
-  Curve test_loss, test_goal;          // of the test part at the end: the best state and the final one; of a run that
-                                       // held out samples alone
-  Curve training_goal;                 // mean since the evaluation before (--train-metrics), likewise
+  Curve training_loss, learning_rate;  // a point per step
+  Curve samples_per_s, data_wait_ms;   // a point per step
+  Curve judged_loss, judged_goal;      // on goal.part, a point per evaluation
+  Curve averaged_loss, averaged_goal;  // with averaged parameters (--ema), a point per evaluation
+  Curve test_loss, test_goal;          // on the test part at the end, of the best and of the final state; empty unless
+                                       // the run held out samples
+  Curve training_goal;                 // mean since the last evaluation (--train-metrics), a point per evaluation
 };
 
-// Reads the lines of metrics.jsonl. Passes over damaged ones, and over those that a later line contradicts: a step that
-// is not before the next one. A value has no point where it is not finite or beyond kMostDrawn. The part that a run was
-// judged on is that of its evaluations, `goal`'s where they do not say.
+// Reads the lines of metrics.jsonl. It skips damaged lines, and those that a later line contradicts because its step is
+// not after theirs. A value that is not finite or is beyond kMostDrawn has no point. The part that the run was judged
+// on is the one that its evaluations name, or that of `goal` if they name none.
 RunCurves read_curves(std::string_view metrics, const GoalCurve& goal = {});
 
-// An SVG that needs nothing else: three charts over one axis of epochs. The training loss is drawn as it is (in each of
-// some hundred columns from its least to its greatest) and as its mean over a window of a hundredth of the steps. An
-// axis of losses is logarithmic where they span more than two decades. What the test part said at the end stands apart
-// from the evaluations of another part, as dots. Its size does not grow with the number of steps: at most about 100 kB.
+// Returns a self-contained SVG: three charts over one axis of epochs. The training loss is drawn as it is (from least
+// to greatest in each of some hundred columns) and as its mean over a window of a hundredth of the steps. The axis of
+// the losses is logarithmic if they span more than two decades. Evaluations of the test part at the end are drawn as
+// dots if those during the run used another part. The size, at most about 100 kB, does not grow with the number of
+// steps.
 std::string curves_picture(const std::string& title, const RunCurves& curves);
 
 }  // namespace kb

@@ -1,4 +1,4 @@
-// Three charts, one under the other, over one axis of epochs.
+// The picture of a run's curves: three charts, one under the other, over one axis of epochs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,12 +17,12 @@ constexpr double kLossDown = 300, kGoalDown = 190, kRateDown = 110;
 const Svg::Stroke kRawStroke{.color = "#a9cfe6"}, kTrainingStroke{.color = "#0072b2", .width = 2},
     kJudgedStroke{.color = "#d55e00", .width = 1.5}, kAveragedStroke{.color = "#8a4f9e", .width = 1.5, .dashes = "5 3"},
     kRateStroke{.color = "#009e73", .width = 2};
-constexpr const char* kTestColor = "#000000";  // of the test part at the end, where the evaluations are of another
-constexpr size_t kLossColumns = 380;           // of the training loss; two points each
-constexpr double kLogarithmicRatio = 100;      // from the least loss to the greatest
-constexpr double kGoalRatio = 10;              // likewise of the goal
-constexpr double kTestRadius = 4;              // pixels
-constexpr double kOutliers = 0.002;            // share of the steps on each side that may leave the chart
+constexpr const char* kTestColor = "#000000";  // colour of the dots of the test part at the end
+constexpr size_t kLossColumns = 380;           // columns of the training loss, with two points each
+constexpr double kLogarithmicRatio = 100;      // ratio of greatest to least loss above which their axis is logarithmic
+constexpr double kGoalRatio = 10;              // such a ratio for the goal
+constexpr double kTestRadius = 4;              // radius of these dots in pixels
+constexpr double kOutliers = 0.002;  // share of the steps, on either side, whose losses may lie outside the chart
 
 struct LegendEntry {
   std::string text;
@@ -43,6 +43,7 @@ void draw_curve_legend(Svg& svg, const std::vector<LegendEntry>& entries) {
   }
 }
 
+// Returns a title such as
 // "valid error, %: 0.97 at the end, 0.93 at best (epoch 4); test 1.02 at the end, 1.01 of the best".
 std::string goal_title(const Curve& drawn, const Curve& tested, const GoalCurve& goal) {
   if (drawn.empty()) return goal_label(goal);

@@ -9,7 +9,8 @@
 namespace kb {
 namespace {
 
-// Colours that Svg pictures write as attributes are mapped by them: a rule of CSS is stronger than an attribute.
+// The style sheet of every page. Its rules for dark mode replace the colours that Svg pictures write as attributes,
+// because a rule of CSS has precedence over an attribute.
 constexpr const char* kPageStyle = R"(
 :root{color-scheme:light dark;--page:#fff;--card:#fff;--ink:#222;--quiet:#555;--line:#ddd;--shade:#f4f5f6;
 --good:#00704f;--bad:#b34700}

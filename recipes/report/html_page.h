@@ -1,5 +1,6 @@
-// HTML pages that need nothing else: no request to a network, readable on a phone, light or dark as the reader's system
-// is. Pictures of Svg take the page's colours. Texts are HTML: escape names by xml_text (recipes/report/svg.h).
+// Self-contained HTML pages, which make no request to a network, are readable on a phone, and are light or dark as the
+// reader's system is. Pictures made by Svg follow in their colours. Texts are HTML; names in them must be escaped with
+// xml_text (recipes/report/svg.h).
 #pragma once
 #include <optional>
 #include <string>
@@ -14,15 +15,15 @@ struct HtmlCell {
   HtmlCell(std::string words, std::optional<double> place) : html(std::move(words)), order(place) {}
 
   std::string html;
-  std::optional<double> order = {};  // by which a script sorts rows; nothing, or not finite: by the words
+  std::optional<double> order = {};  // key by which a script sorts rows; without a finite one it sorts by the words
 };
 
-// A table that scrolls in a box of its own where it is wider than the page.
+// A table, which scrolls in a box of its own if it is wider than the page.
 class HtmlTable {
  public:
   explicit HtmlTable(const std::vector<std::string>& columns)
       : text_(line({columns.begin(), columns.end()}, "th", "")) {}
-  // `attributes`: of the row, as in `class="pick"`.
+  // Adds a row. `attributes` are those of its HTML element, for instance `class="pick"`.
   void row(const std::vector<HtmlCell>& cells, std::string_view attributes = "") {
     text_ += line(cells, "td", attributes);
   }
@@ -33,7 +34,7 @@ class HtmlTable {
   std::string text_;
 };
 
-// `title` is plain text. `script`: JavaScript; the page has to be of use without it.
+// Returns a page. `title` is plain text, `body` is HTML, `script` is JavaScript, without which the page must be usable.
 std::string html_page(const std::string& title, const std::string& body, const std::string& script = "");
 
 }  // namespace kb

@@ -12,7 +12,7 @@
 namespace kb {
 namespace {
 
-// Pixels.
+// Lengths in the picture, in pixels.
 constexpr double kStepWidth = 1600, kStepLeft = 118, kStepRight = 210, kBandGap = 12;
 constexpr double kTitle = 34, kLine = 20, kMemoryHeight = 150, kTableLine = 17;
 constexpr double kPhaseHeight = 22, kPhaseGap = 4, kLegendLine = 19;
@@ -20,26 +20,26 @@ constexpr double kPhaseHeight = 22, kPhaseGap = 4, kLegendLine = 19;
 struct Colour {
   std::string_view kind, fill;
 };
-// In the order of the legend; dark enough for white letters.
+// Colours of the kinds of boxes, in the order of the legend; they are dark enough for white letters.
 constexpr Colour kColours[] = {
     {"library", "#4e79a7"},     {"pointwise", "#4a8c41"}, {"row_reduce", "#9c7c12"}, {"column_reduce", "#c76b12"},
     {"full_reduce", "#94608a"}, {"window", "#3f8d87"},    {"scatter", "#8a6450"},    {"copy", "#857b77"},
     {"carry", "#5b938d"},       {"exchange", "#c05a80"},  {"all_reduce", "#a0467a"}, {"wait", "#d4464a"},
 };
-// By phase; light enough for dark letters.
+// Colours by Phase; they are light enough for dark letters.
 constexpr std::string_view kPhaseFills[] = {"#d9d9d9", "#cfe2f6", "#fbdcc0", "#d3ecc9"};
 constexpr Phase kPhases[] = {Phase::prepare, Phase::forward, Phase::backward, Phase::update};
 
 std::string_view fill_of(Phase phase) { return kPhaseFills[static_cast<size_t>(phase)]; }
 
-// "column reduce" of "column_reduce".
+// Returns the kind with spaces for underscores: "column reduce" for "column_reduce".
 std::string words_of_kind(std::string_view kind) {
   std::string words(kind);
   std::replace(words.begin(), words.end(), '_', ' ');
   return words;
 }
 
-// 1, 2 or 5 times a power of ten, so that about `count` of them make `whole`.
+// Returns 1, 2 or 5 times a power of ten, such that about `count` steps of this length make up `whole`.
 double round_step(double whole, double count) {
   const double power = std::pow(10, std::floor(std::log10(whole / count)));
   for (const double factor : {1.0, 2.0, 5.0})
@@ -47,6 +47,7 @@ double round_step(double whole, double count) {
   return 10 * power;
 }
 
+// A horizontal strip of the picture, in pixels.
 struct Band {
   double top = 0, height = 0;
   double bottom() const { return top + height; }
@@ -111,13 +112,13 @@ class Picture {
 
   void heading() {
     const double left = kStepLeft - 90, room = kStepWidth - left - kBandGap;
-    say(left, kTitle, "t", shortened(timeline_.title, room, 20));  // bold letters of 18 pixels are wider
+    say(left, kTitle, "t", shortened(timeline_.title, room, 20));  // 20, because bold letters of 18 pixels are wider
     double base = kTitle + kLine + 2;
     say(left, base, "m", shortened(timeline_.device, room, 12));
     for (const std::string& note : timeline_.notes) say(left, base += kLine, "m", shortened(note, room, 12));
   }
 
-  // A labelled strip over the lanes, and its colours behind all that lies under it.
+  // Draws the labelled strip of phases above the lanes, and their colours as the background of all that is below.
   void phases() {
     for (const PhaseRun& run : phase_runs(timeline_)) {
       const double left = x(run.start), width = x(run.end) - left;
@@ -134,7 +135,7 @@ class Picture {
     }
   }
 
-  // To the right of the lanes: the kinds and the phases there are, with what they take of the time.
+  // Draws the phases and the kinds of boxes that occur, with the time that they take, to the right of the lanes.
   void legend() {
     std::map<std::string, double> kinds;
     std::map<Phase, double> phases;
@@ -160,7 +161,7 @@ class Picture {
     base += kLegendLine;
   }
 
-  // Through the lanes and the memory.
+  // Draws the ticks of the axis of time as lines through the lanes and the memory, with their labels.
   void axis() {
     const double top = bands_.empty() ? memory_.top : bands_.begin()->second.top;
     double first = top;
@@ -187,7 +188,7 @@ class Picture {
   }
 
   void label(const Box& box, double left, double width, const Band& band) {
-    const auto in_lane = [&](const std::string& words) {  // the lane says that it is an all-reduce
+    const auto in_lane = [&](const std::string& words) {  // drops "all-reduce", which the lane's name says
       return box.lane == Lane::communication ? words.substr(words.find(' ') + 1) : words;
     };
     const BoxLabel label = box_label(in_lane(box.name), in_lane(box.what), width, band.height);
@@ -212,7 +213,7 @@ class Picture {
     return box.place.empty() ? text : text + "\n" + box.place;
   }
 
-  // From where an all-reduce is started to its box, and from its end to where it is waited for.
+  // Draws lines from the step that starts an all-reduce to its box, and from the box to the step that waits for it.
   void links() {
     const auto lane = bands_.find(Lane::communication);
     if (lane == bands_.end()) return;
@@ -253,7 +254,7 @@ class Picture {
   }
 
   void peak_table() {
-    constexpr double kNames = 84, kTypes = 520, kPlaces = 860;  // pixels right of the lanes' begin
+    constexpr double kNames = 84, kTypes = 520, kPlaces = 860;  // columns, in pixels from the left end of the lanes
     double base = table_ - kLine;
     say(kStepLeft, base, "b",
         fmt::format("live at the peak, {} at {}:", bytes_text(timeline_.peak.bytes), timeline_.peak_id));
@@ -269,7 +270,7 @@ class Picture {
   const Timeline& timeline_;
   std::map<Lane, Band> bands_;
   Band phases_, memory_;
-  double table_ = 0;  // the base of its first line
+  double table_ = 0;  // y of the baseline of the table's first line
   std::string text_;
 };
 

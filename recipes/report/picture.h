@@ -1,4 +1,4 @@
-// A step as a drawing and as a trace.
+// The timeline of a training step as a drawing and as a trace.
 #pragma once
 #include <string>
 
@@ -6,16 +6,16 @@
 
 namespace kb {
 
-// An SVG that needs nothing else: lanes over an axis of time, boxes in the colour of their kind, lines from what starts
-// an all-reduce over the all-reduce to what waits for it; over them a strip of the phases, forward, backward, update,
-// whose colours shade the ground; under them the live memory and what it is at its peak; the legend stands to the
-// right. A box whose label does not fit has none. It says more where the pointer rests on it.
+// Returns a self-contained SVG. It has lanes over an axis of time, with boxes in the colour of their kind and lines
+// from the step that starts an all-reduce over it to the step that waits for it; above them a strip of the phases,
+// whose colours shade the background; below them the live memory and its largest tensors at the peak; a legend at the
+// right. A box has a label if it fits, and a tooltip that says more.
 std::string picture_svg(const Timeline& timeline);
 
-// Events of one process in the Chrome trace format, one a line, to be put between the lines of others: a thread a lane,
-// and the live memory as a counter.
+// Returns the events of one process in the Chrome trace format, one per line, for trace_json(). A lane is a thread
+// there, the live memory a counter.
 std::string trace_events(const Timeline& timeline, int64_t rank);
-// A file for Perfetto or chrome://tracing of every process's events.
+// Returns the text of a file for Perfetto or chrome://tracing, from the events of every process.
 std::string trace_json(const std::vector<std::string>& events);
 
 }  // namespace kb

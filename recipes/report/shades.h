@@ -1,22 +1,23 @@
-// Colours of a heat map: a shade a value, over decades.
+// Colours of a heat map: a shade for every value on a logarithmic scale.
 #pragma once
 #include <limits>
 #include <string>
 
 namespace kb {
 
-// From dark blue (0) over green to yellow (1): equal steps look equal, in grey and to the colour-blind too. "#440154".
+// Returns a colour such as "#440154", from dark violet (share 0) over green to yellow (1). Equal steps of the share
+// look equal, also in grey and to the colour-blind.
 std::string shade_at(double share);
 
-// Decades that hold all positive numbers taken.
+// A logarithmic scale over all positive finite numbers taken.
 struct DecadeScale {
-  double low = std::numeric_limits<double>::infinity(), high = -low;  // log10
+  double low = std::numeric_limits<double>::infinity(), high = -low;  // ends of the scale, as log10
 
-  static bool has(double value);  // positive and finite
+  static bool has(double value);  // true if the value is positive and finite
   void take(double value);
   bool is_empty() const { return !(high >= low); }
-  double share(double value) const;  // 0 at the least value, 1 at the greatest
-  double value(double share) const;
+  double share(double value) const;  // returns 0 for the least value taken, 1 for the greatest
+  double value(double share) const;  // inverse of share()
 };
 
 }  // namespace kb

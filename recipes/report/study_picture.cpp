@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kStudyWidth = 1040, kStudyLeft = 70, kStudyTop = 70, kStudyAcross = 660, kStudyDown = 300,
                  kStudyGap = 60, kStudyBelow = 46, kStudyLegend = 760, kStudyLegendLine = 20;
-constexpr double kStudyRatio = 10;  // from the least value to the greatest, from which on an axis is logarithmic
+constexpr double kStudyRatio = 10;  // ratio of the greatest to the least value from which on an axis is logarithmic
 
 std::vector<std::string> labels_of(const std::vector<StudyLine>& lines) {
   std::vector<std::string> labels;

@@ -35,12 +35,12 @@ std::vector<double> round_ticks(double most) {
   return ticks;
 }
 
-// Widths are those of DejaVu Sans, in its size.
+// The widths are those of DejaVu Sans, as parts of the font size.
 double text_width(std::string_view text, double size) {
   constexpr std::string_view kNarrow = "ijl|'", kSlim = " ftr.,:;!()[]I-/J", kWide = "mwMW@%+=<>#&";
   double width = 0;
   for (const char c : text) {
-    if ((static_cast<unsigned char>(c) & 0xC0) == 0x80) continue;  // inside a letter of UTF-8
+    if ((static_cast<unsigned char>(c) & 0xC0) == 0x80) continue;  // a byte that continues a character of UTF-8
     const auto is_in = [&](std::string_view letters) { return letters.find(c) != std::string_view::npos; };
     const bool plain = static_cast<unsigned char>(c) < 0x80;
     width += !plain                 ? 1
@@ -55,7 +55,8 @@ double text_width(std::string_view text, double size) {
 
 namespace {
 
-// Whether XML 1.0 has the character: no control character below the space but three, not the last two of the plane.
+// Returns whether XML 1.0 allows the character: no control characters except tab, line feed and carriage return, and
+// neither U+FFFE nor U+FFFF.
 bool is_xml(std::string_view character) {
   const bool is_control = character.size() == 1 && static_cast<unsigned char>(character.front()) < ' ';
   if (is_control) return character == "\t" || character == "\n" || character == "\r";

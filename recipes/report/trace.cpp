@@ -6,7 +6,7 @@
 namespace kb {
 namespace {
 
-// The format's times are in microseconds; of ours nothing below a nanosecond is known.
+// Returns microseconds, the unit of the trace format, rounded to a nanosecond.
 double microseconds(double milliseconds) { return std::round(1e6 * milliseconds) / 1e3; }
 
 class Events {
@@ -36,7 +36,8 @@ class Events {
          {"args", std::move(args)}});
   }
 
-  // An arrow from what starts an all-reduce over it to what waits for it.
+  // Adds one end or the middle of an arrow that leads from the step that starts an all-reduce, over it, to the step
+  // that waits for it. `phase` is "s" at the start, "t" in the middle, "f" at the end.
   void arrow(const char* phase, const Box& box) {
     Json event = {
         {"ph", phase},  {"name", "all_reduce"}, {"cat", "all_reduce"},          {"id", rank_ * kArrows + box.reduction},
@@ -56,7 +57,7 @@ class Events {
   const std::string& text() const { return text_; }
 
  private:
-  static constexpr int64_t kArrows = 1'000'000;  // of one process, at most
+  static constexpr int64_t kArrows = 1'000'000;  // most all-reduces of one process, so that their ids are unique
 
   static int64_t tid(Lane lane) { return static_cast<int64_t>(lane); }
   Json metadata(const char* what, int64_t thread, Json args) const {

@@ -1,8 +1,8 @@
 // summary: all-reduce over the processes of this machine, each algorithm, against MPI_Allreduce
 //
-// Started alone it starts itself under mpirun. In each round every algorithm reduces the same array once, after a
-// barrier; a time is that of the slowest rank, and the figure the median of the rounds' ratios. The processor time is
-// all ranks', waiting included.
+// If started alone, the program starts itself under mpirun. In each round every algorithm reduces the same array once,
+// after a barrier. A time is that of the slowest rank; the ratio to MPI_Allreduce is the median of the rounds' ratios.
+// The processor time is the sum over all ranks and includes waiting.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -27,9 +27,10 @@ constexpr size_t kCount = std::size(kAlgorithms);
 struct Sample {
   double seconds, processor_seconds;
 };
-// By algorithm.
+// One sample per algorithm, in the order of kAlgorithms.
 using Round = std::array<Sample, kCount>;
 
+// Returns the processor time of this process since its start.
 double processor_seconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -37,7 +38,7 @@ double processor_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// The slowest rank's time, all ranks' processor time.
+// Returns the time of the slowest rank and the sum of all ranks' processor times.
 Sample over_ranks(Communicator& communicator, const Sample& own) {
   Sample all{0, 0};
   for (const std::string& bytes : communicator.all_gather({reinterpret_cast<const char*>(&own), sizeof own})) {
@@ -89,7 +90,7 @@ void bench(Communicator& communicator, double megabytes, int repeats) {
   std::vector<Round> rounds(static_cast<size_t>(repeats) + 1);
   for (Round& round : rounds)
     for (size_t i = 0; i < kCount; ++i) round[i] = reduce_once(communicator, kAlgorithms[i], data);
-  rounds.erase(rounds.begin());  // the first touches the memory
+  rounds.erase(rounds.begin());  // the first round is slower, because it touches the memory for the first time
   const Network network = measure_network(communicator);
   if (communicator.rank() != 0) return;
   print(communicator, rounds, static_cast<double>(data.size()) * 4);

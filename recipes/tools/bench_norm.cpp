@@ -1,9 +1,9 @@
 // summary: fused batch norm + add + ReLU, forward and backward, against this machine's copy bandwidth
 //
-// The twelve passes over (rows, channels) f32 that the fused form needs: forward x; x, r, z; backward x, z, dz; x, z,
-// dz, dx, dr. The limit is the better of a plain and a non-temporal copy of arrays of the same size by the same threads
-// in the same round, read and write counted; the figure is the median of the rounds' ratios, because the bandwidth of a
-// shared machine wanders by more than what is to be seen.
+// The fused form needs twelve passes over arrays of (rows, channels) f32 numbers: forward x; x, r, z; backward x, z,
+// dz; x, z, dz, dx, dr. The limit is the better of a plain and a non-temporal copy of arrays of the same size by the
+// same threads in the same round, counting reads and writes. The result is the median of the rounds' ratios, because
+// the bandwidth of a shared machine varies by more than the differences of interest.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 using namespace kb;
 
-constexpr int64_t kPasses = 12;
+constexpr int64_t kPasses = 12;  // arrays read or written
 
 Graph norm_graph(int64_t rows, int64_t channels) {
   Graph g("norm");
@@ -37,7 +37,7 @@ Graph norm_graph(int64_t rows, int64_t channels) {
   return g;
 }
 
-// One measurement of each, ms.
+// Times of one round, in milliseconds.
 struct Round {
   double step, plain, streaming;
 };

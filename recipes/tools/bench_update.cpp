@@ -1,9 +1,9 @@
 // summary: time of an optimizer's update of all parameters against a copy of the bytes that it must move
 //
-// The update is timed inside whole training steps, so that its vectors are no more in the caches than they are in
-// training. It must read every vector that it works on, and write those that it changes, once: parameters, slots, the
-// gradient. Where layers have norms, what a norm is taken of is read once more before. The limit is the better of a
-// plain and a non-temporal copy in the same round; the figure is the median of the rounds' ratios.
+// The update is timed inside whole training steps, so that its vectors are in the caches no more than in training. It
+// must read the parameters, the slots and the gradient once, and write parameters and slots once. If the optimizer uses
+// norms of layers, the vectors of which it takes norms are read once more before. The limit is the better of a plain
+// and a non-temporal copy in the same round; the result is the median of the rounds' ratios.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ namespace {
 using namespace kb;
 
 constexpr int kRounds = 15;
-constexpr int64_t kCopyBytes = 128 << 20;
+constexpr int64_t kCopyBytes = 128 << 20;  // bytes of a copied array
 
 double milliseconds_of(const auto& work) {
   const auto start = std::chrono::steady_clock::now();
@@ -36,10 +36,10 @@ double milliseconds_of(const auto& work) {
 
 bool is_flat(const Buffer& buffer) { return buffer.kind == BufferKind::store && buffer.name.starts_with("flat."); }
 
-// The launches behind the last library call that lead to a write of a flat vector, in order: by then all gradients are
-// there.
+// Returns the numbers of the launches after the last library call that contribute to a write of a flat vector, in
+// order. After that call all gradients are complete.
 std::vector<size_t> update_steps(const Schedule& schedule) {
-  std::set<int32_t> wanted;  // buffers
+  std::set<int32_t> wanted;  // numbers of the buffers that lead to such a write
   for (size_t b = 0; b < schedule.buffers.size(); ++b)
     if (is_flat(schedule.buffers[b])) wanted.insert(static_cast<int32_t>(b));
   std::vector<size_t> steps;
@@ -54,18 +54,19 @@ std::vector<size_t> update_steps(const Schedule& schedule) {
   return steps;
 }
 
-// Bytes that an update of `space` must move, by its slots and by what it takes norms of.
+// Returns the bytes that an update of all parameters must move, from its slots and the vectors of which it takes norms.
 int64_t least_bytes(const Compiled& compiled, const std::string& optimizer) {
-  int64_t state = 1, norms = 0;  // vectors
+  int64_t state = 1, norms = 0;  // vectors: parameters and slots; those of which norms are taken
   for (const Variable& variable : compiled.variables) state += variable.kind == VariableKind::slot;
-  if (optimizer.starts_with("lar")) norms = 2;  // of parameters and gradients
-  if (optimizer == "lamb") norms = state;       // of parameters, and of directions, which come from the new moments
+  if (optimizer.starts_with("lar")) norms = 2;  // norms of parameters and gradients
+  if (optimizer == "lamb") norms = state;       // norms of parameters, and of directions, which the new moments give
   return (2 * state + 1 + norms) * compiled.space.length * size_of(compiled.space.dtype);
 }
 
 struct Round {
-  std::vector<double> launches;  // ms
-  double copy = 0;               // bytes a second
+  std::vector<double> launches;  // milliseconds of each launch of the update
+  double copy = 0;               // bytes read and written per second by the better copy
+  // Returns the milliseconds of the whole update.
   double update() const {
     double sum = 0;
     for (const double ms : launches) sum += ms;

@@ -1,8 +1,9 @@
 // summary: a short run of a recipe against the curve that the repository keeps of it
 //
-// ./run check RECIPE runs it in a temporary folder and compares it with recipes/curves/RECIPE.json: to the bit on the
-// kind of machine that the curve is of, within some standard deviations over seeds on any other. ./run check RECIPE
-// --refresh -- FLAGS keeps a new curve of a run with these flags. Exit code 1 where the run is another one.
+// ./run check RECIPE runs the recipe in a temporary folder and compares the run with recipes/curves/RECIPE.json: to the
+// bit on the kind of machine on which the curve was made, within some standard deviations over seeds on any other.
+// ./run check RECIPE --refresh -- FLAGS keeps a new curve of a run with these flags. The exit code is 1 if the run
+// differs from the curve.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -22,7 +23,7 @@ namespace {
 
 using namespace kb;
 
-constexpr double kDeviations = 6;
+constexpr double kDeviations = 6;  // default of --deviations, in standard deviations over seeds
 
 struct CheckCall {
   std::string recipe, curves = KB_CURVES;

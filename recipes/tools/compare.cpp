@@ -1,8 +1,9 @@
 // summary: epochs and samples of runs to an error; with --rcp MLPerf's test of convergence
 //
-// ./run compare RUN... --goal 24.1 gives mean and standard deviation over the runs, which are of one recipe and one
+// ./run compare RUN... --goal 24.1 prints mean and standard deviation over the runs, which must have one recipe and one
 // minibatch. With --rcp the mean is judged by the reference convergence points of MLPerf's ResNet-50
-// (recipes/papers/reference_points.h): too few epochs are no better training than the reference's, but another one.
+// (recipes/papers/reference_points.h): runs that take too few epochs fail, because their training must differ
+// from the reference's.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -19,7 +20,7 @@ namespace {
 
 using namespace kb;
 
-constexpr double kReferenceError = 24.1;  // 100 - kReferenceTarget, as it is written
+constexpr double kReferenceError = 24.1;  // per cent: 100 - kReferenceTarget without its rounding error
 
 void print_verdict(const char* name, Deviation deviation, int64_t minibatch, std::span<const double> epochs) {
   const ConvergenceVerdict v = check_convergence(resnet_points(deviation), minibatch, epochs);

@@ -27,14 +27,14 @@ std::vector<ReadImage> images_of_store(const std::shared_ptr<const ImageStore>& 
   return images;
 }
 
-// Every file below a folder without classes.
+// Returns every file below a folder that has no classes.
 std::vector<ReadImage> images_below(const fs::path& dir) {
   std::vector<fs::path> paths;
   std::error_code error;
   fs::path at = dir;
   for (fs::recursive_directory_iterator next(dir, error), end; !error && next != end; next.increment(error)) {
     at = next->path();
-    std::error_code none;  // a link that leads nowhere is no file
+    std::error_code none;  // not reported: a dangling link is not a file
     if (next->is_regular_file(none)) paths.push_back(at);
   }
   if (error) throw DataError({at.string(), "cannot be read", "folders of JPEGs", error.message(), ""});
@@ -50,7 +50,7 @@ std::vector<ReadImage> images_below(const fs::path& dir) {
   return images;
 }
 
-// So many of them, spread over all.
+// Returns at most `most` images, spread evenly over all.
 std::vector<ReadImage> some_of(const std::vector<ReadImage>& images, size_t most) {
   if (images.size() <= most) return images;
   std::vector<ReadImage> some;

@@ -1,6 +1,7 @@
 // summary: "ImageNet in 1 hour" in small, on drawn glyphs: no download; minutes
 //
-// Goyal et al. 2017's trainings on a net of minutes: baseline, linear scaling rule, warmups, and LARS beyond them.
+// Repeats the trainings of Goyal et al. 2017 with a net that trains in minutes: baseline, linear scaling rule and
+// warmups; LARS is added.
 #include <fmt/format.h>
 
 #include <string>

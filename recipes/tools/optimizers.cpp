@@ -1,6 +1,6 @@
 // summary: every optimizer for ten steps with the same gradients, as a table and a picture
 //
-// optim/README.md shows both: ./run optimizers --readme optim/README.md --picture optim/variants.svg renews them.
+// optim/README.md shows both. ./run optimizers --readme optim/README.md --picture optim/variants.svg updates them.
 #include <fmt/format.h>
 
 #include "recipes/charts/optimizer_paths.h"

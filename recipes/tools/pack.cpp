@@ -21,9 +21,9 @@ namespace {
 using namespace kb;
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* kStageWords[] = {"confirmed", "packed", "verified"};  // by PackStage
+constexpr const char* kStageWords[] = {"confirmed", "packed", "verified"};  // words of each PackStage
 
-// One line on standard error: rewritten in place on a terminal, once a minute elsewhere.
+// Prints the progress on standard error: rewrites one line on a terminal, prints a line per minute elsewhere.
 class ProgressLine {
  public:
   void operator()(PackStage stage, int64_t images, int64_t of, uint64_t bytes) {
@@ -47,14 +47,14 @@ class ProgressLine {
   const bool terminal_ = ::isatty(2) == 1;
   std::optional<PackStage> stage_;
   Clock::time_point began_, shown_;
-  int64_t begun_with_ = 0;  // images at the stage's first call: those of an earlier start take no time
+  int64_t begun_with_ = 0;  // images at the first call of the stage; those of an earlier start took no time
 };
 
 int64_t image_count(const ImageStore& store) {
   return static_cast<int64_t>(store.index().train.size() + store.index().test.size());
 }
 
-// Reads all images back. Returns the exit code.
+// Reads all images back and compares their checksums. Returns the exit code, 1 if an image is damaged.
 int verify(const std::string& file, const ImageStore& pack, int threads) {
   const std::vector<std::string> damaged = verify_pack(pack, threads, ProgressLine());
   for (const std::string& name : damaged) fmt::print("damaged: {}\n", name);

@@ -1,6 +1,6 @@
 // summary: one page about runs: curves, differing flags, results; report RUN...|STORE
 //
-// The page is one file of HTML that needs no network, for a desk and for a phone.
+// The page is one file of HTML, which needs no network and is readable on a desktop and on a phone.
 #include <fmt/format.h>
 
 #include "recipes/compare/report_page.h"

@@ -1,8 +1,8 @@
 // summary: how far the minibatch can grow: steps to a target of measurements, fitted, as table, figures and page
 //
-// ./run study STORE reads the run folders of a sweep, ./run study FILE.csv a line a training
-// (recipes/answer/measurements.h). It prints the best rate and the steps of each minibatch and the critical minibatch
-// of McCandlish et al. 2018, and leaves study.csv, runs.csv, study.json, study.html and the figures in a folder.
+// ./run study STORE reads the run folders of a sweep; ./run study FILE.csv reads a table with a line per training
+// (recipes/answer/measurements.h). The tool prints the best rate and the steps of each minibatch and the critical
+// minibatch of McCandlish et al. 2018, and writes tables, study.json, study.html and figures into a folder.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -31,13 +31,13 @@ using namespace kb;
 namespace fs = std::filesystem;
 
 struct StudyCall {
-  std::vector<std::string> sources;  // one, or several side by side
+  std::vector<std::string> sources;  // one source, or several to compare
   std::string out, cluster, command = "./run study";
   std::optional<double> samples_per_epoch;
   AnswerOptions options;
 };
 
-// As PNG and PDF; where rsvg-convert is not installed, says so.
+// Draws the figures as PNG and PDF, or prints that rsvg-convert is not installed.
 void draw_figures(const fs::path& folder, const std::vector<AnswerFigure>& figures) {
   const std::string program = RuntimeOptions::from_environment().rsvg_convert;
   if (program.empty()) {
@@ -49,12 +49,12 @@ void draw_figures(const fs::path& folder, const std::vector<AnswerFigure>& figur
       draw_svg(program, folder / (figure.name + ".svg"), folder / (figure.name + ending));
 }
 
-// Source of a study: a table of measurements, or the run folders of a sweep.
+// Data of one study, read from a table of measurements or from the run folders of a sweep.
 struct StudySource {
   std::vector<Measurement> runs;
-  std::vector<AnswerFigure> figures = {};  // beside those of the answer
-  std::optional<TargetNoise> noise = {};   // that of the part that the target was judged on
-  StudyHead head = {};                     // empty unless it is a sweep
+  std::vector<AnswerFigure> figures = {};  // figures besides those of the answer
+  std::optional<TargetNoise> noise = {};   // noise of the target on the part of the data that it was measured on
+  StudyHead head = {};                     // facts of the sweep; empty for a table
 };
 
 StudySource read_table(const StudyCall& call, const std::string& file) {
@@ -125,7 +125,7 @@ int study_one(const StudyCall& call) {
   return 0;
 }
 
-// The folder's or the file's name, without a CSV's ending.
+// Returns the name of the folder or file, without the ending ".csv".
 std::string name_of(const std::string& source) {
   const fs::path path = fs::path(source).lexically_normal();
   const fs::path name = path.has_filename() ? path.filename() : path.parent_path().filename();

@@ -1,7 +1,7 @@
 // summary: times the convolutions of ResNet-50 in every layout and makes the table of layouts anew
 //
-// Times the convolutions of ResNet-50 with what the library has for this machine in every layout of
-// compiler/passes/layout_table.cpp, adds them up over a training step, and prints the rows that the table should hold.
+// Times the convolutions of ResNet-50 with the library's implementation for this machine in every layout of
+// compiler/passes/layout_table.cpp, adds the times up over a training step, and prints the rows for the table.
 #include <fmt/format.h>
 
 #include <string>
@@ -34,6 +34,7 @@ std::vector<ConvLayer> layers_of(const Options& options, DType dtype) {
   return few;
 }
 
+// Returns the milliseconds of all convolutions of one kind in each layout.
 LayoutTimes measure(ConvTimer& timer, const std::vector<ConvLayer>& layers, ConvKind kind) {
   LayoutTimes times;
   for (const ConvLayer& layer : layers) {
@@ -78,7 +79,7 @@ int tune(const Options& options) {
   const int threads = options.threads > 0 ? options.threads : Pool().threads();
   ConvTimer timer(threads, threads, options.repeats);
   const std::string isa = timer.context().instruction_set();
-  // A file that cannot be rewritten is told before the minutes of measuring.
+  // Fails before the minutes of measuring if the file cannot be rewritten.
   if (!options.write.empty()) with_layout_rows(read_file(options.write), isa, {});
   fmt::print("{} with {}, {} threads, minibatch {}{}; milliseconds\n\n{:6} {:12} {:>11} {:>11} {:>11}\n",
              timer.library(), isa, timer.threads(), options.minibatch, options.quick ? ", few layers" : "", "", "",

@@ -1,6 +1,6 @@
 // A graph of your own, run on numbers of your own, without a data set or a training: the softmax of a linear layer, and
-// how its loss changes with its weight. `gradients` gives a graph of the same kind; the program checks one element of
-// it by a difference.
+// the gradient of its loss with respect to its weight. `gradients` returns tensors of the same graph; the program
+// checks one element of the gradient by a difference quotient.
 #include <cmath>
 #include <cstdio>
 #include <vector>
@@ -12,7 +12,7 @@
 using namespace kb;
 
 int main() {
-  // Declared once: shapes are checked here, and an error names the line.
+  // The graph is declared once. Shapes are checked here, and an error names the line.
   Graph graph("classifier", Mode::inference);
   Tensor x = input(graph, "x", DType::f32, {2, 3}), label = index_input(graph, "label", {2}, 4);
   Tensor temperature = scalar_input(graph, "temperature");
@@ -24,7 +24,7 @@ int main() {
   graph.outputs.push_back({"slope", gradients(loss, {weight})[0].value()});
 
   try {
-    CompiledGraph compiled(graph, {.seed = 1});  // the weight starts from the seed
+    CompiledGraph compiled(graph, {.seed = 1});  // the seed determines the initial weight
     const std::vector<float> pixels = {1, 2, 3, -1, 0, 1};
     const std::vector<int32_t> labels = {2, 0};
     const GraphResults results = compiled.run({{"x", pixels}, {"label", labels}, {"temperature", 2.0}});
@@ -35,7 +35,7 @@ int main() {
       std::printf("\n");
     }
 
-    // Parameters are given by name like inputs.
+    // Values of parameters are given by name, as those of inputs are.
     std::vector<float> w(12, 0.25f);
     const auto loss_at = [&](float first) {
       w[0] = first;

@@ -13,7 +13,7 @@ namespace {
 constexpr int kSize = 24;
 constexpr std::array<const char*, 3> kClasses = {"disc", "square", "triangle"};
 
-bool covers(size_t shape, double x, double y) {  // of radius 1 around the origin
+bool covers(size_t shape, double x, double y) {  // true if the shape, of radius 1 around the origin, covers (x, y)
   if (shape == 0) return x * x + y * y < 1;
   if (shape == 1) return std::max(std::abs(x), std::abs(y)) < 0.9;
   return y < 0.8 && y > 2.2 * std::abs(x) - 1;

@@ -1,14 +1,15 @@
 // Two optimizers of your own: Lion (Chen et al. 2023, Symbolic discovery of optimization algorithms, algorithm 2), and
-// one that takes norms of layers. A rule is a function of tensors, and its row makes flags of its numbers; the built-in
-// ones (optim/update_rules.cpp) are written the same way. `own_optimizer --optimizer normalised` trains the same net
-// with the second, `--optimizer adamw` with a built-in one.
+// one that uses norms of layers. An update rule is a function of tensors; the row of a rule gives each of its numbers a
+// flag. The built-in rules (optim/update_rules.cpp) are written the same way. `own_optimizer --optimizer normalised`
+// trains the same net with the second optimizer, `--optimizer adamw` with a built-in one.
 #include "recipes/commands/program.h"
 
 using namespace kb;
 
 namespace {
 
-// c = b1 m + (1 - b1) g;  w <- w - eta (sign(c) + lambda d w);  m <- b2 m + (1 - b2) g.
+// Returns the new parameters of Lion: c = b1 m + (1 - b1) g;  w <- w - eta (sign(c) + lambda d w);
+// m <- b2 m + (1 - b2) g.
 Tensor lion(UpdateContext& c) {
   Tensor m = c.slot("momentum"), beta1 = c.scalar("beta1"), beta2 = c.scalar("beta2");
   Tensor direction = sign(beta1 * m + (1.0 - beta1) * c.gradient);
@@ -24,10 +25,10 @@ constexpr Optimizer kLion = {"lion",
                               {"beta2", 0.99, "share of the momentum kept each step"},
                               {"weight_decay", 0.1, "pull towards 0, on weights; not on biases and norms", kNoLimit}}};
 
-// Gradients normalised by layer: u <- m u + r g, r = |w| / |g|;  w <- w - eta u. A layer without a norm, and biases and
-// norms by their role, have r = 1.
+// Returns the new parameters of a momentum rule whose gradients are scaled layer by layer: u <- m u + r g with
+// r = |w| / |g|;  w <- w - eta u. r is 1 if |w| or |g| is 0, and for biases and the parameters of norms.
 Tensor normalised(UpdateContext& c) {
-  Tensor w = c.norm(c.parameter), g = c.norm(c.gradient);  // one number a layer
+  Tensor w = c.norm(c.parameter), g = c.norm(c.gradient);  // one number per layer
   Tensor ratio = c.spread(select(bit_and(w > 0.0, g > 0.0), w / g, 1.0));
   Tensor step = select(c.adapt() > 0.0, ratio, 1.0) * c.gradient;
   Tensor velocity = c.scalar("momentum") * c.slot("velocity") + step;

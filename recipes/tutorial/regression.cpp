@@ -1,5 +1,5 @@
-// A regression on vectors from a CSV file of numbers: the last column is to be told from the others. No images, no
-// command line: a task of fields of your own.
+// A regression on vectors from a CSV file of numbers: the last column is predicted from the others. It needs no images
+// and no flags; the task has fields of your own.
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -11,7 +11,7 @@ using namespace kb;
 
 int main(int argc, char** argv) {
   if (argc != 2) return std::fprintf(stderr, "usage: regression FILE.csv\n"), 2;
-  std::vector<std::vector<float>> x(2), y(2);  // of training and test: every fifth row tests
+  std::vector<std::vector<float>> x(2), y(2);  // [0] for training and [1] for test, which takes every fifth row
   std::ifstream file(argv[1]);
   int64_t rows = 0, columns = 0;
   for (std::string line; std::getline(file, line); ++rows) {

@@ -1,5 +1,4 @@
-// One model trained three times with different learning rates, by function calls: a table at the end, and nothing else
-// printed.
+// Trains one model three times with different learning rates, by function calls, and prints a table of the results.
 #include <cstdio>
 
 #include "recipes/config/flags.h"
@@ -19,7 +18,7 @@ ModelOutput perceptron(Batch& batch) {
 
 int main() {
   try {
-    // Drawn images, which need no download; a folder with images, and a published set, go by their names.
+    // `dataset` names drawn images, which need no download; it can also name a folder of images or a published set.
     const Recipe recipe = {.name = "three_rates",
                            .summary = "a perceptron on drawn glyphs",
                            .paper = "none",
@@ -32,7 +31,7 @@ int main() {
     std::printf("rate   test loss  test error\n");
     for (const double rate : {0.003, 0.03, 0.3}) {
       config.learning.lr = rate;
-      Observer silent;  // one of your own is told of every step
+      Observer silent;  // an Observer class of your own would be told of every step
       const LoopResult end = train(task, config, machine, silent).loop;
       if (end.ending == Ending::diverged)
         std::printf("%-5g   diverged\n", rate);
