@@ -1,4 +1,4 @@
-// Estimates and their intervals as JSON: an end that is open is null.
+// Writes estimates and their intervals as JSON: an end that is open is null.
 #pragma once
 #include "optim/critical_batch.h"
 #include "runtime/json.h"

@@ -258,7 +258,7 @@ SweepDefinition define_sweep(const Recipe& recipe, const SweepFlags& flags, cons
   definition.compiler = build_compiler();
   check_bounds(definition, "");
   if (definition.points == PointKind::even && !definition.ranges.empty())
-    even_points(definition.trials, definition.ranges.size());  // throws for a number of trials that is not possible
+    even_points(definition.trials, definition.ranges.size());  // throws if no even grid has so many points
   check_ranges(recipe, definition, samples);
   return definition;
 }

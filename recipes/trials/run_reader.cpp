@@ -169,7 +169,7 @@ int64_t steps_of_run(const std::filesystem::path& folder) {
     }
     return steps;
   } catch (const Error&) {
-    return 0;  // not begun
+    return 0;  // the run has not begun
   }
 }
 
@@ -179,7 +179,7 @@ double share_of_run(const std::filesystem::path& folder) {
     const auto steps = static_cast<double>(manifest.get<int64_t>("steps"));
     return steps > 0 ? std::clamp(static_cast<double>(steps_of_run(folder)) / steps, 0.0, 1.0) : 0;
   } catch (const Error&) {
-    return 0;  // not begun
+    return 0;  // the run has not begun
   }
 }
 
