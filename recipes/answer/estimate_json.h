@@ -5,7 +5,7 @@
 
 namespace kb {
 
-Json interval_json(const ConfidenceInterval& interval);  // {"low": .., "high": ..}
-Json estimate_json(const Estimate& estimate);            // with "value"
+Json interval_json(const ConfidenceInterval& interval);  // returns {"low": .., "high": ..}
+Json estimate_json(const Estimate& estimate);            // returns the interval, with "value" beside its ends
 
 }  // namespace kb

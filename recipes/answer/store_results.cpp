@@ -79,7 +79,7 @@ StoreResults read_store(const std::filesystem::path& store) {
       if (!read || trial.state == TrialState::waiting) continue;
       const RunReport& run = *read;
       trained.push_back(run);
-      trained.back().evaluations.clear();  // the head needs none
+      trained.back().evaluations.clear();  // the study's head needs no evaluations
       results.measurements.push_back(measurement_of(run, trial, most_steps));
       if (plan.best != i) continue;
       results.best_runs.push_back(run);

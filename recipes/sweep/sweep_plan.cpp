@@ -201,9 +201,9 @@ class MinibatchPlanner {
     return bounds;
   }
 
-  // Returns, if no trial reached the target and some diverged, the end of a range that lies away from those: of the
-  // range in which their mean place differs most from that of the others. If all diverged, it is the low end of the
-  // first range.
+  // Returns the end of a range that lies away from the trials that diverged, if no trial reached the target and some
+  // diverged. The range is the one in which their mean place differs most from that of the others. If all diverged, it
+  // is the low end of the first range.
   std::vector<RangeBound> away_from_divergence() const {
     const int64_t diverged = count_diverged(), others = std::ssize(plan_.trials) - diverged;
     if (plan_.best || diverged == 0 || definition_.constants.edge == 0) return {};

@@ -11,7 +11,7 @@
 
 namespace kb {
 
-// The means of a process that trains trials of a sweep.
+// Program, wishes and callbacks of a process that trains trials of a sweep.
 struct SweepMachine {
   std::vector<std::string> program;             // command that starts a trial (trial_program)
   int64_t jobs = 0;                             // number of trials at once; 0: as many as train faster side by side
@@ -23,8 +23,8 @@ struct SweepMachine {
 bool may_share_gpu(const Recipe& recipe, const SweepView& view, int64_t jobs);
 
 // Returns how many trials train at once, and the threads of each. The number is `machine.jobs`, or else found from the
-// memory and, except on a CPU with --threads, by a measurement. Returns nothing if it was asked to stop. Some trial
-// must wait. Throws Error if the first trial does not train.
+// memory and, except on a CPU with --threads, by a measurement. Returns nothing if it was asked to stop. Requires a
+// waiting trial. Throws Error if the first one does not train.
 std::optional<TrialResources> choose_resources(const Recipe& recipe, const SweepView& view,
                                                const SweepMachine& machine);
 

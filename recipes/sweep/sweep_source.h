@@ -23,9 +23,9 @@ class SweepSource : public TrialSource {
 
   std::vector<Trial> ready() override;
   bool take(const Trial& trial) override;
-  bool wants(const Trial& trial) override;  // false once it is hopeless, or its claim is lost
+  bool wants(const Trial& trial) override;  // returns false once it is hopeless, or its claim is lost
   void ended(const Trial& trial, const TrialOutcome& outcome) override;
-  bool is_done() override;  // true also after some failures in a row, which are this process's or its machine's
+  bool is_done() override;  // returns true also after several failures in a row, whose cause is local
   double done() override;
 
  private:

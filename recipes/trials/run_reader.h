@@ -68,7 +68,7 @@ RunReport read_run(const std::filesystem::path& folder);
 // Reads the manifest only, which is cheap: the report has no evaluations, no times and no hash of the state.
 RunReport read_manifest(const std::filesystem::path& folder);
 
-// Returns the step that a line of metrics.jsonl tells; nothing if no run can have such a step, since the line is
+// Returns the step in a line of metrics.jsonl; nothing if the line has no step that a run can have, since it is
 // damaged.
 std::optional<int64_t> step_in(const FlatJson& line);
 

@@ -18,7 +18,7 @@ enum class Scale : uint8_t { linear, log, revlog, list };
 struct SearchRange {
   std::string flag;  // without dashes
   Scale scale = Scale::linear;
-  double low = 0, high = 0;             // ends, which are in the range; unused by a list
+  double low = 0, high = 0;             // ends of the range, both included; unused by a list
   bool is_relative = false;             // true if both ends are multiples of a centre; the scale is log
   std::vector<std::string> words = {};  // entries of a list
 

@@ -12,7 +12,7 @@ struct MeanOf {
   size_t count = 0;
 };
 
-// Returns nothing if there are no values.
+// Returns the mean and the standard deviation; nothing if there are no values.
 std::optional<MeanOf> mean_of(const std::vector<double>& values);
 
 // Returns the median: the mean of the two values in the middle if their number is even. Throws InternalError if there

@@ -13,8 +13,8 @@ int trial_command(const ToolArguments& arguments);
 // Runs one process of a trial that has several processes, which mpirun starts: TOOL rank RECIPE [flags].
 int rank_command(const ToolArguments& arguments);
 
-// Is the whole main() of a command whose trials are processes of the program itself: runs `trial`, `rank` or the
-// command. Returns the exit code.
+// Runs the whole main() of a command whose trials are processes of the program itself: `trial`, `rank` or the command.
+// Returns the exit code.
 int study_main(const std::string& name, CommandFunction* command, int argc, char** argv);
 
 }  // namespace kb
