@@ -14,10 +14,11 @@ using CoursePoints = std::vector<std::pair<double, double>>;
 
 constexpr double kCurvesWidth = 520, kCurvesHeight = 452;
 constexpr ScatterChart::Box kCurvesBox = {66, 94, 440, 308};
-constexpr double kLightest = 0.85;  // of the shades: yellow beyond it is hard to see on white
+constexpr double kLightest = 0.85;  // greatest shade used: the yellow beyond it is hard to see on white
 const Svg::Stroke kTargetStroke = {.color = "#333", .width = 1.5, .dashes = "6 4"};
 
-// Logarithmic axes have no place for 0 and for what is not finite.
+// Returns the samples seen and the values of a run's evaluations. Values that are 0 or not finite are left out, since
+// logarithmic axes have no place for them.
 CoursePoints course_of(const RunReport& run, bool is_loss) {
   CoursePoints points;
   for (const EvaluationPoint& point : run.evaluations) {

@@ -27,7 +27,7 @@ std::vector<double> minibatches(const StudyAnswer& answer) {
   return all;
 }
 
-// The frame of a figure: title, legend, chart over axes, of which x has the measured minibatches.
+// The frame of a figure: title, legend and a chart whose x axis has the measured minibatches.
 class FigureFrame {
  public:
   FigureFrame(const StudyAnswer& answer, const std::string& title, ValueAxis y)
@@ -38,7 +38,7 @@ class FigureFrame {
   ScatterChart& chart() { return chart_; }
   const ValueAxis& y() const { return y_; }
 
-  // By the fit; nothing without one.
+  // Shades the regions of the fit; does nothing without one.
   void shade_regions() {
     if (!answer_.fit) return;
     const ScalingFit& fit = answer_.fit->answer;
@@ -49,7 +49,7 @@ class FigureFrame {
     shade(gain, x_.high, "#cc79a72b", ScalingRegion::no_gain);
   }
 
-  // Each minibatch and an end of the interval, times what `unit` says of the minibatch.
+  // Draws both edges of a band: its steps times `unit` of their minibatch.
   void draw_band(const FitBand& band, const std::function<double(double)>& unit) {
     for (const auto* edge : {&band.low, &band.high}) {
       std::vector<std::pair<double, double>> values;
@@ -58,7 +58,7 @@ class FigureFrame {
     }
   }
 
-  // B_crit as an upright line, where the axis has it.
+  // Marks B_crit by an upright line if the axis has it.
   void mark_critical(std::vector<ChartEntry>& legend) {
     if (!answer_.fit) return;
     const double at = answer_.fit->answer.b_crit.value;
@@ -83,15 +83,15 @@ class FigureFrame {
   ScatterChart chart_;
 };
 
-// Takes what a fit says over the whole of x, so that it is not cut.
+// Extends the range by what a fit says over the whole of x, so that its curve is not cut.
 void take_fit(CurveRange& range, const StudyAnswer& answer, const std::function<double(double)>& y) {
   if (!answer.fit) return;
   const ValueAxis x = axis_at(minibatches(answer));
-  range.take(y(x.low));  // it falls, or grows, all the way
+  range.take(y(x.low));  // the ends suffice: it falls, or grows, all the way
   range.take(y(x.high));
 }
 
-// Of the steps, or of the samples.
+// Returns the range of the steps, or of the samples, that a figure shows.
 CurveRange range_of(const StudyAnswer& answer, bool in_samples) {
   CurveRange range;
   take_fit(range, answer,
@@ -221,7 +221,7 @@ std::string rates_figure(const StudyAnswer& answer) {
     any_diverged |= one.diverged_from.has_value();
     if (one.diverged_from) figure.chart().cross(minibatch, *one.diverged_from, "#333");
     any_interval |= one.rate_interval.has_value();
-    if (one.rate_interval)  // to the rate itself where the rates tried end: a better one may lie beyond
+    if (one.rate_interval)  // an open end is drawn at the best rate itself: a better one may lie beyond
       figure.chart().whisker(minibatch, one.rate_interval->has_low() ? one.rate_interval->low : *one.best.rate,
                              one.rate_interval->has_high() ? one.rate_interval->high : *one.best.rate, kSecondColor);
     if (one.best.rate)
@@ -237,7 +237,7 @@ std::string rates_figure(const StudyAnswer& answer) {
 
 constexpr const char *kDivergedFill = "#f6c9a8", *kNotReachedFill = "#d9d9d9", *kHopelessFill = "#ececec";
 
-// Whether the cell has steps: hopeless trials have none, whenever they were stopped.
+// Returns whether the cell has steps: hopeless trials have none, whenever they were stopped.
 bool has_steps(const RateResult& one) { return !one.steps.empty() && one.hopeless < one.runs; }
 
 MapCell map_cell(const RateResult& one, double least_steps, bool is_best) {
@@ -257,7 +257,7 @@ MapCell map_cell(const RateResult& one, double least_steps, bool is_best) {
   return cell;
 }
 
-// Keeps of the settings at one rate the one of the fewest steps.
+// Returns, for each rate, the setting with the fewest steps.
 std::vector<const RateResult*> best_by_rate(const std::vector<RateResult>& rates) {
   std::vector<const RateResult*> best;
   for (const RateResult& one : rates) {
@@ -270,10 +270,11 @@ std::vector<const RateResult*> best_by_rate(const std::vector<RateResult>& rates
   return best;
 }
 
-// Says what the steps of a cell are measured by, and whether those of a minibatch are of runs that are alike.
+// Returns a text that says what the steps of a cell are measured by, and whether the runs of a minibatch have the same
+// seeds.
 std::string compared_text(const std::vector<MinibatchResults>& compared) {
   bool are_alike = true;
-  CurveRange runs;  // that a cell is the mean of
+  CurveRange runs;  // numbers of runs that a cell is the mean of
   for (const MinibatchResults& at : compared) {
     are_alike = are_alike && (at.rates.size() < 2 || !common_seeds(at).empty());
     for (const RateResult* one : best_by_rate(at.rates))
@@ -285,7 +286,7 @@ std::string compared_text(const std::vector<MinibatchResults>& compared) {
                      runs.low == runs.high ? fmt::to_string(runs.low) : fmt::format("{} to {}", runs.low, runs.high));
 }
 
-// Writes the steps into the cells that reached the target, in their order.
+// Writes the steps into the cells that have a value, in their order.
 void mark_steps(std::vector<MapColumn>& columns, const std::vector<double>& steps) {
   constexpr int kDigits = 3;
   const std::vector<std::string> texts = count_texts(steps, kDigits);

@@ -1,4 +1,4 @@
-// What a study answers, drawn.
+// The answer of a study as figures.
 #pragma once
 #include <string>
 #include <utility>
@@ -9,19 +9,20 @@
 namespace kb {
 
 struct AnswerFigure {
-  std::string name;  // of its file, without an ending
-  std::string svg;   // self-contained
+  std::string name;  // name of its file, without an ending
+  std::string svg;   // self-contained picture
 };
 
-// The 95 % of the fitted steps over the axis of the measured minibatches: minibatches and ends, where both are known.
+// The 95 % band of the fitted steps over the axis of the measured minibatches: pairs of a minibatch and an end of the
+// interval, where both ends are known.
 struct FitBand {
   std::vector<std::pair<double, double>> low, high;
 };
-FitBand band_of(const StudyAnswer& answer);  // empty without a fit
+FitBand band_of(const StudyAnswer& answer);  // returns an empty band without a fit
 
-// Steps to the target against the minibatch, with fit, perfect scaling and regions; samples and efficiency likewise.
-// Rates that were noted are drawn beside the linear and the square-root line, and as a map where a minibatch has
-// several.
+// Returns figures of steps, samples and efficiency against the minibatch, with fit, perfect scaling and regions. If
+// rates were noted, another figure has the best ones beside the linear and the square-root law and, if a minibatch has
+// several rates, a map has all.
 std::vector<AnswerFigure> answer_figures(const StudyAnswer& answer);
 
 }  // namespace kb

@@ -60,7 +60,7 @@ Json rate_json(const RateResult& one) {
           {"diverged", one.diverged}, {"steps", one.steps},     {"seconds", one.seconds}};
 }
 
-// `band`: of the fitted steps.
+// Returns the result at the best rate of minibatch number i. `band`: 95 % interval of the fitted steps there.
 Json best_json(const StudyAnswer& answer, size_t i, const ConfidenceInterval& band) {
   const BestResult& one = answer.best[i];
   Json json = {{"rate", one.best.rate},
@@ -106,7 +106,7 @@ Json minibatches_json(const StudyAnswer& answer) {
   for (const BestResult& one : answer.best) at_best.push_back(static_cast<double>(one.minibatch));
   std::vector<ConfidenceInterval> bands(at_best.size());
   if (answer.fit) bands = steps_band(answer.measured, at_best);
-  size_t place = 0;  // of the next one in `best`
+  size_t place = 0;  // index of the next minibatch in `best`
   for (const MinibatchResults& at : answer.all) {
     Json entry = {{"minibatch", at.minibatch}, {"best", nullptr}, {"rates", Json::array()}};
     if (place < answer.best.size() && answer.best[place].minibatch == at.minibatch) {

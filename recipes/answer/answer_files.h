@@ -1,4 +1,4 @@
-// What a study answers, as files for programs.
+// The answer of a study as files for programs.
 #pragma once
 #include <string>
 
@@ -7,19 +7,20 @@
 
 namespace kb {
 
-// One line a minibatch that reached the target, at its best rate; a cell is empty where there is no such value:
-//   minibatch, rate, setting (of whatever else was varied), steps (geometric mean over the runs), steps_low, steps_high
-//   (95 %), samples, efficiency (samples of the base minibatch over these), region, fitted_steps, residual (steps over
-//   the fitted ones, minus 1), linear_rate, sqrt_rate (from the base minibatch), diverged_from (least rate above the
-//   best at which a run diverged), runs, runs_reached, seconds
-// `study` reads it again as measurements.
+// Returns a table with a line for each minibatch: first those that reached the target, at their best rates, then the
+// others, with few values. A cell is empty if there is no such value. `study` can read the table as measurements.
+// Columns:
+//   minibatch, rate, setting (of other values that were varied), steps (geometric mean over the runs), steps_low,
+//   steps_high (95 %), samples, efficiency (samples of the base minibatch over these), region, fitted_steps, residual
+//   (steps over the fitted ones, minus 1), linear_rate, sqrt_rate (from the base minibatch), diverged_from (least rate
+//   above the best at which a run diverged), runs, runs_reached, seconds
 std::string answer_csv(const StudyAnswer& answer);
 
 struct AnswerSource {
   std::string command, file;
   StudyHead head = {};  // empty unless the source is a sweep
 };
-// All of it, every rate of every minibatch too.
+// Returns the whole answer, including every rate of every minibatch.
 std::string answer_json(const StudyAnswer& answer, const AnswerSource& source);
 
 }  // namespace kb

@@ -1,4 +1,4 @@
-// What a study answers, as one HTML page: figures, tables, sentences. Needs no other file and no network.
+// The answer of a study as one HTML page: figures, tables, sentences. The page needs no other file and no network.
 #pragma once
 #include <string>
 #include <vector>

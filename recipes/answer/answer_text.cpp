@@ -23,18 +23,18 @@ std::string region_text(std::optional<ScalingRegion> region) {
   return region == ScalingRegion::no_gain ? text : text.substr(0, text.find(' '));
 }
 
-// The best rate; a bound where a better one may lie beyond those that were tried.
+// Returns the best rate; a bound if a better one may lie beyond those that were tried.
 std::string best_rate_text(const BestResult& one) {
   return fmt::format("{}{:.4g}", one.is_greatest ? ">= " : one.is_least ? "<= " : "", *one.best.rate);
 }
 
-// A count, or a number too small for one: "0.85", "1.85", "12.3", "1234".
+// Returns a count, or a number too small for one: "0.85", "1.85", "12.3", "1234".
 std::string number_text(double value) {
   constexpr double kCounts = 100;
   return value < kCounts ? fmt::format("{:.3g}", value) : count_text(value);
 }
 
-// "[0.02, 0.08]"; an end that is open is that of the rates tried.
+// Returns "[0.02, 0.08]"; ".." stands for an open end, where the rates that were tried end.
 std::string rate_interval_text(const BestResult& one) {
   if (!one.rate_interval) return "";
   const ConfidenceInterval& interval = *one.rate_interval;
@@ -110,7 +110,7 @@ std::string test_sentence(const StudyAnswer& answer) {
   return fmt::format("S_min (1 + B_crit / B), the law with k = 1, is not rejected: {}.", figures);
 }
 
-// Empty where both ends of B_crit's interval are known.
+// Returns what an open end of B_crit's interval means; "" if both ends are known.
 std::string bound_sentence(const ScalingFit& fit) {
   const ConfidenceInterval& b_crit = fit.b_crit.interval;
   if (!b_crit.has_low() && !b_crit.has_high())
@@ -140,7 +140,7 @@ std::string line_sentence(const StudyAnswer& answer) {
       agrees ? "" : ", outside the interval of the fit in log space with k = 1");
 }
 
-// "minibatch 40 [36, 44]", "minibatch 30 or above".
+// Returns "minibatch 40 [36, 44]", or "minibatch 30 or above" if an end is open.
 std::string place_text(const Estimate& estimate) {
   const ConfidenceInterval& interval = estimate.interval;
   if (!interval.has_low() && !interval.has_high()) return "a minibatch that these steps do not tell";
@@ -165,7 +165,7 @@ std::string noise_sentence(const TargetNoise& noise) {
       100 * std::expm1(noise.shift));
 }
 
-// Empty where the rate alone was varied.
+// Returns the best settings; "" if only the rate was varied.
 std::string settings_sentence(const StudyAnswer& answer) {
   std::vector<std::string> settings;
   for (const BestResult& one : answer.best)

@@ -1,11 +1,11 @@
-// Estimates and their intervals as JSON: an end that is open is null.
+// Writes estimates and their intervals as JSON: an end that is open is null.
 #pragma once
 #include "optim/critical_batch.h"
 #include "runtime/json.h"
 
 namespace kb {
 
-Json interval_json(const ConfidenceInterval& interval);  // {"low": .., "high": ..}
-Json estimate_json(const Estimate& estimate);            // with "value"
+Json interval_json(const ConfidenceInterval& interval);  // returns {"low": .., "high": ..}
+Json estimate_json(const Estimate& estimate);            // returns the interval, with "value" beside its ends
 
 }  // namespace kb

@@ -1,4 +1,4 @@
-// One training of a study of minibatches, whoever measured it: what a study answers follows from many of these.
+// One training of a study of minibatches, whoever measured it. A study is answered from many of these.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -8,20 +8,20 @@
 namespace kb {
 
 struct Measurement {
-  int64_t minibatch = 0;               // samples of a step
+  int64_t minibatch = 0;               // samples per step
   std::optional<double> rate;          // learning rate; nothing: it was not noted
   std::optional<int64_t> seed;         // nothing: it was not noted
-  std::optional<double> steps;         // to the target; nothing: it was not reached
-  bool diverged = false;               // never of a run that reached the target
-  std::optional<double> samples = {};  // that the run saw in all: to the target, or until it was given up
-  std::optional<double> seconds = {};  // likewise
-  std::string setting = {};            // whatever else was varied: "momentum=0.95"
-  // A sweep's trial that took more than SweepConstants::hopeless x the steps of its minibatch's best one: it was
-  // stopped there, or would have been, had the best one been done before.
+  std::optional<double> steps;         // steps to the target; nothing: it was not reached
+  bool diverged = false;               // true if it diverged; never for a run that reached the target
+  std::optional<double> samples = {};  // samples that the run saw: to the target, or until it was given up
+  std::optional<double> seconds = {};  // seconds that the run took: to the target, or until it was given up
+  std::string setting = {};            // other values that were varied: "momentum=0.95"
+  // True for a sweep's trial that took more than SweepConstants::hopeless times the steps of its minibatch's best one:
+  // it was stopped there, or would have been if the best one had been done before.
   bool hopeless = false;
 };
 
-// A learning rate (nothing: it was not noted), and whatever else was varied.
+// A learning rate (nothing: it was not noted), and the setting of other values that were varied.
 using RateSetting = std::pair<std::optional<double>, std::string>;
 
 }  // namespace kb

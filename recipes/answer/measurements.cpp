@@ -20,7 +20,7 @@ namespace {
 constexpr const char* kLengths[] = {"steps", "samples", "epochs"};
 const std::vector<std::string> kOtherColumns = {"minibatch", "rate",     "setting", "seed",
                                                 "reached",   "diverged", "seconds"};
-constexpr double kWholeAsDouble = 9007199254740992;  // 2^53: a double has all whole numbers up to it
+constexpr double kWholeAsDouble = 9007199254740992;  // 2^53: a double holds all whole numbers up to it
 
 std::string without_spaces(const std::string& text) {
   constexpr const char* kSpaces = " \t";
@@ -28,7 +28,7 @@ std::string without_spaces(const std::string& text) {
   return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(kSpaces) - begin + 1);
 }
 
-// Places of the columns that are read.
+// The places of the table's columns.
 class ColumnPlaces {
  public:
   ColumnPlaces(const CsvRecord& header, const std::string& file) : file_(file), line_(header.line) {
@@ -83,7 +83,7 @@ class ColumnPlaces {
   std::string length_;
 };
 
-// A line of the table.
+// A line of the table, whose cells are read by the names of their columns.
 class MeasurementRow {
  public:
   MeasurementRow(const ColumnPlaces& columns, const CsvRecord& record, const std::string& file)
@@ -93,7 +93,7 @@ class MeasurementRow {
              fmt::format("{} fields", record.fields.size()), "");
   }
 
-  // Nothing of an empty cell and of a column that is not there.
+  // Returns nothing for an empty cell and for a column that is not there.
   std::optional<double> positive(const std::string& column) const {
     const std::string text = cell(column);
     if (text.empty()) return std::nullopt;
@@ -147,7 +147,7 @@ class MeasurementRow {
   const std::string& file_;
 };
 
-// Steps that a run took, whether it reached the target or not.
+// Returns the steps that a run took, whether it reached the target or not.
 std::optional<double> steps_of(const MeasurementRow& row, const std::string& length, double minibatch,
                                std::optional<double> samples_per_epoch) {
   const std::optional<double> value = row.positive(length);

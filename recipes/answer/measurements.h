@@ -1,17 +1,18 @@
 // Reads measurements from a table (CSV, recipes/answer/csv.h): the first line names the columns, each other is a
 // training.
 //
-// - minibatch: samples of a step, a whole number
-// - steps, samples or epochs: to the target; the first of them that is there counts; epochs need the samples of one
-// - rate: learning rate; optional, like all below
-// - setting: any text, of whatever else was varied
+// - minibatch: samples per step, a whole number
+// - steps, samples or epochs: length of the run up to the target, by the first of these columns that is there; epochs
+//   need the samples of one
+// - rate: learning rate; optional, like all columns below
+// - setting: any text, which names other values that were varied
 // - seed: a whole number
-// - reached: 1 or 0, whether the target was reached; else steps are those until the run was given up. Without the
-//   column it was reached if steps stand there and the run did not diverge
+// - reached: 1 or 0, whether the target was reached; if it was not, steps are those until the run was given up. Without
+//   the column it was reached if steps stand there and the run did not diverge
 // - diverged: 1 or 0
-// - seconds: that the run took
+// - seconds: seconds that the run took
 //
-// A cell may be empty, but for minibatch. true and false stand for 1 and 0. Other columns are passed over.
+// Any cell but minibatch may be empty. true and false stand for 1 and 0. Other columns are ignored.
 #pragma once
 #include <filesystem>
 #include <optional>
@@ -26,17 +27,18 @@ namespace kb {
 
 struct Measurements {
   std::vector<Measurement> runs;
-  std::vector<std::string> ignored;  // names of columns that were passed over
+  std::vector<std::string> ignored;  // names of the columns that were ignored
 };
 
-// Throws DataError with file, line, expected, got and a hint.
+// Reads a table. Throws DataError with file, line, expected, got and a hint.
 Measurements parse_measurement_table(std::string_view text, const std::string& file,
                                      std::optional<double> samples_per_epoch = std::nullopt);
-// Throws Error where the file cannot be read.
+// Reads the table in a file. Throws Error if the file cannot be read.
 Measurements read_measurement_table(const std::filesystem::path& file,
                                     std::optional<double> samples_per_epoch = std::nullopt);
 
-// Writes such a table, with all the columns; steps of a run that did not reach the target are those that it took.
+// Returns such a table with all of the run's values; steps of a run that did not reach the target are those that it
+// took.
 std::string measurement_table(std::span<const Measurement> runs);
 
 }  // namespace kb

@@ -16,7 +16,7 @@
 namespace kb {
 namespace {
 
-// Figures of fits that are held against each other.
+// A figure of the fits that is compared: its name, its key in JSON, and its member.
 struct ComparedFigure {
   const char *name, *key;
   Estimate ScalingFit::*estimate;
@@ -47,7 +47,7 @@ std::string rate_law_text(const StudyAnswer& answer) {
   return fmt::format("eta_max {:.3g}, B_n {}", law->eta_max, count_text(law->noise_batch, 3));
 }
 
-// "1.32 [1.1, 1.6]"; an end that is open is "..".
+// Returns "1.32 [1.1, 1.6]"; ".." stands for an open end.
 std::string ratio_text(const Estimate& ratio) {
   const ConfidenceInterval& interval = ratio.interval;
   return fmt::format("{:.3g} [{}, {}]", ratio.value, interval.has_low() ? fmt::format("{:.3g}", interval.low) : "..",
@@ -59,7 +59,8 @@ std::string effort_text(const StudyEffort& effort) {
                      count_text(effort.samples));
 }
 
-// Nothing of the first study itself, and where one of both has no fit.
+// Returns the ratio of a study's figure to the first study's; nothing for the first study itself, or if either has no
+// fit.
 std::optional<Estimate> ratio_to(const NamedStudy& first, const NamedStudy& study, const ComparedFigure& figure) {
   if (&study == &first || !study.answer.fit || !first.answer.fit) return std::nullopt;
   return ratio_of(study.answer.fit->answer, first.answer.fit->answer, figure.estimate);
@@ -117,7 +118,7 @@ std::string fits_table(const std::vector<NamedStudy>& studies) {
   return table.str();
 }
 
-// Rows of the heads in which the sweeps differ.
+// Returns a table of the rows in which the heads of the sweeps differ; "" if they agree.
 std::string differences_table(const std::vector<NamedStudy>& studies) {
   std::vector<std::string> heads = {"where they differ"};
   for (const NamedStudy& study : studies) heads.push_back(xml_text(study.name));

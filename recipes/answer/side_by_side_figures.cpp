@@ -15,7 +15,7 @@ constexpr const char* kColors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "
 
 const char* color_of(size_t number) { return kColors[number % std::size(kColors)]; }
 
-// Draws studies over axes, a colour each, with their names.
+// A chart of several studies, with a colour for each and a legend of their names.
 class SharedFrame {
  public:
   SharedFrame(const std::string& title, const std::vector<NamedStudy>& studies, ValueAxis x, ValueAxis y,
@@ -80,7 +80,7 @@ std::string steps_figure(const std::vector<NamedStudy>& studies) {
   return figure.str();
 }
 
-// Empty where no study has rates.
+// Returns a figure of the best rates; "" if no study has rates.
 std::string rates_figure(const std::vector<NamedStudy>& studies) {
   const auto rate_of = [](const BestResult& one) { return one.effective_rate ? one.effective_rate : one.best.rate; };
   CurveRange range;
@@ -102,7 +102,7 @@ std::string rates_figure(const std::vector<NamedStudy>& studies) {
   return figure.str();
 }
 
-// Time against samples on a cluster: empty where none was asked for.
+// Returns a figure of time against samples on a cluster; "" if none was asked for.
 std::string cluster_figure(const std::vector<NamedStudy>& studies) {
   CurveRange seconds, samples;
   for (const NamedStudy& study : studies) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kRateRange = "lr";
 
-// Samples by which the trials are judged; 0 where the flags do not say.
+// Returns the number of held-out samples that judge the trials; 0 if the flags do not tell.
 int64_t held_out(const SweepDefinition& definition) {
   const auto at = std::find(definition.words.begin(), definition.words.end(), "--validation");
   int64_t samples = 0;
@@ -23,7 +23,7 @@ int64_t held_out(const SweepDefinition& definition) {
   return samples;
 }
 
-// "momentum=0.95 weight-decay=0.0001": what was searched beside the learning rate.
+// Returns what was searched beside the learning rate: "momentum=0.95 weight-decay=0.0001".
 std::string setting_of(const PlannedTrial& trial) {
   std::string text;
   for (const auto& [flag, value] : trial.values)
@@ -31,7 +31,7 @@ std::string setting_of(const PlannedTrial& trial) {
   return text;
 }
 
-// `most_steps`: beyond which a trial that searches is hopeless.
+// Returns the measurement that a trial gave. `most_steps`: steps beyond which a trial that searches is hopeless.
 Measurement measurement_of(const RunReport& run, const PlannedTrial& trial, double most_steps) {
   Measurement measurement;
   measurement.minibatch = trial.minibatch;
@@ -50,7 +50,7 @@ Measurement measurement_of(const RunReport& run, const PlannedTrial& trial, doub
   return measurement;
 }
 
-// Nothing of a run that cannot be read: `left_out` says why.
+// Reads a run. Returns nothing if it cannot be read, and adds the reason to `left_out`.
 std::optional<RunReport> run_or_fault(const std::filesystem::path& folder, std::vector<std::string>& left_out) try {
   return read_run(folder);
 } catch (const Error& error) {
@@ -79,7 +79,7 @@ StoreResults read_store(const std::filesystem::path& store) {
       if (!read || trial.state == TrialState::waiting) continue;
       const RunReport& run = *read;
       trained.push_back(run);
-      trained.back().evaluations.clear();  // the head needs none
+      trained.back().evaluations.clear();  // the study's head needs no evaluations
       results.measurements.push_back(measurement_of(run, trial, most_steps));
       if (plan.best != i) continue;
       results.best_runs.push_back(run);

@@ -1,4 +1,4 @@
-// Results of a sweep as a study takes them: read from its run folders.
+// Reads the results of a sweep for a study, from its run folders.
 #pragma once
 #include <cstddef>
 #include <filesystem>
@@ -17,15 +17,15 @@ namespace kb {
 
 struct StoreResults {
   TargetFigure target;
-  std::vector<Measurement> measurements;  // of trials that have ended or were stopped as hopeless, in the plan's order
-  std::vector<RunReport> best_runs;       // the best trial of each of them, ascending
+  std::vector<Measurement> measurements;  // trials that ended, or were stopped as hopeless, in the plan's order
+  std::vector<RunReport> best_runs;       // best trial of each minibatch, in ascending order
   StudyHead head;                         // recipe, data, ranges, constants
-  std::vector<std::string> left_out;      // of each run folder that cannot be read: which, and why
-  std::optional<TargetNoise> noise;       // that of the held-out part
-  size_t waiting = 0;                     // trials that are known and not done yet
+  std::vector<std::string> left_out;      // names of run folders that cannot be read, and the reasons
+  std::optional<TargetNoise> noise;       // noise of the held-out part
+  size_t waiting = 0;                     // number of known trials that are not done yet
 };
 
-// Throws Error where the folder holds no sweep.
+// Returns the results so far. Throws Error if the folder holds no sweep.
 StoreResults read_store(const std::filesystem::path& store);
 
 }  // namespace kb

@@ -57,7 +57,7 @@ std::vector<MinibatchResults> results_by_minibatch(std::span<const Measurement> 
   return results;
 }
 
-// Null where the target was not reached.
+// Returns the best rate of a minibatch; null if the target was not reached.
 const RateResult* best_rate(const MinibatchResults& at) {
   const MinibatchResults alike = of_common_seeds(at);
   const auto counts = [&](size_t i) {
@@ -82,7 +82,7 @@ std::optional<double> diverged_from(const std::vector<RateResult>& rates, const 
   return std::nullopt;
 }
 
-// The momentum of a setting such as "momentum=0.95 weight-decay=0.0001"; nothing where it was not searched.
+// Returns the momentum of a setting such as "momentum=0.95 weight-decay=0.0001"; nothing if it was not searched.
 std::optional<double> momentum_of(const std::string& setting) {
   constexpr std::string_view kName = "momentum=";
   const size_t at = setting.starts_with(kName) ? 0 : setting.find(fmt::format(" {}", kName));
@@ -119,8 +119,8 @@ MissedResult missed_result(const MinibatchResults& at) {
   return missed;
 }
 
-// Fewest mean steps of each rate under the seeds that all have, over whatever else was varied; infinity where it was
-// not reached.
+// Returns, by rate, the fewest mean steps over the settings, for runs under the seeds that all rates have; infinity if
+// the target was not reached.
 std::map<double, double> steps_by_rate(const MinibatchResults& alike) {
   std::map<double, double> steps;
   for (const RateResult& one : alike.rates) {
@@ -151,10 +151,10 @@ void add_rate_interval(BestResult& one, const std::vector<MinibatchResults>& all
                          std::next(high) == steps.end() ? std::numeric_limits<double>::infinity() : high->first};
 }
 
-// Takes the minibatches up to `last`; returns nothing for fewer than three.
+// Returns the slope over the minibatches up to `last`; nothing for fewer than three.
 std::optional<SlopeOfSteps> slope_up_to(const StudyAnswer& answer, double last) {
   constexpr size_t kFewest = 3;
-  std::vector<std::pair<double, double>> points;  // logarithms
+  std::vector<std::pair<double, double>> points;  // logarithms of minibatch and steps
   SlopeOfSteps result{.first = answer.best.front().minibatch};
   for (const BestResult& one : answer.best) {
     if (static_cast<double>(one.minibatch) > last) break;

@@ -8,7 +8,7 @@
 namespace kb {
 namespace {
 
-// Values of a member over the runs and how many runs have each, in the order of the values.
+// Returns the values of a member over the runs, and how many runs have each.
 std::map<std::string, size_t> values_of(std::span<const RunReport> runs, std::string RunReport::*member) {
   std::map<std::string, size_t> values;
   for (const RunReport& run : runs)

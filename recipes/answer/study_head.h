@@ -1,4 +1,4 @@
-// Head of a study: all that a reader has to know to repeat it, or to hold it against another one.
+// The head of a study: all that a reader has to know to repeat the study or to compare it with another one.
 #pragma once
 #include <span>
 #include <string>
@@ -12,11 +12,10 @@ namespace kb {
 
 struct StudyHead {
   std::vector<std::pair<std::string, std::string>> rows = {};  // names and values: recipe, data, target, ranges, ..
-  std::vector<std::string> notes =
-      {};  // reasons that make trials hard to compare: another build, device, data, one beta2
+  std::vector<std::string> notes = {};  // reasons that make trials hard to compare, such as several builds or devices
 };
 
-// `runs`: the trials that were trained.
+// Returns the head of a sweep. `runs`: the trials that were trained.
 StudyHead study_head(const SweepDefinition& definition, std::span<const RunReport> runs);
 
 }  // namespace kb

@@ -1,4 +1,4 @@
-// The cost of the target on a cluster: steps by the fit times the seconds of a step by a forecast of `scale`.
+// The cost of the target on a cluster: steps by the fit times the seconds of a step by a forecast of the command scale.
 #pragma once
 #include <string>
 #include <utility>
@@ -9,27 +9,28 @@
 
 namespace kb {
 
+// The cost of the target with one number of workers.
 struct TargetCost {
   ScaleRow at;
-  double steps = 0, samples = 0;  // to the target, by the fit
-  double seconds = 0;             // steps x seconds of a step
-  bool is_measured = true;        // its minibatch lies between the least and the greatest that were measured
+  double steps = 0, samples = 0;  // steps and samples to the target, by the fit
+  double seconds = 0;             // seconds to the target: steps x seconds of a step
+  bool is_measured = true;        // true if its minibatch lies between the least and the greatest that were measured
 };
 
 struct ClusterCost {
-  std::string title, nodes;      // of the forecast
-  std::vector<TargetCost> rows;  // ascending by workers
-  size_t fastest = 0;            // the row of the fewest seconds
-  size_t paying = 0;             // the last row up to which each saves kPayingSaving of the time before it
+  std::string title, nodes;      // texts of the forecast
+  std::vector<TargetCost> rows;  // in ascending order of workers
+  size_t fastest = 0;            // index of the row with the fewest seconds
+  size_t paying = 0;             // index of the last row up to which each saves kPayingSaving of the time before it
 };
 
-// Doubled workers pay as long as they save this share of the time.
+// Share of the time that doubled workers have to save to pay.
 inline constexpr double kPayingSaving = 0.25;
 
-// `measured`: the least and the greatest minibatch of the law's fit.
+// Returns the cost for each row of a forecast. `measured`: the least and the greatest minibatch of the law's fit.
 ClusterCost target_cost(const ScalingLaw& law, const ScaleForecast& forecast, std::pair<double, double> measured);
 
-// A table of 80 columns, and a sentence behind it.
+// Returns a table of 80 columns; cost_sentence() returns a sentence to follow it.
 std::string cost_table(const ClusterCost& cost);
 std::string cost_sentence(const ClusterCost& cost);
 

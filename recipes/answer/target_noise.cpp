@@ -6,7 +6,7 @@ namespace kb {
 
 std::optional<TargetNoise> target_noise(const TargetFigure& target, int64_t samples, std::span<const RunReport> runs) {
   TargetNoise noise{target, samples, 0, 0};
-  double logs = 0, figures = 0;  // that the runs took, and fell, inside their brackets
+  double logs = 0, figures = 0;  // sums over the brackets: logarithms of the steps' growth, falls of the figure
   for (const RunReport& run : runs) {
     const auto kind = run.metric_kinds.find(target.metric);
     if (kind == run.metric_kinds.end() || !kind->second.is_share) return std::nullopt;

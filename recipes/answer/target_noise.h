@@ -1,4 +1,4 @@
-// How well a held-out part of so many samples knows the target's figure, and what that is in steps.
+// Finds how precisely a held-out part of the data knows the target's figure, and what that means in steps.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -8,15 +8,16 @@
 
 namespace kb {
 
+// The noise of a figure that a finite number of samples judges.
 struct TargetNoise {
   TargetFigure target;
-  int64_t samples = 0;   // size of the part
+  int64_t samples = 0;   // number of samples of the part
   double deviation = 0;  // standard deviation of the figure at the target: sqrt(p (1 - p) / samples)
-  double shift = 0;  // change of log S for one deviation, by how fast the runs' figures fell; it moves every S alike
+  double shift = 0;      // change of log S for one deviation, by how fast the runs' figures fell; equal for all S
 };
 
-// Returns nothing of a figure that is no share of the samples, and of runs that do not tell how fast it fell. The runs
-// have reached the target.
+// Returns the noise of the target on a part of `samples` samples. `runs` have reached the target. Returns nothing if
+// the figure is no share of the samples, or if the runs do not tell how fast it fell.
 std::optional<TargetNoise> target_noise(const TargetFigure& target, int64_t samples, std::span<const RunReport> runs);
 
 }  // namespace kb

@@ -22,7 +22,7 @@ constexpr const char* kDarkLetters = "#222222";
 struct CellColor {
   std::array<double, 3> rgb;
   std::string text() const { return fmt::format("#{:02x}{:02x}{:02x}", part(0), part(1), part(2)); }
-  // That are read on it.
+  // Returns a colour for letters that can be read on it.
   const char* letters() const { return 0.3 * rgb[0] + 0.6 * rgb[1] + 0.1 * rgb[2] < 140 ? "#ffffff" : kDarkLetters; }
 
  private:
@@ -40,9 +40,9 @@ CellColor color_of(double value) {
   return color;
 }
 
-// Ends of the cells around places on a logarithmic axis: one more than there are places.
+// Returns the ends of the cells around places on a logarithmic axis: one more than there are places.
 std::vector<double> cell_ends(const std::vector<double>& places) {
-  constexpr double kAlone = 1.4142135623730951;  // half a cell that has no neighbour
+  constexpr double kAlone = 1.4142135623730951;  // half of a cell that has no neighbour, as a factor
   std::vector<double> ends(places.size() + 1);
   for (size_t i = 1; i < places.size(); ++i) ends[i] = std::sqrt(places[i - 1] * places[i]);
   ends.front() = places.size() > 1 ? places[0] * places[0] / ends[1] : places[0] / kAlone;
@@ -112,7 +112,7 @@ class CellMap {
   void draw_column(const MapColumn& column, double left, double right) {
     const std::vector<double> ends = cell_ends(rows_of(column));
     for (size_t i = 0; i < column.cells.size(); ++i) {
-      constexpr double kGap = 0.5;  // to each side
+      constexpr double kGap = 0.5;  // pixels to each side
       draw_cell(column.cells[i], left + kGap, right - kGap, y_at(ends[i + 1]) + kGap, y_at(ends[i]) - kGap);
     }
   }
@@ -151,7 +151,7 @@ class CellMap {
   }
 
   const std::vector<MapColumn>& columns_;
-  std::vector<double> ends_;  // of the columns
+  std::vector<double> ends_;  // ends of the columns
   ValueAxis x_, y_;
   Svg svg_{kMapWidth, kMapHeight};
 };

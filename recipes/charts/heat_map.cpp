@@ -12,7 +12,7 @@ namespace kb {
 namespace {
 
 constexpr double kHeatWidth = 760, kHeatLeft = 200, kHeatTop = 8, kHeatBelow = 56, kHeatRow = 13;
-constexpr size_t kShadeCount = 24;  // cells of one shade are drawn together
+constexpr size_t kShadeCount = 24;  // number of shades: cells of one shade are drawn together
 constexpr const char* kHeatLetters = "#555";
 
 class HeatPicture {
@@ -83,7 +83,7 @@ class HeatPicture {
                {.size = 11, .anchor = anchor, .color = kHeatLetters});
   }
 
-  std::vector<size_t> rows_;  // that have cells
+  std::vector<size_t> rows_;  // indices of the rows that have cells
   std::vector<std::string> names_;
   std::vector<const HeatColumn*> columns_;
   DecadeScale scale_;

@@ -1,4 +1,4 @@
-// A heat map: rows over steps, a colour a value.
+// Draws a heat map: rows over steps, with a colour for each value.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,12 +8,12 @@ namespace kb {
 
 struct HeatColumn {
   int64_t step = 0;
-  std::vector<double> values;  // a row each; blank where it is not positive or not finite
+  std::vector<double> values;  // one for each row; blank if it is not positive or not finite
 };
 
-// A self-contained SVG with a scale of colours, logarithmic. Rows that are blank throughout are left out; of more
-// columns than `most_cells` allows some are drawn, evenly chosen, the first and the last among them: at least two.
-// Empty where nothing is left.
+// Returns a self-contained SVG with a logarithmic scale of colours. Rows that are blank throughout are left out. Of
+// more columns than `most_cells` allows some are drawn (at least two), evenly chosen, including the first and the last.
+// Returns "" if nothing is left.
 std::string heat_map(const std::vector<std::string>& rows, const std::vector<HeatColumn>& columns, size_t most_cells);
 
 }  // namespace kb

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kWeights = 32, kBiases = 4;
 constexpr double kWeightDecay = 0.1;
-constexpr double kWarmupStart = 0.1;  // of the learning rate
+constexpr double kWarmupStart = 0.1;  // first rate of the warmup, as a share of the learning rate
 constexpr const char* kWeight = "layer.weight";
 constexpr const char* kBias = "layer.bias";
 
@@ -31,7 +31,8 @@ const Optimizer& optimizer_named(std::string_view name) {
   throw InternalError(fmt::format("optimizer_paths: there is no optimizer {}", name));
 }
 
-// At the usual rate of its row, but lars-plain: it has the rate of lars times the trust coefficient that it has not.
+// Returns an optimizer with the usual rate of its row, except lars-plain: it has no trust coefficient, and gets the
+// rate of lars times that of lars.
 Variant variant(std::string_view name, const std::string& flags = "", const std::vector<NamedScalar>& more = {}) {
   Variant result{std::string(name) + flags, &optimizer_named(name), 0, {{"weight_decay", kWeightDecay}}};
   result.hyper.insert(result.hyper.end(), more.begin(), more.end());
@@ -52,14 +53,15 @@ std::vector<Variant> variants() {
   return result;
 }
 
-// In [-size, size), a function of the numbers alone.
+// Returns noise in [-size, size), a function of its arguments alone.
 double noise(double size, int64_t element, int64_t stream) {
   const uint32_t counter[4] = {static_cast<uint32_t>(element), static_cast<uint32_t>(stream), 0, 0};
   const uint32_t key[2] = {1, 0};
   return size * (std::ldexp(philox(counter, key).word[0], -31) - 1);
 }
 
-// A direction that all steps share, and a part that is new in each; about 1 long for the weight.
+// Returns a gradient: a direction that all steps share, and a part that is new in each. Its norm is about 1 for the
+// weight.
 std::vector<double> gradient(int64_t elements, int64_t step) {
   std::vector<double> result;
   for (int64_t i = 0; i < elements; ++i)
@@ -67,14 +69,15 @@ std::vector<double> gradient(int64_t elements, int64_t step) {
   return result;
 }
 
-// About 2 long.
+// Returns the weight at the start; its norm is about 2.
 std::vector<double> first_weight() {
   std::vector<double> result;
   for (int64_t i = 0; i < kWeights; ++i) result.push_back(noise(0.6, i, 2000));
   return result;
 }
 
-// loss = sum of the products of parameters and inputs, so the gradients are the inputs, wherever the parameters are.
+// Returns a graph of the loss: the sum of the products of parameters and inputs, so that the gradients are the inputs,
+// for any parameters.
 Graph linear_loss() {
   Graph graph("optimizer_paths");
   Tensor loss;
@@ -88,7 +91,7 @@ Graph linear_loss() {
   return graph;
 }
 
-// A training step of the linear loss as the compiler has it before it simplifies, and the state of a run.
+// A run of the linear loss: the graph of its training step, before the compiler simplifies it, and the run's state.
 class PathRun {
  public:
   explicit PathRun(const Variant& variant) {

@@ -1,4 +1,4 @@
-// Two charts with logarithmic axes of distances; labels stand at the ends of the lines, apart from each other.
+// Draws two charts with logarithmic axes of distances; labels stand at the ends of the lines, apart from each other.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,9 +13,9 @@ namespace kb {
 namespace {
 
 constexpr double kWidth = 1240, kHeight = 590;
-constexpr double kLeft = 64, kTop = 118, kAcross = 616;  // of the first chart, and to the next one
+constexpr double kLeft = 64, kTop = 118, kAcross = 616;  // pixels: place of the first chart, distance to the next
 constexpr double kChartWidth = 350, kChartHeight = 410;
-constexpr double kLabelGap = 15, kLabelLeft = 34;  // between labels; from the end of the lines
+constexpr double kLabelGap = 15, kLabelLeft = 34;  // pixels: between labels; between a line's end and its label
 
 constexpr const char* kColors[] = {"#0072b2", "#d55e00", "#009e73", "#a64d8f", "#e69f00", "#3c9ad6", "#222", "#8a8a8a"};
 
@@ -33,7 +33,7 @@ bool coincide(const std::vector<double>& a, const std::vector<double>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), near);
 }
 
-// For each path the first that it coincides with.
+// Returns, for each path, the first one that it coincides with.
 std::vector<size_t> lines_of(const std::vector<OptimizerPath>& paths, Distances distances) {
   std::vector<size_t> lines;
   for (size_t i = 0; i < paths.size(); ++i) {
@@ -44,7 +44,8 @@ std::vector<size_t> lines_of(const std::vector<OptimizerPath>& paths, Distances 
   return lines;
 }
 
-// Heights at least a gap apart inside [top, bottom], in the order given and as near to the wanted ones as that allows.
+// Returns heights that are at least a gap apart inside [top, bottom], in the order of the wanted ones and as near to
+// them as that allows.
 std::vector<double> spread(std::vector<double> wanted, double top, double bottom) {
   double least = top;
   for (double& y : wanted) {
@@ -110,7 +111,7 @@ class Chart {
     svg_.lines(points, stroke_of(path));
   }
 
-  // In the order of the ends of the lines; a thin line leads from the end to the label.
+  // Draws the labels in the order of the ends of the lines; a thin line leads from each end to its label.
   void draw_labels(const std::vector<size_t>& lines) {
     std::vector<size_t> order(paths_.size());
     std::iota(order.begin(), order.end(), size_t{0});

@@ -13,20 +13,20 @@
 namespace kb {
 namespace {
 
-// Pixels; small, so that letters can be read where the page is as wide as a phone.
+// Sizes in pixels: small, so that letters can be read if the page is as wide as a phone.
 constexpr double kRunsWidth = 440, kRunsHeight = 280, kRunsLeft = 54, kRunsRight = 14, kRunsTop = 34, kRunsBelow = 40;
 constexpr double kAlwaysLinear = std::numeric_limits<double>::infinity();
 
 // A chart before it is drawn.
 struct RunsPlot {
   std::string title = {};
-  double logarithmic_ratio = kAlwaysLinear;  // see values_of_range
+  double logarithmic_ratio = kAlwaysLinear;  // least ratio of the values for a logarithmic axis (values_of_range)
   double outliers = 0;                       // share of a curve's points that may leave the chart on either side
   double least_share = 0;              // no axis begins below this share of the least of the lines' greatest values
-  bool holds_all = false;              // lines far above the others, too
-  bool has_dots = false;               // a dot an evaluation, where lines are few
-  bool is_spread = false;              // a row a line, where they are many: see SpreadChart
-  std::vector<CurveBand> curves = {};  // one a line; empty where it has none
+  bool holds_all = false;              // true: holds lines far above the others as well
+  bool has_dots = false;               // true: draws a dot for each evaluation if lines are few
+  bool is_spread = false;              // true: draws a row for each line if they are many (SpreadChart)
+  std::vector<CurveBand> curves = {};  // one for each line; empty if it has none
 };
 
 CurveRange range_of(const RunsPlot& plot) {
@@ -76,7 +76,8 @@ std::string drawn(const RunsPlot& plot, const std::vector<ChartedLine>& lines, d
   return svg.str();
 }
 
-// A row a line, named: a stroke over nine tenths of the values, a dot at the median. Higher with many runs.
+// A chart with a named row for each line: a stroke over nine tenths of the values, and a dot at the median. It grows
+// with the number of lines.
 class SpreadChart {
  public:
   SpreadChart(const RunsPlot& plot, const std::vector<ChartedLine>& lines)
@@ -95,7 +96,7 @@ class SpreadChart {
 
  private:
   static constexpr double kLeastRow = 10.5, kNamesLeft = 140, kAround = kRunsTop + kRunsBelow;  // pixels
-  static constexpr double kOutside = 0.05;  // share of the values on either side of a line
+  static constexpr double kOutside = 0.05;  // share of the values beyond each end of a stroke
 
   static ValueAxis axis_of(const RunsPlot& plot) {
     constexpr double kDecade = 10;
@@ -159,7 +160,7 @@ bool is_blank(const RunsPlot& plot) {
   return std::all_of(plot.curves.begin(), plot.curves.end(), [](const CurveBand& band) { return band.mean.empty(); });
 }
 
-// A plot for each title that `title_of` gives to a line, in the order in which they come.
+// Returns a plot for each title that `title_of` gives to a line, in the order in which they come.
 template <class TitleOf, class CurveOf>
 std::vector<RunsPlot> plots_of(const std::vector<ChartedLine>& lines, const RunsPlot& kind, TitleOf title_of,
                                CurveOf curve_of) {
@@ -198,7 +199,7 @@ std::vector<RunChart> run_charts(const std::vector<ChartedLine>& lines) {
       {.logarithmic_ratio = kLossDecades, .has_dots = true},
       [](const ChartedLine& line) { return line.seeds.front().goal.part + " loss"; },
       [](const RunCurves& curves) { return curves.judged_loss; });
-  // Logarithmic where the greatest rates of two lines differ by more than a factor of ten.
+  // The axis of rates is logarithmic if the greatest rates of two lines differ by more than a factor of ten.
   add({.logarithmic_ratio = 10 / kRateShare, .least_share = kRateShare, .holds_all = true}, always("learning rate"),
       [](const RunCurves& curves) { return column_ends(curves.learning_rate, 200); });
   const bool is_spread = lines.size() > kFewRuns;

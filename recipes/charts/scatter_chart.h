@@ -1,4 +1,4 @@
-// A chart of measured points, curves through them and shaded ranges, over axes of which either may be logarithmic.
+// Draws a chart of measured points, curves through them and shaded ranges; either axis may be logarithmic.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -11,10 +11,10 @@
 
 namespace kb {
 
-// Colours that the colour-blind tell apart (Okabe and Ito 2008).
+// Colours that colour-blind people can tell apart (Okabe and Ito 2008).
 inline constexpr const char *kFirstColor = "#0072b2", *kSecondColor = "#d55e00", *kThirdColor = "#009e73";
 
-// A logarithmic axis around `values`, which ascend, with a tick at each of them.
+// Returns a logarithmic axis around `values`, which are in ascending order, with a tick at each of them.
 ValueAxis axis_at(const std::vector<double>& values);
 
 class ScatterChart {
@@ -25,19 +25,20 @@ class ScatterChart {
   struct Titles {
     std::string x, y;
   };
-  // The picture must outlive it.
+  // `svg` must outlive this object.
   ScatterChart(Svg& svg, const Box& box, ValueAxis x, ValueAxis y)
       : svg_(svg), box_(box), x_axis_(std::move(x)), y_axis_(std::move(y)) {}
 
-  // From one x to another, the ends of the axis where they lie beyond it; its label stands above the chart. First.
+  // Shades the range from one x to another, cut at the ends of the axis; its label stands above the chart. Call it
+  // before what is drawn on it.
   void shade(double from, double to, const std::string& fill, const std::string& label);
-  // Ticks of x whose labels would touch have none.
+  // Draws both axes. Ticks of x whose labels would touch have none.
   void draw_axes(const Titles& titles);
 
-  // Over the whole of x; left out where it is outside the axis of y.
+  // Draws a function over the whole of x; leaves out what is outside the axis of y.
   void curve(const std::function<double(double)>& y, const Svg::Stroke& stroke);
   void line(const std::vector<std::pair<double, double>>& values, const Svg::Stroke& stroke);
-  // Left out where it is outside the axis of y.
+  // Draws a line; leaves out the points that are outside the axis of y.
   void clipped_line(const std::vector<std::pair<double, double>>& values, const Svg::Stroke& stroke);
   void whisker(double x, double low, double high, const std::string& color);
   void dot(double x, double y, const std::string& color, const std::string& tip);
@@ -60,7 +61,7 @@ struct ChartEntry {
   Svg::Stroke stroke = {};
   ChartMark mark = ChartMark::line;
 };
-// From x on, the first line of them at y, each line as long as `right` allows.
+// Draws a legend from `x` on, its first line at `y`; entries that would pass `right` go to the next line.
 void draw_entries(Svg& svg, double x, double y, double right, const std::vector<ChartEntry>& entries);
 
 }  // namespace kb

@@ -25,9 +25,10 @@ namespace fs = std::filesystem;
 using std::chrono::nanoseconds;
 
 constexpr int kRenewalsPerLease = 4;
-constexpr size_t kMostHost = 255;  // letters of a name
+constexpr size_t kMostHost = 255;  // greatest length of a host's name in bytes
 
-// Since 1970; later than some 270 years after is one time.
+// Returns the modification time since 1970. Times after more than some 270 years are cut to one time, so that nothing
+// overflows.
 nanoseconds modified_at(const struct stat& status) {
   const auto seconds = std::clamp<int64_t>(status.st_mtim.tv_sec, 0, int64_t{1} << 33);
   return std::chrono::seconds(seconds) + nanoseconds(status.st_mtim.tv_nsec);
@@ -35,7 +36,7 @@ nanoseconds modified_at(const struct stat& status) {
 
 bool touch(const fs::path& file) { return ::utimensat(AT_FDCWD, file.c_str(), nullptr, AT_SYMLINK_NOFOLLOW) == 0; }
 
-// Opens a file that nobody else has; once it is open it needs no name.
+// Opens a file that only this process has. Its name is removed at once, since an open file needs none.
 int open_clock(const fs::path& folder) {
   for (int attempt = 0;; ++attempt) {
     const fs::path name = folder / fmt::format("clock.{}.{}", ::getpid(), attempt);
@@ -47,7 +48,7 @@ int open_clock(const fs::path& folder) {
   }
 }
 
-// The file system's present time.
+// Returns the file system's present time, since 1970.
 nanoseconds time_of(int clock, const fs::path& folder) {
   struct stat status {};
   if (::futimens(clock, nullptr) != 0 || ::fstat(clock, &status) != 0) throw_file_error("write", folder, errno);
@@ -63,26 +64,27 @@ std::string first_line(const fs::path& file) {
   }
 }
 
-// Names the system in which a process's number means what it means here: this start of the machine, this container.
+// Returns a name for the system within which a process's number means one process: this start of the machine, and this
+// container.
 std::string system_name() {
   std::error_code error;
   return first_line("/proc/sys/kernel/random/boot_id") + " " + fs::read_symlink("/proc/self/ns/pid", error).string();
 }
 
-// Clock ticks from the start of the machine to that of the process; empty where there is no such process. A number
-// is given to another process once its own has ended.
+// Returns the clock ticks from the start of the machine to that of the process; "" if there is no such process. They
+// tell a process from an earlier one with the same number.
 std::string process_start(int64_t pid) {
   const std::string line = first_line(fmt::format("/proc/{}/stat", pid));
-  const size_t name_end = line.rfind(')');  // the name may hold anything
+  const size_t name_end = line.rfind(')');  // a program's name may hold any character
   if (name_end == std::string::npos) return "";
-  constexpr int kFirst = 3, kStart = 22;  // numbers of fields, from 1: behind the name, and the one that is asked for
+  constexpr int kFirst = 3, kStart = 22;  // numbers of fields, from 1: the first after the name, and the start
   size_t at = name_end + 1;
   for (int field = kFirst; field < kStart && at != std::string::npos; ++field) at = line.find(' ', at + 1);
   if (at == std::string::npos) return "";
   return line.substr(at + 1, line.find(' ', at + 1) - at - 1);
 }
 
-// Another user's process may not show its start.
+// Returns true if the process has ended. Another user's process may hide its start: then only its number is checked.
 bool has_ended(int64_t pid, const std::string& start) {
   const std::string now = process_start(pid);
   return now.empty() ? ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH : now != start;
@@ -99,21 +101,22 @@ std::string claim_text(std::chrono::milliseconds lease) {
   return json.dump() + "\n";
 }
 
-// A claim as it is.
+// The facts about a claim.
 struct ClaimFacts {
   nanoseconds modified{};
-  std::string host = {};                 // of the process that made it, as the next two; empty where it does not say
-  std::chrono::milliseconds lease = {};  // how long it holds unless that process renews it
-  bool is_dead = false;                  // the process ran on this system, and has ended
+  std::string host = {};                 // host of the process that made it; empty: the claim does not tell
+  std::chrono::milliseconds lease = {};  // time for which it holds after `modified`
+  bool is_dead = false;                  // true if its process ran on this system, and has ended
 };
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }
 
-// Its process is writing it, or was killed there; or it is no claim.
+// Takes what the text of a claim says. A text that cannot be read is passed over: its process is still writing it or
+// was killed meanwhile, or the file is no claim.
 void take_words(const std::string& text, ClaimFacts& facts) try {
   const JsonValue claim = parse_json(text, "claim");
   facts.host = claim.get<std::string>("host").substr(0, kMostHost);
-  std::replace_if(facts.host.begin(), facts.host.end(), is_control, '?');  // a terminal would act on it
+  std::replace_if(facts.host.begin(), facts.host.end(), is_control, '?');  // a terminal would act on control characters
   facts.is_dead = claim.get<std::string>("system") == system_name() &&
                   has_ended(claim.get<int64_t>("pid"), claim.get<std::string>("process_start"));
   const std::chrono::milliseconds lease(claim.get<int64_t>("lease_ms"));
@@ -129,8 +132,9 @@ std::string words_in(const fs::path& file, int descriptor) try {
   return "";
 }
 
-// Nothing where there is no such claim. One that does not say how long it holds, holds as long as `unknown`. A file is
-// opened for its time: network file systems ask their server then, and not at a stat() alone.
+// Returns the facts about a claim; nothing if it does not exist. `unknown`: lease of a claim that does not tell its
+// own. The file is opened to get its time, since network file systems ask their server at open() but not at stat()
+// alone.
 std::optional<ClaimFacts> facts_of(const fs::path& file, std::chrono::milliseconds unknown) {
   const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
   struct stat status {};
@@ -140,7 +144,7 @@ std::optional<ClaimFacts> facts_of(const fs::path& file, std::chrono::millisecon
   return is_known ? std::optional(facts) : std::nullopt;
 }
 
-// Seconds since the start of the machine, those that it slept included.
+// Returns the time since the start of the machine, including the time that it slept.
 nanoseconds uptime() {
   timespec now{};
   ::clock_gettime(CLOCK_BOOTTIME, &now);
@@ -157,7 +161,7 @@ Claim::Claim(fs::path file, fs::path next, std::chrono::milliseconds lease)
       thread_(start_thread<std::jthread>("the lease of a trial",
                                          [this](const std::stop_token& stop) { renew_until(stop); })) {}
 
-// A claim of the year 1970 has run out for all.
+// Gives the trial back: a claim of the year 1970 has run out for every process.
 Claim::~Claim() {
   thread_.request_stop();
   thread_.join();
@@ -195,7 +199,7 @@ fs::path ClaimFolder::file_of(const std::string& name, int generation) const {
   return folder_ / fmt::format("{}.{}", name, generation);
 }
 
-// 0: nobody ever claimed it.
+// Returns the highest number of the trial's claims; 0 if nobody ever claimed it.
 int ClaimFolder::newest(const std::string& name) const {
   int generation = 0;
   while (is_there(file_of(name, generation + 1))) ++generation;

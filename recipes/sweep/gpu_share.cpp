@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kEnv = "/usr/bin/env";  // becomes the program behind it, the same process
+constexpr const char* kEnv = "/usr/bin/env";  // becomes the program that its words name, in the same process
 constexpr const char* kParts[] = {"pipe", "log"};
 
 void make_folder(const fs::path& path) {
@@ -49,7 +49,7 @@ GpuShare::~GpuShare() {
   if (!folder_.empty()) end();
 }
 
-// Returns a folder that this process has alone. The socket of an earlier one that was killed may lie there.
+// Returns a folder that this process has alone. The socket of an earlier process that was killed may lie in it.
 fs::path GpuShare::lock_folder(const fs::path& folder) {
   for (int number = 1;; ++number) {
     const fs::path own = folder / fmt::format("kilobatch-mps-{}-{}", ::getuid(), number);
@@ -81,7 +81,7 @@ void GpuShare::end() const {
     std::error_code error;
     for (const char* part : kParts) fs::remove_all(folder_ / part, error);
   } catch (const Error&) {
-    // The next process that shares a GPU ends it.
+    // The next process that uses this folder ends the service.
   }
 }
 

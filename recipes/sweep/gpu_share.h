@@ -1,5 +1,6 @@
-// One NVIDIA GPU for the processes of several trials. By itself it takes turns between processes; NVIDIA's
-// multi-process service (MPS) lets what they launch run at once, as streams of one process do.
+// Shares an NVIDIA GPU between the processes of several trials. Without help a GPU takes turns between processes;
+// NVIDIA's multi-process service (MPS) runs their kernels at the same time, like those of several streams of one
+// process.
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -12,18 +13,18 @@ namespace kb {
 
 class GpuShare {
  public:
-  // Starts the service for the trials of this process, unless the user has set one up, which all programs find.
-  // `folder`: for the service's sockets, whose paths the system bounds by 107 bytes; empty: that for temporary files. A
-  // service that a killed process left there is ended first.
+  // Starts the service for the trials of this process, unless the user has started one, which all programs find.
+  // `folder`: for the service's sockets, whose paths the system limits to 107 bytes; empty: the folder for temporary
+  // files. A service that a killed process left there is ended first.
   explicit GpuShare(const std::filesystem::path& folder = {});
-  // Ends the service that was started, which waits for its last process.
+  // Ends the service if this object started it; it waits until its last process has ended.
   ~GpuShare();
   GpuShare(const GpuShare&) = delete;
   GpuShare& operator=(const GpuShare&) = delete;
 
-  // Why processes take turns instead; empty where they do not.
+  // Returns why processes take turns instead; "" if they do not.
   const std::string& shortfall() const { return shortfall_; }
-  // Words before a trial's program, which make it use the service.
+  // Returns words to put before a trial's program, which make it use the service.
   const std::vector<std::string>& words() const { return words_; }
 
  private:
@@ -32,7 +33,7 @@ class GpuShare {
   void end() const;
 
   std::string control_;
-  std::filesystem::path folder_;  // empty where none was started
+  std::filesystem::path folder_;  // folder of the service; empty: none was started
   std::unique_ptr<const FolderLock> lock_;
   std::string shortfall_;
   std::vector<std::string> words_;

@@ -26,7 +26,8 @@ constexpr Seconds kMeasured{2};
 constexpr std::chrono::milliseconds kLookForSteps{20};
 constexpr double kLeastGain = 1.05;
 
-// Steps of a run by the seconds of its process at which each was taken, from the last part of its time.
+// Returns the steps per second of a run in the last kMeasured of its time, by the seconds since its start that its
+// metrics give for each step.
 double steps_per_second(const fs::path& run) {
   std::vector<double> times;
   for_each_flat_json(read_file(run / kMetrics), [&](const FlatJson& line) {
@@ -49,7 +50,7 @@ std::vector<std::string> command_of(const PackingTrial& measured) {
   return words;
 }
 
-// Until all have stepped for kMeasured, or one has ended.
+// Waits until all have trained for kMeasured since each made its first step, one has ended, or it is asked to stop.
 void let_train(const std::vector<fs::path>& runs, const std::vector<std::unique_ptr<Process>>& processes,
                const std::function<bool()>& wants_to_stop) {
   const auto is_running = [](const auto& process) { return process->runs(); };
@@ -78,7 +79,8 @@ std::optional<double> packed_speed(const PackingTrial& measured, const fs::path&
   }
   let_train(runs, processes, wants_to_stop);
   const bool is_stopping = wants_to_stop();
-  // One that ended by itself says why; others may be stopped before they can.
+  // Only a process that ended by itself tells why it did not train. Others without metrics were just not given enough
+  // time.
   for (size_t i = 0; i < processes.size() && !is_stopping; ++i)
     if (!processes[i]->runs() && !is_there(runs[i] / kMetrics)) throw Error(processes[i]->wait().output);
   for (const auto& process : processes)

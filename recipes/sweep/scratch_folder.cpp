@@ -24,7 +24,7 @@ ScratchFolder::ScratchFolder(const fs::path& store) {
 
 ScratchFolder::~ScratchFolder() { empty(); }
 
-// The folder itself stays: another process may be about to lock it.
+// Removes what the folder holds. The folder itself stays, since another process may be about to lock it.
 void ScratchFolder::empty() const {
   std::error_code error;
   for (fs::directory_iterator at(path_, error), end; !error && at != end; at.increment(error))

@@ -1,4 +1,4 @@
-// Room for what a sweep tries out before it trains.
+// Scratch space for the measurements that a sweep makes before it trains.
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -7,11 +7,11 @@
 
 namespace kb {
 
-// A folder in a store that this process has alone, packing-HOST-N: empty at first, and emptied in the end, or by the
-// next process of this machine where this one is killed.
+// A folder packing-HOST-N in a store, which this process has for itself. It is empty at first; the destructor empties
+// it or, if this process is killed, the next process of this machine that uses it.
 class ScratchFolder {
  public:
-  // Throws Error where it cannot be made.
+  // Throws Error if the folder cannot be made.
   explicit ScratchFolder(const std::filesystem::path& store);
   ~ScratchFolder();
   ScratchFolder(const ScratchFolder&) = delete;

@@ -23,7 +23,7 @@ std::string what_is_done(const SweepView& view) {
                      view.plan().closed(), view.plan().most_trials(view.definition()), view.folder().string());
 }
 
-// False where it was asked to stop.
+// Trains the trials that wait. Returns false if it was asked to stop.
 bool train_waiting(const Recipe& recipe, const SweepWork& work, SweepView& view, SweepConsole& watch, SweepIndex& index,
                    Console& console) {
   if (view.plan().waiting().empty()) return true;
@@ -44,7 +44,7 @@ bool train_waiting(const Recipe& recipe, const SweepWork& work, SweepView& view,
                     watch);
 }
 
-// Says what comes next; returns the exit code.
+// Prints what to do next; returns the exit code.
 int conclude(const SweepView& view, const SweepWork& work, bool has_stopped, Console& console) {
   if (has_stopped) {
     console.line((Interrupt::number() != 0 ? "stopped; to go on: " : "the budget is spent; to go on: ") + work.go_on);

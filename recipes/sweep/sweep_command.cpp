@@ -21,12 +21,12 @@ namespace {
 
 constexpr const char* kWorkerFlag = "--worker";
 
-// Flags as they are given.
+// Flags as the user gives them.
 struct SweepArguments {
   SweepFlags sweep;
   std::string store, worker, budget, lease = "60s";
   std::string cap = "3", point_seed = "0";
-  std::string hopeless, least_cap, seed_cap, edge, draws;  // empty: as SweepConstants has it
+  std::string hopeless, least_cap, seed_cap, edge, draws;  // empty: the value in sweep.constants
   int64_t jobs = 0;
 
   std::vector<ToolSwitch> switches();
@@ -112,7 +112,7 @@ std::vector<ToolSwitch> SweepArguments::switches() {
        &worker}};
 }
 
-// "90s", "45m", "2h", "1.5h".
+// Parses a time: "90s", "45m", "2h", "1.5h".
 std::chrono::duration<double> parse_time(const std::string& flag, const std::string& text) {
   static constexpr const char* kExpectation = "a time such as 90s, 45m or 2h";
   const auto seconds_of = [](char unit) { return unit == 's' ? 1.0 : unit == 'm' ? 60.0 : unit == 'h' ? 3600.0 : 0.0; };
@@ -134,7 +134,7 @@ std::chrono::milliseconds parse_lease(const std::string& text) {
   return lease;
 }
 
-// Without the store and the command that goes on with it.
+// Returns the work without the store and the command that goes on with it.
 SweepWork work_of(const SweepArguments& given, const ToolArguments& arguments, const std::string& recipe) {
   SweepWork work;
   work.program = trial_program(arguments.recipe ? "" : recipe);
@@ -151,7 +151,8 @@ int work_on(SweepWork work, const Recipe& recipe, const ToolArguments& arguments
   return run_sweep(recipe, work);
 }
 
-// `sweep --worker DIR`: the store says what is swept. A launcher may start any number of them, each for itself.
+// Runs `sweep --worker DIR`; the store says what is swept. A launcher may start any number of workers, each of which
+// works for itself.
 int work_in(SweepArguments given, const ToolArguments& arguments) {
   CommandLine line("Takes trials of a sweep until none is left.",
                    tool_usage(arguments) + " --worker DIR [--jobs J] [--budget TIME]");
@@ -172,7 +173,7 @@ int work_in(SweepArguments given, const ToolArguments& arguments) {
   return work_on(work_of(given, arguments, name), recipe, arguments, given.worker);
 }
 
-// Checks what no other check reads.
+// Parses the numbers that are given as text, and checks the flags that nothing else checks.
 void read_numbers(SweepArguments& given) {
   check_choice("--points", given.sweep.points, {"halton", "even"});
   given.sweep.cap = parse_real("--cap", given.cap, "a number above 0", 1e9);

@@ -37,8 +37,8 @@ void SweepConsole::waits(const Trial& trial, const std::filesystem::path& folder
   console_.line(waiting_text(trial, folder));
 }
 
-// The time is that of as many trials as there may be at most, each as long as those that were done: later ones are
-// capped by earlier ones, and most are stopped before that.
+// Returns how many trials are done and the time that is left at most: that of the greatest possible number of trials,
+// each as long as those that were done. Later trials are capped by earlier ones, and most are stopped before that.
 std::string SweepConsole::standing() const {
   const size_t closed = view_.plan().closed(), most = view_.plan().most_trials(view_.definition());
   std::string text = fmt::format("{} of at most {} done", closed, most);

@@ -26,7 +26,7 @@ SweepRange read_range(const JsonValue& json) {
   return range;
 }
 
-// A constant by the flag that sets it and its name in sweep.json.
+// A constant of a sweep: the flag that sets it, its name in sweep.json, its member and its bounds.
 struct ConstantRow {
   const char *flag, *name;
   double SweepConstants::*member;
@@ -160,7 +160,7 @@ std::string centre_text(const SweepDefinition& definition) {
 
 namespace {
 
-// Returns the value behind a flag among the words; "" where there is none.
+// Returns the value after a flag among the words; "" if there is none.
 std::string value_behind(const SweepDefinition& definition, std::string_view flag) {
   const auto at = std::find(definition.words.begin(), definition.words.end(), flag);
   return at == definition.words.end() || at + 1 == definition.words.end() ? "" : *(at + 1);
@@ -211,7 +211,7 @@ SweepDefinition grown_definition(const SweepDefinition& there, SweepDefinition a
   for (size_t i = 0; i < old_parts.size(); ++i)
     if (old_parts[i].second != new_parts[i].second)
       refuse_sweep(store, old_parts[i].first, old_parts[i].second, new_parts[i].second);
-  // A smaller first minibatch brings a centre of its own.
+  // A grid that grew by a smaller first minibatch has another centre, which belongs to that minibatch.
   if (asked.minibatches.front() == there.minibatches.front() && asked.centre != there.centre)
     refuse_sweep(store, "the centre of the search", centre_text(there), centre_text(asked));
   const bool has_all = std::includes(asked.minibatches.begin(), asked.minibatches.end(), there.minibatches.begin(),
@@ -219,7 +219,7 @@ SweepDefinition grown_definition(const SweepDefinition& there, SweepDefinition a
   if (!has_all)
     refuse_sweep(store, "the minibatches", fmt::format("all of {}", fmt::join(there.minibatches, ",")),
                  fmt::format("{}", fmt::join(asked.minibatches, ",")));
-  const bool may_grow = there.points == PointKind::halton;  // even points of another number lie elsewhere
+  const bool may_grow = there.points == PointKind::halton;  // another number of even points has other places
   if (asked.trials < there.trials || (asked.trials > there.trials && !may_grow))
     refuse_sweep(store, "--trials", fmt::format("{}{}", there.trials, may_grow ? " or more" : ""),
                  fmt::to_string(asked.trials));

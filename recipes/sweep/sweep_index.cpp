@@ -39,7 +39,7 @@ CREATE TABLE trials (
   throw Error(fmt::format("{}: {}", kIndexFile, database ? sqlite3_errmsg(database) : "no memory"));
 }
 
-// A data base in memory: no file, so that it needs no lock of whatever file system the store lies on.
+// A database in memory. Without a file it needs no lock, which the store's file system may lack.
 class Database {
  public:
   Database() {
@@ -53,7 +53,7 @@ class Database {
     if (sqlite3_exec(database_.get(), sql, nullptr, nullptr, nullptr) != SQLITE_OK) refuse_database(database_.get());
   }
 
-  // The whole file.
+  // Returns the bytes of the database's file.
   std::string bytes() const {
     sqlite3_int64 size = 0;
     const std::unique_ptr<unsigned char, decltype(&sqlite3_free)> image(
@@ -68,7 +68,7 @@ class Database {
   std::unique_ptr<sqlite3, decltype(&sqlite3_close)> database_{nullptr, sqlite3_close};
 };
 
-// Adds rows, one value behind the other.
+// Adds rows to a table, value by value.
 class Insert {
  public:
   Insert(Database& database, const char* sql) : database_(database) {
@@ -81,7 +81,7 @@ class Insert {
     return bound(sqlite3_bind_text(statement_.get(), ++column_, text.c_str(), -1, SQLITE_TRANSIENT));
   }
   Insert& add(int64_t number) { return bound(sqlite3_bind_int64(statement_.get(), ++column_, number)); }
-  // Null where the number is not finite.
+  // Adds null if the number is not finite.
   Insert& add(double number) {
     if (!std::isfinite(number)) return add_null();
     return bound(sqlite3_bind_double(statement_.get(), ++column_, number));
@@ -106,7 +106,7 @@ class Insert {
   int column_ = 0;
 };
 
-// Reads a run that may not have come to a manifest: then nothing is known of it.
+// Reads a run; returns an empty report if it has no manifest yet.
 RunReport report_or_nothing(const std::filesystem::path& run) {
   try {
     return read_run(run);

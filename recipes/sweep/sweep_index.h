@@ -1,5 +1,5 @@
-// index.sqlite of a sweep: what its run folders say as one table, for whoever asks. Nothing depends on it: any process
-// makes it anew from the folders, whole, and puts it in the place of the one before.
+// index.sqlite of a sweep: a table of what its run folders say, for queries by users. Nothing depends on it: any
+// process rebuilds the whole file from the folders and replaces the old one.
 #pragma once
 #include <map>
 #include <string>
@@ -13,15 +13,15 @@ inline constexpr const char* kIndexFile = "index.sqlite";
 
 class SweepIndex {
  public:
-  // Writes the index of the plan as the view has it; reads the metrics of a trial that is done the first time alone.
-  // Returns why it cannot be written; empty where it is.
+  // Writes the index of the view's plan. The run of a trial that is final is read once and kept. Returns why the index
+  // could not be written; "" if it was.
   std::string write(const SweepView& view);
 
  private:
   RunReport report_of(const std::filesystem::path& store, const PlannedTrial& trial);
   std::string bytes(const SweepView& view);
 
-  std::map<std::string, RunReport> reports_;  // of trials that are final, by their names
+  std::map<std::string, RunReport> reports_;  // reports of final trials, by name
 };
 
 }  // namespace kb

@@ -12,11 +12,11 @@
 namespace kb {
 namespace {
 
-// A third of a range, beyond one of its ends.
+// An extension of a range by a third of it, beyond one of its ends.
 struct Widening {
   size_t range = 0;
   bool is_above = false;
-  int number = 1;  // of that end: 1 lies beside the range
+  int number = 1;  // counts the widenings of that end: 1 lies beside the range
 };
 
 int64_t widened_trials(const SweepDefinition& definition) { return (definition.trials + 2) / 3; }
@@ -30,8 +30,8 @@ bool is_closed_trial(const PlannedTrial& trial) {
   return trial.state != TrialState::waiting && trial.state != TrialState::failed;
 }
 
-// Trials of a minibatch are evaluated at the same steps: who crosses the target first is never evaluated as there
-// later.
+// Returns whether `one` took fewer steps to the target. Trials of a minibatch are evaluated at the same steps, so that
+// a trial which crosses the target first never has the later target_step.
 bool took_fewer(const TrialStanding& one, const TrialStanding& other) {
   return std::pair(one.crossing, one.target_step) < std::pair(other.crossing, other.target_step);
 }
@@ -80,8 +80,8 @@ class MinibatchPlanner {
     add(fmt::format("kn{}-p{:02}", plan_.minibatch, plan_.trials.size()), std::move(point));
   }
 
-  // For trials that diverged the sequence goes on, once all before are done: which of them are hopeless instead is
-  // known then, whatever their order was.
+  // Adds the next point of the sequence for each trial that diverged, once all trials before are closed: only then it
+  // is known which of them are hopeless instead, whatever their order was.
   void add_redraws() {
     if (definition_.points != PointKind::halton || definition_.ranges.empty()) return;
     const auto most = static_cast<int64_t>(definition_.constants.draws * static_cast<double>(definition_.trials));
@@ -111,7 +111,8 @@ class MinibatchPlanner {
     }
   }
 
-  // Widenings of which a trial was begun stay a part of the plan, though a sweep that grew has another best.
+  // Returns the widenings of which a trial has begun. They stay a part of the plan even if the sweep grew and has
+  // another best trial now.
   std::vector<Widening> begun_widenings() const {
     std::vector<Widening> begun;
     for (size_t range = 0; range < definition_.ranges.size(); ++range)
@@ -136,7 +137,8 @@ class MinibatchPlanner {
       trial.state = is_hopeless(trial.standing) ? TrialState::hopeless : state_of(trial.standing);
   }
 
-  // True also of a trial that ended later than it would have been stopped: that depends on when the best one was done.
+  // Returns whether a trial is hopeless, even if it ended later than it would have been stopped: whether it was stopped
+  // depends on when the best one was done.
   bool is_hopeless(const TrialStanding& standing) const {
     using End = TrialStanding::End;
     if (!plan_.best || (standing.end != End::none && standing.end != End::missed && standing.end != End::diverged))
@@ -171,8 +173,8 @@ class MinibatchPlanner {
     }));
   }
 
-  // Whether the best trial lies at an end of the range: beyond it none was tried, or it is in the outer share of what
-  // was tried and beyond it not all diverged.
+  // Returns whether the best trial lies at an end of the range: no trial lies beyond it, or it lies in the outer share
+  // of what was tried and not all trials beyond it diverged or were refused.
   bool is_at_end(size_t range, bool is_above) const {
     const auto place = [&](const PlannedTrial& trial) {
       return is_above ? trial.point[range] : 1 - trial.point[range];
@@ -199,8 +201,9 @@ class MinibatchPlanner {
     return bounds;
   }
 
-  // Returns, if no trial reached the target and some diverged, the end of the range that lies furthest from those on
-  // average; if all diverged, the low end of the first range.
+  // Returns the end of a range that lies away from the trials that diverged, if no trial reached the target and some
+  // diverged. The range is the one in which their mean place differs most from that of the others. If all diverged, it
+  // is the low end of the first range.
   std::vector<RangeBound> away_from_divergence() const {
     const int64_t diverged = count_diverged(), others = std::ssize(plan_.trials) - diverged;
     if (plan_.best || diverged == 0 || definition_.constants.edge == 0) return {};
@@ -208,7 +211,7 @@ class MinibatchPlanner {
     double most = 0;
     for (size_t range = 0; range < definition_.ranges.size(); ++range) {
       if (definition_.ranges[range].range.scale == Scale::list) continue;
-      double distance = 0;  // distance of the mean of those that diverged above that of the others
+      double distance = 0;  // mean place of the trials that diverged, less that of the others
       for (const PlannedTrial& trial : plan_.trials)
         distance += trial.state == TrialState::diverged ? trial.point[range] / static_cast<double>(diverged)
                                                         : -trial.point[range] / static_cast<double>(others);
@@ -242,13 +245,14 @@ class MinibatchPlanner {
       trial.most_steps = steps_of_seeds(best);
       const auto standing = standings_.find(trial.name);
       trial.standing = standing == standings_.end() ? TrialStanding() : standing->second;
-      // A seed is trained to its end: it says how far chance goes, and is no candidate.
+      // A further seed is trained to its end: it shows how far chance goes, and is no candidate for the best trial.
       trial.state = state_of(trial.standing);
       plan_.trials.push_back(std::move(trial));
     }
   }
 
-  // With another schedule than a constant rate the length of a training is a part of what it learns: it stays.
+  // Returns the greatest number of steps of the best trial's further seeds. With any schedule but a constant rate, the
+  // length of a training is a part of what it learns, so that it stays.
   int64_t steps_of_seeds(const PlannedTrial& best) const {
     const double most = definition_.constants.seed_cap * static_cast<double>(best.standing.target_step);
     if (most == 0 || !has_constant_rate(definition_)) return best.most_steps;
@@ -261,7 +265,8 @@ class MinibatchPlanner {
   std::vector<Widening> widenings_;
 };
 
-// With --cap x the samples of the best trial, as many steps as --steps takes.
+// Returns the greatest number of steps of a trial: --cap times the samples of the best trial at the minibatch before,
+// or least_cap times its steps if those are more, but no more than --steps accepts.
 int64_t capped_steps(const SweepDefinition& definition, const TrialStanding& best, int64_t minibatch) {
   constexpr double kMost = kWholeBelow - 1;
   const double by_samples = definition.cap * best.samples / static_cast<double>(minibatch);
@@ -269,7 +274,7 @@ int64_t capped_steps(const SweepDefinition& definition, const TrialStanding& bes
   return static_cast<int64_t>(std::min(kMost, std::ceil(std::max(by_samples, by_steps))));
 }
 
-// Around the best values of the next smaller minibatch that has some.
+// Returns the opening of a minibatch around the best values of the next smaller minibatch that has a best trial.
 Opening opening_after(const SweepDefinition& definition, const std::vector<MinibatchPlan>& smaller, int64_t minibatch) {
   for (auto plan = smaller.rbegin(); plan != smaller.rend(); ++plan) {
     if (!plan->best) continue;

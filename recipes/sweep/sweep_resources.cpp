@@ -22,12 +22,13 @@ RunConfig first_config(const Recipe& recipe, const SweepView& view) {
   return config_of_trial(recipe, view.definition(), first_trial(view));
 }
 
-// How many trials the memory holds, were all of the largest minibatch; nothing where it was asked to stop.
+// Returns how many trials the memory holds if all are of the largest minibatch; nothing if it was asked to stop.
 std::optional<int> jobs_in_memory(const Recipe& recipe, const SweepView& view, const SweepMachine& machine) {
   const SweepDefinition& definition = view.definition();
   PlannedTrial largest = first_trial(view);
   largest.minibatch = definition.minibatches.back();
-  // Then the largest minibatch has other trials, and nothing is known of them.
+  // The recipe refuses this trial at the largest minibatch, which will have other trials; nothing is known of their
+  // memory.
   if (!refusal_of(recipe, definition, largest).empty()) return std::numeric_limits<int>::max();
   const int64_t processes = config_of_trial(recipe, definition, largest).machine.processes;
   const ScratchFolder scratch(view.folder());
@@ -41,7 +42,7 @@ std::optional<int> jobs_in_memory(const Recipe& recipe, const SweepView& view, c
   return jobs;
 }
 
-// Trials at once, of which the machine leaves each process a processor.
+// Returns how many trials can run at once if each of their processes has a processor.
 int most_jobs(const RunConfig& config, size_t trials) {
   const int64_t processors = std::max<int64_t>(1, usable_processors() / config.machine.processes);
   return static_cast<int>(std::min<int64_t>(processors, static_cast<int64_t>(trials)));
@@ -49,7 +50,7 @@ int most_jobs(const RunConfig& config, size_t trials) {
 
 }  // namespace
 
-// Processes of one trial have a GPU each.
+// A trial with several processes has one GPU for each, so that it shares none.
 bool may_share_gpu(const Recipe& recipe, const SweepView& view, int64_t jobs) {
   const RunConfig config = first_config(recipe, view);
   return takes_gpu(config) && config.machine.processes == 1 && jobs != 1;

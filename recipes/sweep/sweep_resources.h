@@ -1,4 +1,4 @@
-// What part of the machine each trial of a sweep has, and how many train at once.
+// Chooses the part of the machine that each trial of a sweep gets, and how many trials train at once.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -11,20 +11,20 @@
 
 namespace kb {
 
-// What a process that trains trials of a sweep brings.
+// Program, wishes and callbacks of a process that trains trials of a sweep.
 struct SweepMachine {
-  std::vector<std::string> program;  // starts a trial (trial_program)
-  int64_t jobs = 0;                  // trials at once; 0: as many as train faster side by side
-  std::function<bool()> wants_to_stop;
-  std::function<void(const std::string&)> say;  // gets what was measured, a line each
+  std::vector<std::string> program;             // command that starts a trial (trial_program)
+  int64_t jobs = 0;                             // number of trials at once; 0: as many as train faster side by side
+  std::function<bool()> wants_to_stop;          // returns true once the process is asked to stop
+  std::function<void(const std::string&)> say;  // prints a line about what was measured
 };
 
-// True where trials of this process lie on a GPU and several of them may train at once.
+// Returns true if trials of this process run on a GPU and several of them may train at once.
 bool may_share_gpu(const Recipe& recipe, const SweepView& view, int64_t jobs);
 
-// Returns how many trials train at once, and the threads of each: by the memory and a measurement where neither --jobs
-// nor --threads says so; nothing where it was asked to stop. Some trial waits. Throws Error where its first one does
-// not train.
+// Returns how many trials train at once, and the threads of each. The number is `machine.jobs`, or else found from the
+// memory and, except on a CPU with --threads, by a measurement. Returns nothing if it was asked to stop. Requires a
+// waiting trial. Throws Error if the first one does not train.
 std::optional<TrialResources> choose_resources(const Recipe& recipe, const SweepView& view,
                                                const SweepMachine& machine);
 

@@ -9,9 +9,9 @@
 namespace kb {
 namespace {
 
-constexpr std::chrono::milliseconds kLookAgain{500};  // at the run folders
-constexpr std::chrono::minutes kIndexAgain{1};
-constexpr int kMostFailures = 3;  // in a row
+constexpr std::chrono::milliseconds kLookAgain{500};  // interval between looks at the run folders
+constexpr std::chrono::minutes kIndexAgain{1};        // least time between two writes of the index
+constexpr int kMostFailures = 3;                      // number of failures in a row after which it gives up
 
 }  // namespace
 
@@ -40,7 +40,7 @@ std::vector<Trial> SweepSource::ready() {
   return ready;
 }
 
-// Another process may have done the trial since this one looked.
+// Looks again once it has the claim, since another process may have done the trial in the meantime.
 bool SweepSource::take(const Trial& trial) {
   std::unique_ptr<Claim> claim = claims_.take(trial.name);
   if (!claim) {
@@ -69,7 +69,7 @@ void SweepSource::ended(const Trial& trial, const TrialOutcome& outcome) {
   taken_.erase(trial.name);
   look(true);
   if (Clock::now() - indexed_ < kIndexAgain) return;
-  index_.write(view_);  // the last one says where it cannot be written
+  index_.write(view_);  // errors are not reported here: the write at the sweep's end reports them
   indexed_ = Clock::now();
 }
 
@@ -80,7 +80,7 @@ bool SweepSource::is_done() {
   return false;
 }
 
-// Each once, the most urgent one.
+// Prints the most urgent trial that another process holds, and nothing if that was the last line already.
 void SweepSource::say_what_it_waits_for() {
   for (const PlannedTrial* planned : view_.plan().waiting()) {
     const auto held = held_.find(planned->name);

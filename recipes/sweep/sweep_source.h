@@ -1,4 +1,4 @@
-// The trials of a sweep for the executor: those that the plan has now and that no other process has claimed.
+// Gives the executor the trials of a sweep: those that the plan has now and that no other process has claimed.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -18,14 +18,14 @@ namespace kb {
 class SweepSource : public TrialSource {
  public:
   using Say = std::function<void(const std::string&)>;
-  // All must outlive it. `say`: takes a line where nothing is left but trials of others.
+  // All references must outlive this object. `say`: prints a line when only trials of other processes are left.
   SweepSource(const Recipe& recipe, SweepView& view, ClaimFolder& claims, SweepIndex& index, Say say);
 
   std::vector<Trial> ready() override;
   bool take(const Trial& trial) override;
-  bool wants(const Trial& trial) override;  // not once it is hopeless, or its claim is lost
+  bool wants(const Trial& trial) override;  // returns false once it is hopeless, or its claim is lost
   void ended(const Trial& trial, const TrialOutcome& outcome) override;
-  bool is_done() override;  // also after some failures in a row, which are this process's or its machine's
+  bool is_done() override;  // returns true also after several failures in a row, whose cause is local
   double done() override;
 
  private:
@@ -43,7 +43,7 @@ class SweepSource : public TrialSource {
   std::map<std::string, std::unique_ptr<Claim>> taken_;
   std::map<std::string, std::string> held_;  // trials that others had at the last look, and their hosts
   std::string said_;
-  int failures_ = 0;  // in a row
+  int failures_ = 0;  // number of failures in a row
   Clock::time_point looked_ = {}, indexed_ = Clock::now();
 };
 

@@ -20,8 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kTrialStart = "kn";
-constexpr std::chrono::milliseconds kMomentOfAnother{5};  // that makes a file at the same time
+constexpr const char* kTrialStart = "kn";                 // start of the names of trials' run folders
+constexpr std::chrono::milliseconds kMomentOfAnother{5};  // pause while another process makes the same file
 
 fs::path opening_file(const fs::path& folder, int64_t minibatch) {
   return folder / fmt::format("minibatch-{}.json", minibatch);
@@ -35,14 +35,15 @@ std::string opening_text(const Opening& opening) {
   return json.dump(2) + "\n";
 }
 
-// Nothing where there is no file, or another process is making it (write_file_once).
+// Returns the text of a file; nothing if there is none, or if another process is making it (write_file_once).
 std::optional<std::string> text_in(const fs::path& file) {
   if (!is_there(file)) return std::nullopt;
   std::string text = read_file(file);
   return text.empty() ? std::nullopt : std::optional(std::move(text));
 }
 
-// Nothing where it is not opened yet. Whatever else lies there can be removed, be it no file at all.
+// Returns the opening of a minibatch; nothing if it is not opened yet. Anything else that lies there is an Error, whose
+// hint is to remove it.
 std::optional<Opening> read_opening(const fs::path& file) try {
   const std::optional<std::string> text = text_in(file);
   if (!text) return std::nullopt;
@@ -57,7 +58,7 @@ std::optional<Opening> read_opening(const fs::path& file) try {
   throw Error(fmt::format("{}\n  hint:     remove it: the minibatch is planned again", error.what()));
 }
 
-// The names in a folder, as far as it can be read: what is missing is there when one looks again.
+// Returns the names in a folder, as far as it can be read: a name that is missed is found at the next look.
 std::vector<std::string> names_in(const fs::path& folder) {
   std::error_code error;
   std::vector<std::string> names;
@@ -66,7 +67,8 @@ std::vector<std::string> names_in(const fs::path& folder) {
   return names;
 }
 
-// Another process may be making the sweep at this moment: nothing that belongs to it is there before its file is.
+// Throws Error if the folder holds anything but a sweep. Another process may be making the sweep at this moment:
+// nothing that belongs to it is there before its sweep.json.
 void check_holds_nothing_else(const fs::path& folder) {
   for (const std::string& name : names_in(folder))
     if (!name.starts_with(kSweepFile) && !is_there(folder / kSweepFile))
@@ -74,7 +76,7 @@ void check_holds_nothing_else(const fs::path& folder) {
                               folder.string(), name));
 }
 
-// Returns the folder's sweep where it is the one asked for, whichever build began it.
+// Returns the folder's sweep if it is the one asked for, whichever build began it.
 std::optional<SweepDefinition> same_sweep_in(const fs::path& folder, const SweepDefinition& asked) {
   try {
     const SweepDefinition there = read_sweep(folder);
@@ -161,7 +163,8 @@ void SweepView::advance() {
   while (open_new() || refuse_waiting());
 }
 
-// Opens minibatches whose turn has come; one that another process opened first is as that one opened it.
+// Opens minibatches whose turn has come, and returns whether there were any. If another process opened one first, that
+// one's opening holds.
 bool SweepView::open_new() {
   bool has_opened = false;
   for (const MinibatchPlan& plan : plan_.minibatches)
@@ -195,7 +198,7 @@ void SweepView::read_standings() {
     const PlannedTrial* trial = plan_.find(name);
     if (!trial || !trial->is_final()) standings_[name] = read_standing(folder_ / name, definition_);
   }
-  // One that failed here may have ended in another process.
+  // A trial that failed here may have been done by another process.
   for (const std::string& name : failed_)
     if (standings_[name].end == TrialStanding::End::none) standings_[name].end = TrialStanding::End::failed;
 }

@@ -21,7 +21,8 @@ std::string bounded_values(const MinibatchPlan& plan) {
   return text.empty() ? "as given" : text;
 }
 
-// Steps to the target of the best trial under every seed that reached it, and how many of the seeds did.
+// Returns the median and range of the best trial's steps to the target over all seeds that reached it, and how many of
+// the seeds did.
 std::string seeds_text(const MinibatchPlan& plan) {
   std::vector<double> steps = {static_cast<double>(plan.trials[*plan.best].standing.target_step)};
   size_t seeds = 1;
@@ -35,8 +36,8 @@ std::string seeds_text(const MinibatchPlan& plan) {
   return fmt::format("{:.0f} ({:.0f}..{:.0f}) {}/{}", median_of(steps), *least, *most, steps.size(), seeds);
 }
 
-// How the trials that search ended: "9 reached, 3 hopeless, 2 diverged: 12 of 14 feasible"; those to do, with further
-// seeds, come last.
+// Returns how the trials that search ended: "9 reached, 3 hopeless, 2 diverged: 12 of 14 feasible". Trials that are
+// still to do, also of further seeds, come last.
 std::string trials_text(const MinibatchPlan& plan) {
   std::map<TrialState, int> ended;
   int waiting = 0, drawn = 0;

@@ -1,4 +1,4 @@
-// Table of a sweep's findings, a line a minibatch.
+// The table of a sweep's findings, with a line for each minibatch.
 #pragma once
 #include <string>
 
@@ -8,11 +8,10 @@ namespace kb {
 
 // Returns a table of the minibatches that were opened: the best trial's values, its steps to the target, the median and
 // the range of the steps over the seeds that reached it, with how many of the seeds did ("310 (290..330) 2/3"), and how
-// many trials of the search ended how. A value at the edge of what was tried stands behind "<=" or ">=": the best may
-// lie beyond.
+// the trials of the search ended. A value at the edge of what was tried follows "<=" or ">=": the best may lie beyond.
 std::string sweep_table(const SweepPlan& plan);
 
-// "lr 0.05, momentum 0.9"
+// Returns the searched values of a trial: "lr 0.05, momentum 0.9".
 std::string values_text(const PlannedTrial& trial);
 
 }  // namespace kb

@@ -28,7 +28,7 @@ bool has_word(const Words& words, const std::string& word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// Takes the flag and its value away.
+// Removes the flag and its value.
 void drop_flag(Words& words, const std::string& flag) {
   if (const auto at = std::find(words.begin(), words.end(), flag); at != words.end()) words.erase(at, at + 2);
 }
@@ -39,7 +39,7 @@ Words words_with(Words words, int64_t minibatch, const std::map<std::string, std
   return words;
 }
 
-// Flags of one run alone: of a call, or about how it begins and ends.
+// Throws UsageError for flags that are meant for one run: those of a call, or about how a run begins and ends.
 void refuse_other_flags(const Recipe& recipe, const Words& words) {
   constexpr const char* kOfOneRun[] = {"--branch", "--stop-at", "--minibatch-schedule"};
   for (const std::string& word : words) {
@@ -70,13 +70,13 @@ void check_words(const Recipe& recipe, const Words& words, const std::vector<Swe
   if (const std::optional<Task> task = task_before_data(recipe, config)) check_target(config.length.target, *task);
 }
 
-// Every range with the flag of the recipe that it is of.
+// Parses the ranges of --search. Throws UsageError for a flag whose value changes no result, or that is given twice.
 std::vector<SweepRange> ranges_of(const Recipe& recipe, const Words& texts) {
   std::vector<SweepRange> ranges;
   for (const std::string& text : texts) {
     const SearchRange range = parse_search(text);
     const FlagRow row = find_flag(recipe, "--" + range.flag);
-    const bool is_own = row.text.name == kMinibatchFlag || row.text.name == kSeedFlag;  // of the sweep
+    const bool is_own = row.text.name == kMinibatchFlag || row.text.name == kSeedFlag;  // set by the sweep itself
     if (row.effect != FlagEffect::computed || row.text.value.empty() || is_own)
       throw UsageError(
           fmt::format("--search: expected a flag with a value that changes what is computed, got --{}", range.flag));
@@ -88,7 +88,7 @@ std::vector<SweepRange> ranges_of(const Recipe& recipe, const Words& texts) {
   return ranges;
 }
 
-// The value that a relative range of the first minibatch is around: what the flag is without the search.
+// Returns the value that a relative range of the first minibatch lies around: the flag's value without the search.
 double centre_of(const Recipe& recipe, const RunConfig& config, const std::string& flag) {
   const bool is_rate = flag == kRateFlag;
   const double rate = ReferenceRate{config.learning.lr, config.learning.base_minibatch, config.learning.scaling}.at(
@@ -100,14 +100,15 @@ double centre_of(const Recipe& recipe, const RunConfig& config, const std::strin
   return centre;
 }
 
-// Returns the number of samples of the training part that is there, those held out among them: a folder may hold fewer
-// than the set of its name has. Throws DataError where they cannot be read.
+// Returns the number of samples of the training part on this machine, including those held out: a folder may hold fewer
+// than the data set of its name has. Throws DataError if they cannot be read.
 int64_t samples_there(const Recipe& recipe, const RunConfig& config) {
   const Task task = load_task(recipe, with_absolute_paths(config)).task;
   return task.train_count + task.valid_count;
 }
 
-// Nothing where the set's name tells as much: of one that is drawn, and of one that is not on this machine.
+// Returns samples_there(); nothing if the set's name has to tell the number: the set is drawn, or it is not on this
+// machine.
 std::optional<int64_t> samples_if_there(const Recipe& recipe, const RunConfig& config) {
   constexpr const char* kDrawn[] = {"glyphs", "glyphs-hour", kSynthetic};
   if (!recipe.task && std::find(std::begin(kDrawn), std::end(kDrawn), config.data.dataset) != std::end(kDrawn))
@@ -119,9 +120,9 @@ std::optional<int64_t> samples_if_there(const Recipe& recipe, const RunConfig& c
   }
 }
 
-// Adds flags that a sweep needs of every trial and the words leave open. Returns samples_there() where that is known.
+// Adds flags that a sweep needs for every trial and that the words lack. Returns samples_there() if it is known.
 std::optional<int64_t> add_defaults(const Recipe& recipe, const RunConfig& config, Words& words) {
-  // One checkpoint may be damaged: a trial goes on from the one before it.
+  // Two checkpoints are kept since one may be damaged: the trial then goes on from the one before it.
   for (const auto& [flag, value] : {std::pair{"--eval-every", "geo:1.1"}, {"--keep", "2"}})
     if (!has_word(words, flag)) words.insert(words.end(), {flag, value});
   const RunConfig absolute = with_absolute_paths(config);
@@ -138,15 +139,15 @@ std::optional<int64_t> add_defaults(const Recipe& recipe, const RunConfig& confi
   return count;
 }
 
-// A sweep as far as it is defined, on which its ranges are tried.
+// Checks values in the ranges of a sweep whose definition is otherwise complete.
 class RangeCheck {
  public:
-  // `samples`: of the training part, those held out among them; nothing: as many as the set's name tells.
+  // `samples`: number of samples of the training part, including those held out; nothing: the set's name tells it.
   RangeCheck(const Recipe& recipe, const SweepDefinition& definition, std::optional<int64_t> samples)
       : recipe_(recipe), definition_(definition), samples_(samples) {}
 
-  // Throws UsageError where the recipe does not take the values at these places in the ranges, and Error where no run
-  // can be planned by them.
+  // Throws UsageError if the recipe does not accept the values at these places in the ranges, and Error if no run can
+  // be planned with them.
   void take(int64_t minibatch, const std::vector<double>& point) const {
     PlannedTrial trial;
     trial.minibatch = minibatch;
@@ -161,7 +162,7 @@ class RangeCheck {
     check_plan(config_of_trial(recipe_, definition_, trial));
   }
 
-  // Likewise of one range, at the middle of all others.
+  // Does the same for the place `u` of one range, with the others at their middle.
   void take_place(size_t range, double u) const {
     std::vector<double> point = middle();
     point[range] = u;
@@ -177,7 +178,7 @@ class RangeCheck {
     }
   }
 
-  // Every trial of the first minibatch, for later ones are around values that nobody knows yet.
+  // Checks every trial of the first minibatch. Later minibatches lie around values that are not known yet.
   void take_points() const {
     for (const std::vector<double>& point : points_of(definition_)) try {
         take(definition_.minibatches.front(), point);
@@ -189,7 +190,7 @@ class RangeCheck {
       }
   }
 
-  // Throws Error where no run can be planned by it, as far as that is known.
+  // Throws Error if no run can be planned with this configuration, as far as that is known.
   void check_plan(const RunConfig& config) const {
     if (samples_)
       make_plan(config, std::max<int64_t>(0, *samples_ - config.judging.validation));
@@ -240,7 +241,7 @@ SweepDefinition define_sweep(const Recipe& recipe, const SweepFlags& flags, cons
     throw UsageError(
         "--search lr: it gives the rate of a step as it is, which --scaling adascale derives from --base-lr\n"
         "  hint:     --search base-lr=...");
-  if (searches_rate)  // whose value is the rate of a step, as it is
+  if (searches_rate)  // the searched value is the rate of a step itself
     for (const char* flag : {"--base-lr", "--base-minibatch", "--scaling"}) drop_flag(definition.words, flag);
   drop_flag(definition.words, kSeedFlag);
   std::erase(definition.words, kQuietFlag);
@@ -257,7 +258,7 @@ SweepDefinition define_sweep(const Recipe& recipe, const SweepFlags& flags, cons
   definition.compiler = build_compiler();
   check_bounds(definition, "");
   if (definition.points == PointKind::even && !definition.ranges.empty())
-    even_points(definition.trials, definition.ranges.size());  // refuses a number that it cannot have
+    even_points(definition.trials, definition.ranges.size());  // throws if no even grid has so many points
   check_ranges(recipe, definition, samples);
   return definition;
 }
@@ -266,7 +267,7 @@ RunConfig config_of_trial(const Recipe& recipe, const SweepDefinition& definitio
   RunConfig config = with_plan(recorded_config(recipe, words_with(definition.words, trial.minibatch, trial.values)));
   config.arithmetic.seed = trial.seed;
   if (trial.most_steps == 0) return config;
-  // A constant rate is the same however long the training is: it ends by the cap alone.
+  // A constant rate does not depend on the length of the training: the cap itself becomes the length.
   if (config.learning.schedule == kConstantSchedule)
     config.length.steps = trial.most_steps;
   else
@@ -283,7 +284,8 @@ std::string refusal_of(const Recipe& recipe, const SweepDefinition& definition, 
     trial_of(recipe, definition, trial);
     return "";
   } catch (const UsageError& error) {
-    // A fault of the other flags, or a flag that this build does not know, is none of the values: it is thrown again.
+    // The calls below throw again if the error does not come from the values: if other flags are wrong, or this build
+    // does not know a searched flag.
     PlannedTrial plain = trial;
     plain.values.clear();
     for (const SweepRange& range : definition.ranges) find_flag(recipe, "--" + range.range.flag);

@@ -1,4 +1,4 @@
-// A sweep between its command line and those of its trials.
+// Converts the command line of a sweep to its definition, and that to the command lines of its trials.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace kb {
 
-// Flags of the sweep's own, as they are given.
+// Flags of the sweep itself, as the user gives them.
 struct SweepFlags {
   std::string grid;                 // "minibatch=8:4096:x2"
   std::vector<std::string> search;  // "lr=x0.125:8"
@@ -20,21 +20,21 @@ struct SweepFlags {
   SweepConstants constants = {.seed_cap = 4, .edge = 0.15, .draws = 2};
 };
 
-// Returns the sweep that the flags and the recipe's words ask for: every flag that is searched is one of the recipe's,
-// and takes the values of its range. A tenth of the training part, at most 10,000 samples, is held out where
-// --validation is not given, evaluations come after 1.1^k steps where --eval-every is not, and a trial keeps two
-// checkpoints where --keep is not. Throws UsageError, and Error for a minibatch that is larger than the training part
-// that is there; where none is, as the set's name tells. `shards`: of a trial.
+// Returns the sweep that the flags and the recipe's words ask for. Every flag that is searched has to be one of the
+// recipe's, which accepts the values of its range. Without --validation a tenth of the training part, at most 10,000
+// samples, is held out; without --eval-every evaluations come after 1.1^k steps; without --keep a trial keeps two
+// checkpoints. Throws UsageError, and Error for a minibatch that is larger than the training part, whose size follows
+// from the data set's name if it is not on this machine. `shards`: shards of a trial.
 SweepDefinition define_sweep(const Recipe& recipe, const SweepFlags& flags, const std::vector<std::string>& words,
                              int shards);
 
-// Returns the configuration of a trial. Throws UsageError where the recipe does not take it, and for words of the
-// definition that are none of a trial.
+// Returns the configuration of a trial. Throws UsageError if the recipe does not accept it, or if the definition has
+// words that no trial can have.
 RunConfig config_of_trial(const Recipe& recipe, const SweepDefinition& definition, const PlannedTrial& trial);
 Trial trial_of(const Recipe& recipe, const SweepDefinition& definition, const PlannedTrial& trial);
 
-// Returns why the recipe does not take the trial's values; empty where it does. Throws UsageError where it does not
-// take what else the sweep asks for: then this program or the store is another than the sweep began with.
+// Returns why the recipe does not accept the trial's values; "" if it does. Throws UsageError if it does not accept the
+// other words of the sweep: then this program or the store is not the one that the sweep began with.
 std::string refusal_of(const Recipe& recipe, const SweepDefinition& definition, const PlannedTrial& trial);
 
 }  // namespace kb

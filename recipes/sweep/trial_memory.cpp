@@ -14,8 +14,8 @@ namespace kb {
 namespace {
 
 constexpr std::chrono::milliseconds kLookForEnd{20};
-constexpr double kUsable = 0.9;  // of the memory, as --fit has it
-// CUDA's context, its libraries' workspaces and the kernels' code, in the memory of a data centre's GPU.
+constexpr double kUsable = 0.9;  // usable share of the memory, as for --fit
+// Bytes that CUDA's context, its libraries' workspaces and the kernels' code take in the memory of a data centre's GPU.
 constexpr int64_t kContextBytes = 1'000'000'000;
 
 int holds(int64_t memory_bytes, int64_t trial_bytes) {

@@ -20,11 +20,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::milliseconds kLookEvery{20};  // at the processes
-constexpr int kLooksPerProgress = 25;
-constexpr int kMostStarts = 2;  // of a trial that is killed
+constexpr std::chrono::milliseconds kLookEvery{20};  // interval between looks at the processes
+constexpr int kLooksPerProgress = 25;                // number of looks between two calls of progress()
+constexpr int kMostStarts = 2;                       // greatest number of starts of a trial that is killed
 
-// A trial of an executor that was killed goes on for the moment that its checkpoint takes.
+// Returns false while another process trains in the folder: a trial whose executor was killed goes on until its
+// checkpoint is written.
 bool is_free(const fs::path& folder) { return !is_there(folder) || FolderLock(folder).has_it(); }
 
 std::optional<RunReport> report_of(const fs::path& folder) {
@@ -41,20 +42,20 @@ std::optional<TrialOutcome> outcome_of_done(const fs::path& folder) {
   return TrialOutcome{report->diverged ? TrialEnd::diverged : TrialEnd::trained, false, ""};
 }
 
-// Sets a flag whose value is 0.
+// Replaces the value of a flag if it is 0.
 void settle(std::vector<std::string>& words, const std::string& flag, int value) {
   const auto at = std::find(words.begin(), words.end(), flag);
   if (at != words.end() && std::next(at) != words.end() && *std::next(at) == "0" && value > 0)
     *std::next(at) = std::to_string(value);
 }
 
-// Trials that are known from the start, one behind the other.
+// A source of trials that are all known from the start, and start in their order.
 class TrialList : public TrialSource {
  public:
   TrialList(const std::vector<Trial>& trials, fs::path store)
       : trials_(trials), store_(std::move(store)), outcomes_(trials.size()) {}
 
-  // Tells of trials that were done before.
+  // Finds the trials that were done before, and tells the observer about them.
   void find_done(TrialObserver& observer) {
     for (size_t trial = 0; trial < trials_.size(); ++trial) {
       outcomes_[trial] = outcome_of_done(store_ / trials_[trial].name);
@@ -105,7 +106,7 @@ class Executor {
   Executor(TrialSource& source, const ExecutorOptions& options, TrialObserver& observer)
       : source_(source), options_(options), observer_(observer) {}
 
-  // Lets its trials make their checkpoints as at any stop where an error ends it.
+  // If an error ends the executor, asks its trials to make their checkpoints, and waits for them.
   ~Executor() {
     for (Taken& taken : taken_)
       if (taken.process && taken.process->runs()) taken.process->signal(SIGTERM);
@@ -115,7 +116,7 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  // False where it was asked to stop.
+  // Runs trials until the source is done. Returns false if the observer asked to stop.
   bool run() {
     bool has_changed = true;
     for (int look = 0;; ++look) {
@@ -134,14 +135,14 @@ class Executor {
   }
 
  private:
-  // A trial that is this executor's. Without a process it waits for its first start, or, where it was killed, for
+  // A trial that this executor has taken. Without a process it waits for its first start or, if it was killed, for
   // another one.
   struct Taken {
     Trial trial;
     std::unique_ptr<Process> process = {};
-    int starts = 0;
-    bool is_unwanted = false;
-    bool is_told = false;  // that it waits for its folder
+    int starts = 0;            // number of processes that were started for it
+    bool is_unwanted = false;  // true once it has been asked to end
+    bool is_told = false;      // true once the observer knows that it waits for its folder
   };
 
   fs::path folder(const Trial& trial) const { return options_.store / trial.name; }
@@ -164,7 +165,8 @@ class Executor {
     }
   }
 
-  // Whoever has a trial alone asks whether its folder is free: a lock to try it never meets another process's start.
+  // Starts the trials whose folder is free. Only the process that has taken a trial tests the lock of its folder, so
+  // that the test never disturbs another process's start.
   void start_taken() {
     for (Taken& taken : taken_) {
       if (taken.process) continue;
@@ -177,7 +179,7 @@ class Executor {
     }
   }
 
-  // False where the system makes no more processes until one of these ends.
+  // Returns false if the system makes no more processes until one of these ends.
   bool start(Taken& taken) {
     try {
       taken.process = std::make_unique<Process>(command_of(taken.trial));
@@ -205,7 +207,7 @@ class Executor {
     }
   }
 
-  // True where a process ended.
+  // Removes the trials whose process has ended. Returns true if a process ended.
   bool reap() {
     bool has_changed = false;
     for (auto at = taken_.begin(); at != taken_.end();) {
@@ -228,8 +230,8 @@ class Executor {
     return has_changed;
   }
 
-  // How a trial ended is what its folder says; its exit code counts where the folder says nothing. Nothing where it is
-  // to start once more.
+  // Returns how a trial ended: what its folder says or, if that says nothing, its exit code. Returns nothing if the
+  // trial is to start once more.
   std::optional<TrialOutcome> outcome_of(const Taken& ended, const ProcessResult& result) const {
     const std::string& name = ended.trial.name;
     if (std::optional<TrialOutcome> done = outcome_of_done(folder(ended.trial))) return done;
@@ -244,7 +246,8 @@ class Executor {
     return TrialOutcome{TrialEnd::failed, false, std::move(message)};
   }
 
-  // A stop of all is no news of each.
+  // Tells the source and the observer about the end of a trial. The observer is not told about each trial that a stop
+  // of the whole executor ends.
   void end(const Trial& trial, const TrialOutcome& outcome) {
     source_.ended(trial, outcome);
     if (!is_stopping_ || outcome.end != TrialEnd::stopped) observer_.ended(trial, outcome);

@@ -21,7 +21,7 @@ double number_at(const JsonValue& object, const std::string& key) {
   return object.get<double>(key);
 }
 
-constexpr int64_t kMostSteps = int64_t{1} << 53;  // whole numbers beyond are no longer exact
+constexpr int64_t kMostSteps = int64_t{1} << 53;  // greater whole numbers are not exact in a double
 
 int64_t whole_within(const JsonValue& object, const char* key, int64_t least, int64_t most) {
   const auto value = object.get<int64_t>(key);
@@ -45,7 +45,8 @@ MetricKind kind_of(const JsonValue& metric) {
   return kind;
 }
 
-// Figures stand among other numbers; a manifest that does not name its metrics has its goal and the loss.
+// Returns the figures among the other numbers of a JSON object. If a manifest does not list its metrics, they are its
+// goal and the loss.
 std::vector<std::pair<std::string, double>> values_in(const JsonValue& figures, const RunReport& report) {
   std::vector<std::pair<std::string, double>> values;
   const auto take = [&](const std::string& name) {
@@ -66,7 +67,7 @@ void take_figures(const JsonValue& result, RunReport& report) {
       report.figures.push_back({part, true, best.get<int64_t>("step"), values_in(best.at(part), report)});
 }
 
-// Absent parts, as of a manifest that another program wrote, are passed over.
+// Takes device, data and build. Parts that are absent, as in a manifest that another program wrote, are skipped.
 void take_origin(const JsonValue& manifest, RunReport& report) {
   report.device = manifest.get<std::string>("device", "");
   if (manifest.has("data")) {
@@ -111,7 +112,8 @@ void take_manifest(const JsonValue& manifest, RunReport& report) {
     result.at("target_samples").refuse("a number of samples");
 }
 
-// Evaluations are in the order of their steps: one that a later line contradicts was made before a resumed run went on.
+// Adds an evaluation, in the order of steps. Earlier entries of the same step or a later one are dropped: they were
+// made before the run was resumed from an older checkpoint.
 void take_evaluation(const FlatJson& line, RunReport& report) {
   const std::optional<int64_t> step = step_in(line);
   if (!step) return;
@@ -153,7 +155,7 @@ RunReport read_run(const std::filesystem::path& folder) {
 }
 
 int64_t steps_of_run(const std::filesystem::path& folder) {
-  constexpr size_t kLines = 4096;  // bytes: several lines of steps; a line of layers may be longer
+  constexpr size_t kLines = 4096;  // bytes read at first: several lines of steps; a line of layers may be longer
   try {
     const InputFile file(folder / kMetrics);
     int64_t steps = 0;
@@ -167,7 +169,7 @@ int64_t steps_of_run(const std::filesystem::path& folder) {
     }
     return steps;
   } catch (const Error&) {
-    return 0;  // not begun
+    return 0;  // the run has not begun
   }
 }
 
@@ -177,7 +179,7 @@ double share_of_run(const std::filesystem::path& folder) {
     const auto steps = static_cast<double>(manifest.get<int64_t>("steps"));
     return steps > 0 ? std::clamp(static_cast<double>(steps_of_run(folder)) / steps, 0.0, 1.0) : 0;
   } catch (const Error&) {
-    return 0;  // not begun
+    return 0;  // the run has not begun
   }
 }
 

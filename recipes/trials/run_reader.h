@@ -15,65 +15,68 @@
 
 namespace kb {
 
-// An evaluation in the course of a run. NaN stands for a number that is not there or not finite.
+// An evaluation in the course of a run. A number that is missing or not finite is NaN.
 struct EvaluationPoint {
-  int64_t step = 0;  // steps done
-  double epoch = 0;  // epochs done
-  double loss = 0, goal = 0, train_loss = 0;
+  int64_t step = 0;                           // steps done
+  double epoch = 0;                           // epochs done
+  double loss = 0, goal = 0, train_loss = 0;  // train_loss: mean since the last evaluation
 };
 
-// Figures of a state of a run at its end, on one part of the data.
+// Figures of one state of a run, found at the run's end on one part of the data.
 struct StateFigures {
-  std::string part;      // "test"
-  bool is_best = false;  // the best state by the part that the run was judged on; else the final one
-  int64_t step = 0;      // after which the state stood
-  std::vector<std::pair<std::string, double>> values = {};  // by their names; finite ones alone
+  std::string part;      // name of the part, such as "test"
+  bool is_best = false;  // true for the best state by the part that judges the run; false for the final state
+  int64_t step = 0;      // number of steps after which the run had this state
+  std::vector<std::pair<std::string, double>> values = {};  // figures by their names; finite ones only
 };
 
+// A report on a run, from its manifest and its metrics.
 struct RunReport {
   std::filesystem::path folder;
   std::string recipe;
-  std::string how;        // it ended: "finished", "target", "--stop-at", "diverged", "interrupted"; empty: it has not
-  bool diverged = false;  // never true of a run that has not ended
-  int64_t steps = 0;      // done
+  // `how`: how the run ended: "finished", "target", "--stop-at", "diverged" or "interrupted"; empty while it has not.
+  std::string how;
+  bool diverged = false;  // true if the run has ended because it diverged
+  int64_t steps = 0;      // number of steps done when the run ended
   int64_t seed = 0, minibatch = 0, steps_per_epoch = 0;
-  std::optional<double> rate;  // learning rate behind the warmup, by its flags
+  std::optional<double> rate;  // learning rate after the warmup, from the run's flags
   MetricKind goal_kind = {};
-  std::string goal = "error";                                // name of the metric that the run is judged by
-  double result = std::numeric_limits<double>::quiet_NaN();  // goal's value at the end
-  double loss = std::numeric_limits<double>::quiet_NaN();    // likewise
-  std::string result_part = "test";                          // that both are of
-  std::vector<StateFigures> figures;                         // of a run that has ended: all that it found of its states
-  std::map<std::string, MetricKind> metric_kinds;            // by names, as far as the manifest tells them
-  std::optional<int64_t> target_step;                        // at which it reached --target
-  double target_samples = 0;                                 // seen until then
-  std::string part = "test";                                 // of the data, that evaluations in its course were made on
-  double seconds = std::numeric_limits<double>::quiet_NaN();  // wall time of the process that ended it
-  double train_seconds = 0;                                   // up to the last evaluation, without evaluations
-  std::string data = {};                                      // name and fingerprint, "mnist 56e146cfa797d6cd"
-  std::string build = {};                                     // commit and compiler of the program that trained it
-  std::string device = {};                                    // in words, that it was trained on
-  std::string state_sha256;                                   // of parameters and optimizer state at the end
+  std::string goal = "error";                                // name of the metric that judges the run
+  double result = std::numeric_limits<double>::quiet_NaN();  // value of the goal at the end
+  double loss = std::numeric_limits<double>::quiet_NaN();    // loss at the end
+  std::string result_part = "test";                          // part of the data on which both were measured
+  std::vector<StateFigures> figures;                         // figures of the states of a run that has ended
+  std::map<std::string, MetricKind> metric_kinds;            // kinds of metrics by name, as far as the manifest tells
+  std::optional<int64_t> target_step;                        // number of steps after which it reached --target
+  double target_samples = 0;                                 // number of samples seen until then
+  std::string part = "test";  // part of the data on which evaluations during the run are made
+  double seconds = std::numeric_limits<double>::quiet_NaN();  // wall time in seconds of the process that ended it
+  double train_seconds = 0;  // seconds of training up to the last evaluation, without evaluations
+  std::string data = {};     // name and fingerprint of the data, "mnist 56e146cfa797d6cd"
+  std::string build = {};    // commit and compiler of the program that trained it
+  std::string device = {};   // description of the device that trained it
+  std::string state_sha256;  // hash of parameters and optimizer state at the end
   std::vector<EvaluationPoint> evaluations;
 
   bool is_done() const { return !how.empty() && how != "interrupted"; }
 };
 
-// Throws Error where the folder holds no manifest or one that cannot be read. Damaged lines of the metrics are passed
-// over.
+// Reads manifest and metrics. Throws Error if the folder holds no manifest or an unreadable one. Damaged lines of the
+// metrics are skipped.
 RunReport read_run(const std::filesystem::path& folder);
 
-// Likewise, without what the metrics say: evaluations, times, the state's hash. Costs little.
+// Reads the manifest only, which is cheap: the report has no evaluations, no times and no hash of the state.
 RunReport read_manifest(const std::filesystem::path& folder);
 
-// Returns the step that a line of metrics.jsonl tells; nothing where that is none that a run can have: it is damaged.
+// Returns the step in a line of metrics.jsonl; nothing if the line has no step that a run can have, since it is
+// damaged.
 std::optional<int64_t> step_in(const FlatJson& line);
 
-// Returns how many steps a run has done, by the last step in its metrics; 0 where there is none. Costs little: reads
-// the end of the file alone.
+// Returns how many steps a run has done, by the last step in its metrics; 0 if there is none. Reads only the end of the
+// file.
 int64_t steps_of_run(const std::filesystem::path& folder);
 
-// Returns the share of its steps that a run has done; 0 where there is none.
+// Returns the share of its planned steps that a run has done, in [0, 1]; 0 if the folder holds no run.
 double share_of_run(const std::filesystem::path& folder);
 
 }  // namespace kb

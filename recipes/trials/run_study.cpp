@@ -20,7 +20,7 @@ StudyRuns runs_of(const Study& study, const std::vector<Trial>& asked, const std
       RunReport run = read_run(study.folder / trial.name);
       if (run.is_done()) result.runs.emplace(trial.name, std::move(run));
     } catch (const Error&) {
-      // A trial of an earlier call that was not begun.
+      // The run folder of a trial that an earlier call asked for, and that has not begun, holds no manifest.
     }
   }
   return result;

@@ -1,4 +1,4 @@
-// A study from its trials to the reports of their runs: what --seeds and hour have in common.
+// Runs a study, from its list of trials to the reports of their runs. --seeds and the command hour both use it.
 #pragma once
 #include <map>
 #include <optional>
@@ -13,23 +13,23 @@
 namespace kb {
 
 struct StudyRequest {
-  std::string name;                  // begins the name of its folder
-  std::string out;                   // its folder; empty: one below runs/
-  std::vector<Trial> trials;         // that are to be done
-  TrialResources resources;          // of them
-  std::vector<std::string> program;  // starts a trial (trial_program)
-  std::string go_on;                 // command that goes on with the study where it is stopped
+  std::string name;                  // start of the name of the study's folder
+  std::string out;                   // folder of the study; empty: one in runs/
+  std::vector<Trial> trials;         // trials that are to be done
+  TrialResources resources;          // part of the machine that each trial has
+  std::vector<std::string> program;  // command that starts a trial (trial_program)
+  std::string go_on;                 // words that tell how to go on with a study that was stopped
 };
 
 struct StudyRuns {
   std::filesystem::path folder;
-  std::vector<std::string> names;         // of all its trials, those of earlier calls included
-  std::map<std::string, RunReport> runs;  // of the trials that are done, by their names
-  std::set<std::string> failed;           // trials of this call
+  std::vector<std::string> names;         // names of all trials, including those of earlier calls
+  std::map<std::string, RunReport> runs;  // reports of the trials that are done, by trial name
+  std::set<std::string> failed;           // names of the trials that failed in this call
 };
 
-// Says what it does on the console, runs the trials that are not done, and reads the runs of all. Returns nothing where
-// a signal stopped it (Interrupt::number). Throws what open_study() and run_trials() throw.
+// Runs the trials that are not done, prints its progress on the console, and reads the runs of all trials. Returns
+// nothing if a signal stopped it (Interrupt::number). Throws what open_study() and run_trials() throw.
 std::optional<StudyRuns> run_study(const StudyRequest& request, Console& console);
 
 }  // namespace kb

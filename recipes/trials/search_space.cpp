@@ -21,7 +21,7 @@ constexpr int kPrimes[kMostSearched] = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 
 
 constexpr Choice<Scale> kScales[] = {{"linear", Scale::linear}, {"log", Scale::log}, {"revlog", Scale::revlog}};
 
-// "a:b:c" -> {"a", "b", "c"}.
+// Splits a text at its colons: "a:b:c" -> {"a", "b", "c"}.
 std::vector<std::string> colon_separated(const std::string& text) {
   std::vector<std::string> parts(1);
   for (const char letter : text) {
@@ -33,7 +33,7 @@ std::vector<std::string> colon_separated(const std::string& text) {
   return parts;
 }
 
-// The flag before "=", without the dashes that somebody may write, and what stands behind it.
+// Returns the flag before "=", without dashes that a user may write, and the text after "=".
 std::pair<std::string, std::string> split_assignment(const char* flag, const char* expected, const std::string& text) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos) refuse_value(flag, expected, text);
@@ -76,7 +76,7 @@ SearchRange parse_ends(const std::string& flag, std::string ends, const std::str
   return range;
 }
 
-// The first `digits` of a number > 0.
+// Returns a number > 0 rounded to `digits` significant digits.
 double rounded(double value, int digits) { return std::stod(fmt::format("{:.{}e}", value, digits - 1)); }
 
 std::vector<int64_t> parse_progression(const std::string& range, const std::string& text) {

@@ -19,7 +19,8 @@
 namespace kb {
 namespace {
 
-// `words`: the command line, as a seed of its own does not show in the configuration.
+// Throws UsageError for flags that exclude --seeds. `words`: the command line, since the configuration does not tell
+// whether --seed was given.
 void check_seed_flags(const RunConfig& config, const std::vector<std::string>& words) {
   const auto is_seed = [](const std::string& word) { return word == "--seed" || word.starts_with("--seed="); };
   if (std::any_of(words.begin(), words.end(), is_seed)) throw UsageError("--seed: expected --seeds alone, got both");

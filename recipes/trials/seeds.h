@@ -1,4 +1,4 @@
-// `--seeds A..B`: the same training under several seeds, and what they say together.
+// `--seeds A..B`: the same training under several seeds, and statistics of the results.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,11 +10,11 @@
 namespace kb {
 
 // Trains the recipe once for each of config.looking.seeds, config.looking.jobs at once, each in a process of this
-// program, into a run folder of its own below --out (runs/RECIPE-seeds-TIME where it is not given), and prints what
-// came of each, their mean and standard deviation. Writes summary.json and curves.svg there. The same command goes on
-// with a study that was stopped; other seeds add to it. Returns an exit code: 128 + the signal's number where one
-// stopped it, 4 where every seed diverged, 1 where a training failed, else 0. Throws UsageError for flags that ask
-// something of one training alone. `words`: the command line that gave the configuration.
+// program and with a run folder of its own below --out (default: runs/RECIPE-seeds-TIME). Prints the result of each,
+// their mean and standard deviation, and writes summary.json and curves.svg there. The same command goes on with a
+// study that was stopped; other seeds add to it. Returns an exit code: 128 + the signal's number if one stopped it, 4
+// if every seed diverged, 1 if a training failed, else 0. Throws UsageError for flags that are meant for one training
+// alone. `words`: the command line that gave the configuration.
 int train_seeds(const Recipe& recipe, const RunConfig& config, const std::vector<std::string>& words);
 
 }  // namespace kb

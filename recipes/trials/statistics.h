@@ -5,16 +5,18 @@
 
 namespace kb {
 
+// Mean and standard deviation of `count` values.
 struct MeanOf {
   double mean = 0;
-  std::optional<double> stddev = {};  // of the sample, divided by count - 1; nothing of one value
+  std::optional<double> stddev = {};  // standard deviation of the sample (divisor: count - 1); nothing for one value
   size_t count = 0;
 };
 
-// Returns nothing of no values.
+// Returns the mean and the standard deviation; nothing if there are no values.
 std::optional<MeanOf> mean_of(const std::vector<double>& values);
 
-// Throws InternalError of no values. The mean of the two in the middle where there is an even number.
+// Returns the median: the mean of the two values in the middle if their number is even. Throws InternalError if there
+// are none.
 double median_of(std::vector<double> values);
 
 }  // namespace kb

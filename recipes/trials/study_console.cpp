@@ -31,7 +31,7 @@ void StudyConsole::ended(const Trial& trial, const TrialOutcome& outcome) {
 }
 
 std::string StudyConsole::time_left() const {
-  constexpr double kFirstGuess = 0.02;  // of a trial, below which there is nothing to go by
+  constexpr double kFirstGuess = 0.02;  // trials that must be done before an estimate is made
   const double done = done_ - done_before_;
   if (done_before_ < 0 || done < kFirstGuess || ended_ == trials_) return "";
   const double passed = std::chrono::duration<double>(Clock::now() - started_).count();

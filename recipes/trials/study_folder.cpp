@@ -35,12 +35,12 @@ Study read_study(const fs::path& folder) {
   Study study{folder, {}, static_cast<int>(json.get<int64_t>("shards"))};
   for (const JsonValue& trial : json.at("trials").items())
     study.trials.push_back({trial.get<std::string>("name"), trial.at("arguments").list<std::string>()});
-  study.first = study.trials.size();  // files of release 0.1 lack the number
+  study.first = study.trials.size();  // default for files of release 0.1, which lack the number
   if (json.has("first")) study.first = std::min(study.first, static_cast<size_t>(json.get<int64_t>("first")));
   return study;
 }
 
-// Whether a study began with just these trials, or has no others.
+// Returns whether these trials are those that the study began with, or all that it has.
 bool is_of(const Study& study, const std::vector<Trial>& trials) {
   const std::vector<Trial>& there = study.trials;
   return (trials.size() == study.first || trials.size() == there.size()) &&
@@ -63,7 +63,7 @@ bool is_of(const Study& study, const std::vector<Trial>& trials) {
                   folder.string(), trial, from(there, a), from(asked, b)));
 }
 
-// Adds the trials that the study lacks.
+// Adds the trials that the study lacks. Throws Error if it has one of the same name with other words.
 void add_trials(Study& study, const std::vector<Trial>& asked) {
   std::vector<Trial>& there = study.trials;
   for (const Trial& trial : asked) {
@@ -77,8 +77,8 @@ void add_trials(Study& study, const std::vector<Trial>& asked) {
   }
 }
 
-// The newest folder of an unfinished study that began with just these trials, for a command that is given again; or a
-// new one.
+// Returns the newest folder of an unfinished study that began with just these trials, so that a repeated command goes
+// on with it; if there is none, a new folder.
 fs::path chosen_folder(const std::string& name, const std::vector<Trial>& trials) {
   for (const fs::path& folder : dated_folders(name))
     if (is_there(folder / kStudyFile) && !is_there(folder / kStudySummary) && is_of(read_study(folder), trials))
@@ -93,7 +93,7 @@ std::vector<std::string> lasting_words(const std::vector<std::string>& words) {
   std::vector<std::string> lasting;
   for (size_t i = 0; i < words.size(); ++i) {
     if (std::find(std::begin(kOfACall), std::end(kOfACall), words[i]) != std::end(kOfACall))
-      ++i;  // its value
+      ++i;  // skips the flag's value as well
     else
       lasting.push_back(words[i]);
   }
@@ -113,7 +113,7 @@ std::vector<fs::path> dated_folders(const std::string& name) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator("runs", error))
     if (entry.path().filename().string().starts_with(name + "-")) folders.push_back(entry.path());
-  std::sort(folders.rbegin(), folders.rend());  // their names end with the time
+  std::sort(folders.rbegin(), folders.rend());  // newest first: their names end with the time
   return folders;
 }
 

@@ -1,4 +1,4 @@
-// The folder of a study: study.json, which says what its trials are, and a run folder for each of them.
+// The folder of a study: study.json, which lists its trials, and a run folder for each of them.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -10,24 +10,26 @@ namespace kb {
 
 struct Study {
   std::filesystem::path folder;
-  std::vector<Trial> trials;  // all that it has, those asked for among them
-  int shards = 0;             // of its trials (--shards), as on the machine that it began on
-  size_t first = 0;           // trials that it began with; later ones may follow from what those gave
+  std::vector<Trial> trials;  // all trials of the study, including those asked for
+  int shards = 0;             // shards of each trial (--shards), chosen on the machine where the study began
+  size_t first = 0;           // number of trials that it began with; later ones may depend on their results
 };
 
-inline constexpr const char* kStudySummary = "summary.json";  // is there once a study is done
+inline constexpr const char* kStudySummary = "summary.json";  // file that exists once a study is done
 
-// Returns the words of a trial without flags that change no bit and follow from a call: where the data lie, threads.
+// Returns the words of a trial without flags that change no bit of its result and may differ between calls, such as
+// where the data lie and how many threads it has.
 std::vector<std::string> lasting_words(const std::vector<std::string>& words);
 
-// Returns runs/NAME-TIME, which is not there yet, and the folders that were named so before, the newest first.
+// Returns runs/NAME-TIME, a folder that does not exist yet.
 std::filesystem::path new_dated_folder(const std::string& name);
+// Returns the existing folders runs/NAME-*, the newest first.
 std::vector<std::filesystem::path> dated_folders(const std::string& name);
 
-// Makes `out`, or runs/NAME-TIME where it is empty, with study.json of these trials and shards in it; goes on with the
-// newest such folder whose study began with the same trials and is not done. Adds those that a study which is there
-// lacks. Throws Error where a trial of the same name has other words there, and where the folder holds anything that is
-// no study.
+// Opens the study in `out` and writes its study.json. If `out` is empty, goes on with the newest runs/NAME-TIME whose
+// study began with the same trials and is not done, or makes a new such folder. Adds those of the trials that an
+// existing study lacks. Throws Error if a trial of the same name has other words there, and if the folder holds
+// anything that is no study.
 Study open_study(const std::string& name, const std::string& out, const std::vector<Trial>& trials, int shards);
 
 }  // namespace kb

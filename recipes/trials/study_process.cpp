@@ -67,7 +67,7 @@ std::vector<std::string> trial_program(const std::string& recipe) {
 }
 
 void become_trial(int64_t executor) {
-  ::prctl(PR_SET_NAME, "trial");  // started through /proc/self/exe, of which ps would show "exe"
+  ::prctl(PR_SET_NAME, "trial");  // it was started through /proc/self/exe, so ps would show "exe"
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != executor) ::raise(SIGTERM);

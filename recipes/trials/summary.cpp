@@ -11,9 +11,9 @@
 namespace kb {
 namespace {
 
-constexpr double kRounding = 1e-9;  // of an epoch's number
+constexpr double kRounding = 1e-9;  // tolerance for rounding errors of an epoch's number
 
-// Null where it is not finite: JSON has no such numbers.
+// Returns null if the value is not finite: JSON has no such numbers.
 Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json mean_json(const std::optional<MeanOf>& mean) {
@@ -21,7 +21,7 @@ Json mean_json(const std::optional<MeanOf>& mean) {
   return {{"mean", mean->mean}, {"stddev", mean->stddev ? Json(*mean->stddev) : Json(nullptr)}, {"count", mean->count}};
 }
 
-// Gives the goal at the end, with the part that it is of.
+// Returns the goal at the end, with the part of the data on which it was measured.
 Json final_json(const Summary& summary) {
   Json json = mean_json(summary.last);
   if (summary.last) json["part"] = summary.result_part;
@@ -55,7 +55,7 @@ std::string loss_text(double loss) { return std::isfinite(loss) ? fmt::format("{
 }  // namespace
 
 std::optional<double> median_of_last(const RunReport& run) {
-  std::map<int64_t, double> epochs;  // the number of each and its last evaluation
+  std::map<int64_t, double> epochs;  // goal at the last evaluation of each epoch, by its number
   for (const EvaluationPoint& point : run.evaluations)
     epochs[static_cast<int64_t>(std::ceil(point.epoch - kRounding))] = point.goal;
   std::vector<double> values;

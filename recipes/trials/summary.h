@@ -1,4 +1,4 @@
-// Statistics over several runs of one configuration: seeds of a study.
+// Statistics over several runs of one configuration, such as the seeds of a study.
 #pragma once
 #include <optional>
 #include <string>
@@ -9,36 +9,38 @@
 
 namespace kb {
 
-// The error of a run is the median of its last five epochs in Goyal et al. 2017, section 5.1.
+// Number of last epochs whose median error is the error of a run, as in Goyal et al. 2017, section 5.1.
 inline constexpr size_t kLastEpochs = 5;
 
-// Returns the median of the goal over the run's last five epochs with an evaluation, of each the last one; of fewer
-// where there are fewer. Nothing where there is none, or one of them is not finite.
+// Returns the median of the goal over the run's last kLastEpochs epochs that have an evaluation, or over fewer if there
+// are fewer; an epoch counts with its last evaluation. Returns nothing if there is none, or one of the values is not
+// finite.
 std::optional<double> median_of_last(const RunReport& run);
 
 struct Summary {
   std::string goal = "error";
   MetricKind goal_kind = {};
-  std::string part = "test";         // that median_of_last is of
-  std::string result_part = "test";  // that `last` is of
-  std::vector<RunReport> runs;       // that are done
-  size_t diverged = 0, failed = 0;   // no part of the means
+  std::string part = "test";         // part of the data on which `median` is measured
+  std::string result_part = "test";  // part of the data on which `last` is measured
+  std::vector<RunReport> runs;       // runs that are done
+  size_t diverged = 0, failed = 0;   // numbers of runs that the means leave out
   std::optional<MeanOf> last;        // goal at the end
-  std::optional<MeanOf> median;      // median_of_last
-  std::optional<MeanOf> train_loss;
+  std::optional<MeanOf> median;      // median_of_last()
+  std::optional<MeanOf> train_loss;  // training loss at the last evaluation
 };
 
-// `failed`: runs that are not among these.
+// Returns the summary of runs that are done. `failed`: number of further runs, which failed.
 Summary summary_of(std::vector<RunReport> runs, size_t failed = 0);
 
-// "10.27 %", "0.1234".
+// Returns a value of the goal as text: "10.27 %" for a share, otherwise "0.1234"; "-" if it is not finite.
 std::string goal_text(const Summary& summary, double value);
-// "10.27 +- 0.12 %"; "10.27 %" of one run; "diverged", "10.27 % (1 of 2 diverged)", "-".
+// Returns a mean as text: "10.27 +- 0.12 %", for one run "10.27 %", for none "-"; if runs diverged "10.27 % (1 of 2
+// diverged)" or, if all did, "diverged".
 std::string goal_text(const Summary& summary, const std::optional<MeanOf>& mean);
 
-// A table, a line a run and one for all.
+// Returns a table with a line for each run, and the means below.
 std::string summary_table(const Summary& summary);
-// {"goal": .., "runs": [..], "final": {"mean": .., "stddev": .., "count": .., "part": "test"}, ...}
+// Returns {"goal": .., "runs": [..], "final": {"mean": .., "stddev": .., "count": .., "part": "test"}, ...}.
 std::string summary_json(const Summary& summary, const std::string& command);
 
 }  // namespace kb

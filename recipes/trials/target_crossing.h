@@ -12,13 +12,13 @@ struct TargetBracket {
   double steps_before = 0, steps_at = 0;
   double figure_before = 0, figure_at = 0;
 };
-// Nothing where there is no evaluation before it, the metrics do not tell the target's figure, or the figure before is
-// no worse. The run has reached its target.
+// Returns the bracket of a run that has reached its target; nothing if no evaluation after a step precedes it, if the
+// metrics lack the target's figure, or if the figure before is better than the target.
 std::optional<TargetBracket> target_bracket(const RunReport& run, const TargetFigure& target);
 
-// Returns the steps, not whole, at which the figure equals the target: log steps are taken as linear in the figure
-// inside the bracket. The first evaluation that reaches the target lies behind the crossing, of evaluations after 1.1^k
-// steps by 5 % on average. Returns target_step where there is no bracket.
+// Returns the number of steps, a real number, at which the figure equals the target: inside the bracket the logarithm
+// of the steps is taken as linear in the figure. The first evaluation that reaches the target comes later than the
+// crossing, by 5 % on average if evaluations are made after 1.1^k steps. Returns target_step if there is no bracket.
 double target_crossing(const RunReport& run, const TargetFigure& target);
 
 }  // namespace kb

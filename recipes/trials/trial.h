@@ -6,12 +6,12 @@
 namespace kb {
 
 struct Trial {
-  std::string name;                // of its folder within the study; no two have the same
-  std::vector<std::string> words;  // recipe's command line, without --out, --resume and --quiet
+  std::string name;                // name of its folder within the study; no two trials have the same
+  std::vector<std::string> words;  // command line of the recipe, without --out, --resume and --quiet
   bool operator==(const Trial&) const = default;
 };
 
-// Sets the value of a flag, behind the other words where it is not among them.
+// Sets the value of a flag; appends both to the words if the flag is not among them.
 void set_word(std::vector<std::string>& words, const std::string& flag, const std::string& value);
 
 }  // namespace kb

@@ -1,4 +1,4 @@
-// The commands with which an executor's trials are started.
+// The commands that start the trials of an executor.
 #pragma once
 #include <string>
 
@@ -6,13 +6,15 @@
 
 namespace kb {
 
-// One training of a study, a process: PROGRAM trial PROCESS [flags] of a recipe's program, TOOL trial PROCESS RECIPE
-// [flags] of a tool. Returns the exit code; throws UsageError for words that it cannot understand.
+// Runs one training of a study in this process: PROGRAM trial PROCESS [flags] of a recipe's program, TOOL trial PROCESS
+// RECIPE [flags] of a tool; PROCESS is the executor's process number. Returns the exit code; throws UsageError for
+// words that it cannot understand.
 int trial_command(const ToolArguments& arguments);
-// One process of a trial of several, which mpirun starts: TOOL rank RECIPE [flags].
+// Runs one process of a trial that has several processes, which mpirun starts: TOOL rank RECIPE [flags].
 int rank_command(const ToolArguments& arguments);
 
-// All of the main of a command whose trials are processes of the program itself.
+// Runs the whole main() of a command whose trials are processes of the program itself: `trial`, `rank` or the command.
+// Returns the exit code.
 int study_main(const std::string& name, CommandFunction* command, int argc, char** argv);
 
 }  // namespace kb

@@ -1,10 +1,10 @@
-// Sentences for a terminal.
+// Sentences that are wrapped for a terminal.
 #pragma once
 #include <string>
 
 namespace kb {
 
-// Words behind a label, on lines of at most 79 columns that begin under the first word.
+// Returns the label and the words after it, on lines of at most 79 columns; further lines begin under the first word.
 std::string wrapped(const std::string& label, const std::string& words);
 
 }  // namespace kb
