@@ -1,5 +1,4 @@
-// The parser of a graph's text: a lexer, which skips comments, and a reader of one section after another.
-#include <cctype>
+// The parser of a graph's text, which reads one section after another.
 #include <charconv>
 #include <cstdlib>
 #include <optional>
@@ -8,92 +7,10 @@
 
 #include "graph/infer.h"
 #include "graph/text.h"
+#include "graph/text_lexer.h"
 
 namespace kb {
 namespace {
-
-struct Token {
-  enum class Kind : uint8_t { end, word, number, value, string, mark };
-  Kind kind = Kind::end;
-  std::string text;  // the content of a string; "12" or "12.1" for a value
-  int line = 1;
-};
-
-class Lexer {
- public:
-  explicit Lexer(std::string_view text) : text_(text) {}
-
-  Token next() {
-    skip();
-    Token token;
-    token.line = line_;
-    if (at_ == text_.size()) return token;
-    const char c = text_[at_];
-    if (c == '"') return string(token);
-    if (c == '%') {
-      ++at_;
-      return span(token, Token::Kind::value, [](char d) { return is_digit(d) || d == '.'; });
-    }
-    if (is_digit(c) || c == '-') return span(token, Token::Kind::number, in_number);
-    if (is_letter(c))
-      return span(token, Token::Kind::word, [](char d) { return is_letter(d) || is_digit(d) || d == '.'; });
-    token.kind = Token::Kind::mark;
-    token.text = c;
-    ++at_;
-    return token;
-  }
-
- private:
-  static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-  static bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-  static bool in_number(char c) { return is_digit(c) || is_letter(c) || c == '.' || c == '+' || c == '-'; }
-  bool starts(std::string_view prefix) const { return text_.substr(at_, prefix.size()) == prefix; }
-
-  void skip() {
-    while (at_ < text_.size()) {
-      if (starts("#")) {
-        while (at_ < text_.size() && text_[at_] != '\n') ++at_;
-      } else if (starts("/*")) {
-        const size_t end = text_.find("*/", at_);
-        at_ = end == text_.npos ? text_.size() : end + 2;
-      } else if (std::isspace(static_cast<unsigned char>(text_[at_])) != 0) {
-        if (text_[at_++] == '\n') ++line_;
-      } else {
-        return;
-      }
-    }
-  }
-
-  template <class F>
-  Token& span(Token& token, Token::Kind kind, F&& belongs) {
-    const size_t begin = at_;
-    while (at_ < text_.size() && belongs(text_[at_])) ++at_;
-    token.kind = kind;
-    token.text = text_.substr(begin, at_ - begin);
-    return token;
-  }
-
-  Token& string(Token& token) {
-    token.kind = Token::Kind::string;
-    for (++at_; at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\n'; ++at_) {
-      if (text_[at_] == '\\' && at_ + 1 < text_.size()) {
-        const char escaped = text_[++at_];
-        token.text += escaped == 'n' ? '\n' : escaped;
-      } else {
-        token.text += text_[at_];
-      }
-    }
-    if (at_ == text_.size() || text_[at_] != '"') {
-      throw Error(fmt::format("graph text, line {}: expected a closing \", got the end of the line", token.line));
-    }
-    ++at_;
-    return token;
-  }
-
-  std::string_view text_;
-  size_t at_ = 0;
-  int line_ = 1;
-};
 
 class GraphParser {
  public:
@@ -105,41 +22,41 @@ class GraphParser {
     graph_.mode =
         choose<Mode>({{"training", Mode::training}, {"inference", Mode::inference}, {"statistics", Mode::statistics}});
     if (accept("variables")) {
-      while (token_.kind == Token::Kind::string) variable();
+      while (token_.kind == GraphToken::Kind::string) variable();
     }
     word("nodes");
-    while (token_.kind == Token::Kind::value) node();
+    while (token_.kind == GraphToken::Kind::value) node();
     if (accept("outputs")) {
-      while (token_.kind == Token::Kind::string) output();
+      while (token_.kind == GraphToken::Kind::string) output();
     }
     if (accept("writes")) {
-      while (token_.kind == Token::Kind::string) write();
+      while (token_.kind == GraphToken::Kind::string) write();
     }
-    if (token_.kind != Token::Kind::end) fail("the end of the text");
+    if (token_.kind != GraphToken::Kind::end) fail("the end of the text");
     return std::move(graph_);
   }
 
  private:
   // ---- reading tokens
   std::string shown() const {
-    if (token_.kind == Token::Kind::end) return "the end of the text";
-    if (token_.kind == Token::Kind::string) return fmt::format("\"{}\"", token_.text);
-    return fmt::format("{}{}", token_.kind == Token::Kind::value ? "%" : "", token_.text);
+    if (token_.kind == GraphToken::Kind::end) return "the end of the text";
+    if (token_.kind == GraphToken::Kind::string) return fmt::format("\"{}\"", token_.text);
+    return fmt::format("{}{}", token_.kind == GraphToken::Kind::value ? "%" : "", token_.text);
   }
   [[noreturn]] void fail(std::string_view expected) const { fail(token_.line, expected, shown()); }
   [[noreturn]] static void fail(int line, std::string_view expected, std::string_view got) {
     throw Error(fmt::format("graph text, line {}: expected {}, got {}", line, expected, got));
   }
-  Token take() {
-    Token taken = std::move(token_);
+  GraphToken take() {
+    GraphToken taken = std::move(token_);
     token_ = lexer_.next();
     return taken;
   }
-  Token take(Token::Kind kind, std::string_view what) {
+  GraphToken take(GraphToken::Kind kind, std::string_view what) {
     if (token_.kind != kind) fail(what);
     return take();
   }
-  bool is_mark(char c) const { return token_.kind == Token::Kind::mark && token_.text[0] == c; }
+  bool is_mark(char c) const { return token_.kind == GraphToken::Kind::mark && token_.text[0] == c; }
   bool accept_mark(char c) {
     if (!is_mark(c)) return false;
     take();
@@ -149,14 +66,14 @@ class GraphParser {
     if (!accept_mark(c)) fail(fmt::format("'{}'", c));
   }
   bool accept(std::string_view keyword) {
-    if (token_.kind != Token::Kind::word || token_.text != keyword) return false;
+    if (token_.kind != GraphToken::Kind::word || token_.text != keyword) return false;
     take();
     return true;
   }
   void word(std::string_view keyword) {
     if (!accept(keyword)) fail(fmt::format("\"{}\"", keyword));
   }
-  std::string string() { return take(Token::Kind::string, "a quoted name").text; }
+  std::string string() { return take(GraphToken::Kind::string, "a quoted name").text; }
 
   // Reads a word and returns what `choices` pairs with it.
   template <class T>
@@ -192,7 +109,7 @@ class GraphParser {
     return text.find('p') != text.npos || text == "inf" || text == "-inf" || text == "nan";
   }
   int64_t integer() {
-    const Token token = take(Token::Kind::number, "an integer");
+    const GraphToken token = take(GraphToken::Kind::number, "an integer");
     int64_t value = 0;
     const char* end = token.text.data() + token.text.size();
     const auto result = std::from_chars(token.text.data(), end, value);
@@ -200,9 +117,9 @@ class GraphParser {
     return value;
   }
   double real() {
-    const bool number = token_.kind == Token::Kind::number || token_.kind == Token::Kind::word;
+    const bool number = token_.kind == GraphToken::Kind::number || token_.kind == GraphToken::Kind::word;
     if (!number || !is_real(token_.text)) fail("a number in hexadecimal");
-    const Token token = take();
+    const GraphToken token = take();
     char* end = nullptr;
     const double value = std::strtod(token.text.c_str(), &end);
     if (*end != '\0') fail(token.line, "a number in hexadecimal", token.text);
@@ -216,7 +133,7 @@ class GraphParser {
 
   // ---- reading parts of a node
   DType dtype() {
-    const Token token = take(Token::Kind::word, "a dtype");
+    const GraphToken token = take(GraphToken::Kind::word, "a dtype");
     try {
       return parse_dtype(token.text);
     } catch (const Error&) {
@@ -230,7 +147,7 @@ class GraphParser {
     std::string names;
     mark('[');
     list(']', [&] {
-      names += token_.kind == Token::Kind::word ? letter() : '_';
+      names += token_.kind == GraphToken::Kind::word ? letter() : '_';
       type.shape.push_back(integer());
     });
     try {
@@ -242,14 +159,14 @@ class GraphParser {
     return type;
   }
   char letter() {
-    const Token token = take();
+    const GraphToken token = take();
     if (token.text.size() != 1) fail(token.line, "a dimension's letter", token.text);
     mark('=');
     return token.text[0];
   }
   // Reads a value of an earlier node: "12", or "12.1" for its output 1.
   Value value() {
-    const Token token = take(Token::Kind::value, "a value %N");
+    const GraphToken token = take(GraphToken::Kind::value, "a value %N");
     Value v;
     const char *begin = token.text.data(), *end = begin + token.text.size();
     auto parsed = std::from_chars(begin, end, v.node);
@@ -263,24 +180,24 @@ class GraphParser {
     return v;
   }
   AttrValue attribute() {
-    if (token_.kind == Token::Kind::string) return take().text;
+    if (token_.kind == GraphToken::Kind::string) return take().text;
     if (accept_mark('(')) return reals();
     if (accept_mark('[')) {
       Ints values;
       list(']', [&] { values.push_back(integer()); });
       return values;
     }
-    const bool number = token_.kind == Token::Kind::number || token_.kind == Token::Kind::word;
+    const bool number = token_.kind == GraphToken::Kind::number || token_.kind == GraphToken::Kind::word;
     if (!number) fail("an attribute's value");
     if (is_real(token_.text)) return real();
-    if (token_.kind == Token::Kind::number) return integer();
+    if (token_.kind == GraphToken::Kind::number) return integer();
     return dtype();
   }
   Attrs attributes() {
     Attrs attrs;
     if (!accept_mark('{')) return attrs;
     list('}', [&] {
-      const Token key = take(Token::Kind::word, "an attribute's name");
+      const GraphToken key = take(GraphToken::Kind::word, "an attribute's name");
       if (attrs.has(key.text)) fail(key.line, "each attribute once", key.text);
       mark('=');
       attrs.set(key.text, attribute());
@@ -289,26 +206,26 @@ class GraphParser {
   }
   int32_t scope() {
     if (!accept_mark('@')) return 0;
-    if (token_.kind != Token::Kind::word && token_.kind != Token::Kind::string) fail("a scope path");
+    if (token_.kind != GraphToken::Kind::word && token_.kind != GraphToken::Kind::string) fail("a scope path");
     return graph_.intern_scope(take().text);
   }
 
   // ---- reading lines
   void node() {
-    const Token number = take();
+    const GraphToken number = take();
     if (number.text != std::to_string(graph_.nodes.size())) {
       fail(number.line, fmt::format("%{}", graph_.nodes.size()), "%" + number.text);
     }
     const int64_t outputs = accept_mark(':') ? integer() : 1;
     mark('=');
     Node node;
-    const Token op = take(Token::Kind::word, "an op");
+    const GraphToken op = take(GraphToken::Kind::word, "an op");
     try {
       node.op = parse_op(op.text);
     } catch (const Error&) {
       fail(op.line, "an op", op.text);
     }
-    if (token_.kind == Token::Kind::value) {
+    if (token_.kind == GraphToken::Kind::value) {
       do node.inputs.push_back(value());
       while (accept_mark(','));
     }
@@ -402,8 +319,8 @@ class GraphParser {
     if (!graph_.add_write(name, written)) fail(line, "one write of each variable", name);
   }
 
-  Lexer lexer_;
-  Token token_;
+  GraphLexer lexer_;
+  GraphToken token_;
   Graph graph_;
 };
 

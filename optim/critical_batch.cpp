@@ -12,6 +12,7 @@
 
 #include "graph/error.h"
 #include "optim/distributions.h"
+#include "optim/log_law.h"
 
 namespace kb {
 namespace {
@@ -33,100 +34,6 @@ void check_measured(std::span<const MeanSteps> measured) {
       throw Error(
           fmt::format("critical minibatch: expected steps above 0 at minibatch {}, got {}", at.minibatch, at.steps));
   }
-}
-
-// The law in logarithms: log S = log(exp(k s) + exp(k (e - b))) / k, with s = log S_min, e = log E_min, b = log B.
-struct LogLaw {
-  double s = 0, e = 0, k = 1;
-
-  double steps(double b) const {
-    const double fewest = k * s, perfect = k * (e - b), most = std::max(fewest, perfect);
-    return (most + std::log(std::exp(fewest - most) + std::exp(perfect - most))) / k;
-  }
-  // Returns the derivative of log S by e. That by s is the rest to 1.
-  double share_of_e(double b) const { return 1 / (1 + std::exp(k * (s - e + b))); }
-};
-
-// All laws of one k in which a quantity has a given value. One number is free among them.
-struct LawCurve {
-  double k;
-  std::function<LogLaw(double)> at;
-  std::function<std::pair<double, double>(const LogLaw&)> slope;  // derivatives of s and e by the free number
-};
-
-// The logarithm of S_min, E_min or another quantity of the law, for which an interval is sought.
-struct Quantity {
-  std::function<double(const LogLaw&)> of;
-  std::function<LawCurve(double value, double k)> curve;
-  std::function<double(const LogLaw&)> free;  // the number that is free along the curve
-};
-
-Quantity log_s_min() {
-  return {[](const LogLaw& law) { return law.s; },
-          [](double value, double k) {
-            return LawCurve{k,
-                            [=](double e) {
-                              return LogLaw{value, e, k};
-                            },
-                            [](const LogLaw&) { return std::pair(0.0, 1.0); }};
-          },
-          [](const LogLaw& law) { return law.e; }};
-}
-
-Quantity log_e_min() {
-  return {[](const LogLaw& law) { return law.e; },
-          [](double value, double k) {
-            return LawCurve{k,
-                            [=](double s) {
-                              return LogLaw{s, value, k};
-                            },
-                            [](const LogLaw&) { return std::pair(1.0, 0.0); }};
-          },
-          [](const LogLaw& law) { return law.s; }};
-}
-
-// The quantity log B_crit + offset(k), a minibatch.
-Quantity log_minibatch(double (*offset)(double k)) {
-  return {[=](const LogLaw& law) { return law.e - law.s + offset(law.k); },
-          [=](double value, double k) {
-            return LawCurve{k,
-                            [=](double s) {
-                              return LogLaw{s, s + value - offset(k), k};
-                            },
-                            [](const LogLaw&) { return std::pair(1.0, 1.0); }};
-          },
-          [](const LogLaw& law) { return law.s; }};
-}
-
-Quantity log_b_crit() {
-  return log_minibatch([](double) { return 0.0; });
-}
-
-// The end of perfect scaling: (1 + (B / B_crit)^k)^(1 / k) = 1 + kPerfectExcess.
-Quantity log_perfect_end() {
-  return log_minibatch([](double k) { return std::log(std::pow(1 + kPerfectExcess, k) - 1) / k; });
-}
-
-// The end of the gain: (1 + (B_crit / B)^k)^(1 / k) = 1 + kGainExcess.
-Quantity log_gain_end() {
-  return log_minibatch([](double k) { return -std::log(std::pow(1 + kGainExcess, k) - 1) / k; });
-}
-
-// The steps at log minibatch b; log B_crit is the free number.
-Quantity log_steps(double b) {
-  return {[=](const LogLaw& law) { return law.steps(b); },
-          [=](double value, double k) {
-            return LawCurve{k,
-                            [=](double critical) {
-                              const double s = value - LogLaw{0, critical, k}.steps(b);
-                              return LogLaw{s, s + critical, k};
-                            },
-                            [=](const LogLaw& law) {
-                              const double share = law.share_of_e(b);
-                              return std::pair(-share, 1 - share);
-                            }};
-          },
-          [](const LogLaw& law) { return law.e - law.s; }};
 }
 
 struct Least {

@@ -1,4 +1,5 @@
 #include "compiler/lower/monoid.h"
+#include "compiler/lower/emit.h"
 
 namespace kb {
 

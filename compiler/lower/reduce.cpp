@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/lower/classes.h"
+#include "compiler/lower/emit.h"
 
 namespace kb {
 

@@ -6,37 +6,19 @@
 //
 // Chunks of columns go to wide blocks, one for each multiprocessor: fewer chunks, more groups in the last block.
 #include <algorithm>
-#include <bit>
 
-#include "compiler/lower/reduce.h"
+#include "compiler/lower/reduce_tiles.h"
 
 namespace kb {
 namespace {
 
 using ir::Reg;
 
-constexpr int64_t kColumnVectors = 16;  // most vectors of kept elements that a block works on
-constexpr int64_t kLoads = 4;           // loads that a thread has under way
-constexpr int64_t kWideThreads = 512;   // threads of a wide block, which is alone on its multiprocessor
-constexpr int64_t kWideBytes = 128;     // bytes that a thread of a wide block has under way: 64 KiB a multiprocessor
-constexpr int64_t kMostRounds = 8;      // most rounds that a thread has under way
-constexpr int64_t kMergeBytes = 32;     // bytes of each column's partials that a thread of the last block has under way
+constexpr int64_t kMergeBytes = 32;  // bytes of each column's partials that a thread of the last block has under way
 
-class ReduceTogether : Reduce {
+class ReduceTogether : public ReduceTiles {
  public:
-  ReduceTogether(const Graph& graph, const Group& group, const Target& target) : Reduce(graph, group, target) {
-    choose_tiles();
-    choose_chunks_of_blocks();
-  }
-
-  bool fits() const { return shares_results(); }
-
-  // Returns whether wide blocks are worth it: for chunks of columns that are at least a batch long, if tiles are few
-  // enough to give each multiprocessor an even share of the chunks.
-  bool fits_wide() const {
-    return fits() && two_phases_ && !lanes_reduce() && 4 * tiles_ <= cx_.target.processors &&
-           chunk_ * reduced_in_index() >= batch();
-  }
+  using ReduceTiles::ReduceTiles;
 
   Lowered lower() {
     make_partials();
@@ -63,52 +45,6 @@ class ReduceTogether : Reduce {
  private:
   // ---- who has what ----
 
-  void choose_tiles() {
-    const int64_t lanes = cx_.b.lanes();
-    tiles_ = outer_items();
-    if (lanes_reduce()) return;
-    const Dim& last = nest_.dims.back();
-    const auto vectors = static_cast<uint64_t>((last.extent + lanes - 1) / lanes);
-    columns_ = last.dynamic ? kColumnVectors : std::min<int64_t>(std::bit_ceil(vectors), kColumnVectors);
-    stretches_ = (last.extent + columns_ * lanes - 1) / (columns_ * lanes);
-    tiles_ *= stretches_;
-  }
-
-  void choose_chunks_of_blocks() {
-    choose_chunks(reduced_in_index() * columns_ * (lanes_reduce() ? 1 : cx_.b.lanes()),
-                  std::max<int64_t>(blocks_at_once() / tiles_, 1));
-    if (is_wide() && two_phases_ && reduced_in_index() == 1) fill_batches();
-  }
-
-  // Returns how many elements of a result one index of dims[0] has if that is cut into chunks, else all of them.
-  int64_t reduced_in_index() const {
-    int64_t reduced = 1;
-    for (size_t d = two_phases_ ? 1 : 0; d < nest_.dims.size(); ++d)
-      if (nest_.dims[d].reduced) reduced *= nest_.dims[d].extent;
-    return reduced;
-  }
-
-  // Enlarges chunks to whole batches if more than half of a batch is left over: rounds after a thread's last batch wait
-  // for memory one by one, and many of them take longer than a batch does.
-  void fill_batches() {
-    const int64_t rest = chunk_ % batch();
-    if (chunk_ < batch() || 2 * rest <= batch()) return;
-    chunk_ += batch() - rest;
-    chunks_ = (nest_.dims[0].extent + chunk_ - 1) / chunk_;
-  }
-
-  // Returns how many elements of each of its columns a block has under way at once.
-  int64_t batch() const { return groups() * unroll(); }
-
-  // Returns how many blocks run at once. Target::max_partials is three for each multiprocessor; a third accumulator
-  // takes the registers of the third block.
-  int64_t blocks_at_once() const {
-    if (is_wide()) return cx_.target.processors;
-    size_t parts = 0;
-    for (const Monoid& monoid : stages_[0].monoids) parts += monoid.parts();
-    return parts > 2 ? cx_.target.max_partials * 2 / 3 : cx_.target.max_partials;
-  }
-
   void choose_columns(const Index& tile) {
     const bool dynamic = nest_.dims.back().dynamic;
     if (!dynamic) set_outer_kept(at_, quotient(tile, "stretches", stretches_));
@@ -123,10 +59,6 @@ class ReduceTogether : Reduce {
   Index remainder(const Index& tile, const std::string& name, int64_t divisor) {
     return cx_.math.of(cx_.b.mod(cx_.math.emit(tile), cx_.argument(name, divisor)));
   }
-
-  int64_t threads() const { return cx_.target.block_threads; }
-  bool is_wide() const { return threads() == kWideThreads; }
-  int64_t groups() const { return threads() / columns_; }  // number of threads that have the same columns
 
   // Writes body in a lane loop over the thread's own columns, if it has any; at_ gets their index.
   void own_columns(const Index& thread, const std::function<void()>& body) {
@@ -176,20 +108,6 @@ class ReduceTogether : Reduce {
           });
         },
         unroll());
-  }
-
-  // Returns how many rounds a thread has under way at once: kLoads loads, or kWideBytes bytes, where each round loads
-  // every large input once.
-  int32_t unroll() const {
-    int64_t large = 0, bytes = 0;
-    for (const Value v : cx_.group.inputs) {
-      const Type& type = cx_.graph.type(v);
-      if (2 * type.elements() < element_count(cx_.group.domain)) continue;
-      ++large;
-      bytes += cx_.b.lanes() * size_of(type.dtype);
-    }
-    const int64_t rounds = is_wide() ? kWideBytes / std::max<int64_t>(bytes, 1) : kLoads / std::max<int64_t>(large, 1);
-    return static_cast<int32_t>(std::clamp<int64_t>(rounds, 1, kMostRounds));
   }
 
   Reg vectors_of(const Extent& count, size_t d) {
@@ -435,7 +353,6 @@ class ReduceTogether : Reduce {
     const Stage* stage;
     Bank shared;
   };
-  int64_t tiles_ = 1, columns_ = 1, stretches_ = 1;
   Index stretch_begin_;
   std::vector<Slot> slots_;
 };

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "compiler/lower/emit.h"
 #include "compiler/lower/expression.h"
 
 namespace kb {

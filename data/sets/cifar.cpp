@@ -14,8 +14,6 @@ namespace kb {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr ImageShape kShape = {3, 32, 32};
-
 // The coarse class that each fine class of CIFAR-100 belongs to.
 constexpr uint8_t kCoarseOfFine[] = {4,  1,  14, 8,  0,  6,  7,  7,  18, 3,  3,  14, 9,  18, 7,  11, 3,  9,  7,  11,
                                      6,  11, 5,  10, 7,  6,  13, 15, 3,  15, 0,  11, 1,  10, 12, 14, 16, 9,  11, 5,
@@ -26,10 +24,13 @@ constexpr uint8_t kCoarseOfFine[] = {4,  1,  14, 8,  0,  6,  7,  7,  18, 3,  3, 
 class Reader {
  public:
   Reader(const CifarSpec& spec, const fs::path& dir)
-      : spec_(spec), dir_(dir), label_bytes_(spec.coarse_classes > 0 ? 2 : 1), record_(label_bytes_ + kShape.size()) {}
+      : spec_(spec),
+        dir_(dir),
+        label_bytes_(spec.coarse_classes > 0 ? 2 : 1),
+        record_(label_bytes_ + kCifarShape.size()) {}
 
   Split read(const std::vector<CifarFile>& files) const {
-    Split split{kShape, {}, {}};
+    Split split{kCifarShape, {}, {}};
     for (const CifarFile& file : files) append(split, file, files.size());
     return split;
   }
@@ -48,10 +49,10 @@ class Reader {
     const Bytes bytes = read_unpacked(path, most_bytes(path.parent_path(), spec_.published, record_));
     check_size(path, bytes.size());
     const size_t count = bytes.size() / static_cast<size_t>(record_);
-    if (split.pixels.empty()) split.pixels.reserve(files * count * kShape.size());
-    split.pixels.resize(split.pixels.size() + count * kShape.size());
-    uint8_t* pixels = &split.pixels.back() + 1 - count * kShape.size();
-    for (size_t i = 0; i < count; ++i, pixels += kShape.size()) {
+    if (split.pixels.empty()) split.pixels.reserve(files * count * kCifarShape.size());
+    split.pixels.resize(split.pixels.size() + count * kCifarShape.size());
+    uint8_t* pixels = &split.pixels.back() + 1 - count * kCifarShape.size();
+    for (size_t i = 0; i < count; ++i, pixels += kCifarShape.size()) {
       const uint8_t* record = bytes.data() + i * record_;
       check_labels(path, record, i);
       split.labels.push_back(record[label_bytes_ - 1]);
@@ -67,7 +68,7 @@ class Reader {
     const bool foreign = size % static_cast<size_t>(other) == 0;
     throw DataError({path.string(), "the file does not end with a whole sample",
                      fmt::format("a multiple of {} bytes: {} of labels and {} pixels a sample", record_, label_bytes_,
-                                 kShape.size()),
+                                 kCifarShape.size()),
                      fmt::format("{} bytes: {} samples and {} bytes", size, size / record_, size % record_),
                      foreign ? fmt::format("this is a file of {}", label_bytes_ == 1 ? "cifar100" : "cifar10")
                              : "it is truncated, or another file: fetch it again"});

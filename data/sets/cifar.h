@@ -13,6 +13,8 @@
 
 namespace kb {
 
+inline constexpr ImageShape kCifarShape = {3, 32, 32};
+
 struct CifarFile {
   std::string name;
   uint64_t content = 0;  ///< content_hash of the published file; 0: it is not known

@@ -15,35 +15,50 @@
 namespace kb {
 namespace {
 
-Dataset load_mnist(const std::filesystem::path& dir, int) {
-  return load_idx_dataset({"mnist",
-                           {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"},
-                           "https://ossci-datasets.s3.amazonaws.com/mnist/",
-                           {60000, 10000},
-                           {1, 28, 28},
-                           true},
-                          dir);
+IdxSpec mnist_spec() {
+  return {"mnist",
+          {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"},
+          "https://ossci-datasets.s3.amazonaws.com/mnist/",
+          {60000, 10000},
+          {1, 28, 28},
+          true};
 }
 
+// It has the shape and the counts of MNIST.
+IdxSpec fashion_mnist_spec() {
+  IdxSpec spec = mnist_spec();
+  spec.name = "fashion-mnist";
+  spec.class_names = {"t-shirt/top", "trouser", "pullover", "dress", "coat",
+                      "sandal",      "shirt",   "sneaker",  "bag",   "ankle boot"};
+  spec.source = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/";
+  return spec;
+}
+
+// Glyphs with another seed than `glyphs`, and noisier: a small net has an error of about 7 % on them. The number of
+// training samples is a multiple of the minibatches from 32 to 4096.
+GlyphsSpec glyphs_hour_spec() { return {.train_count = 20480, .test_count = 5000, .seed = 2, .noise = 1.6f}; }
+
+SetFacts facts_of(const IdxSpec& spec) {
+  return {spec.shape, std::ssize(spec.class_names), spec.published.train, spec.published.test};
+}
+SetFacts facts_of(const CifarSpec& spec) {
+  return {kCifarShape, std::ssize(spec.class_names), spec.published.train, spec.published.test};
+}
+SetFacts facts_of(const GlyphsSpec& spec) {
+  return {{1, kGlyphSide, kGlyphSide}, kGlyphClasses, spec.train_count, spec.test_count};
+}
+
+Dataset load_mnist(const std::filesystem::path& dir, int) { return load_idx_dataset(mnist_spec(), dir); }
 Dataset load_fashion_mnist(const std::filesystem::path& dir, int) {
-  return load_idx_dataset(
-      {"fashion-mnist",
-       {"t-shirt/top", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot"},
-       "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
-       {60000, 10000},
-       {1, 28, 28},
-       true},
-      dir);
+  return load_idx_dataset(fashion_mnist_spec(), dir);
 }
-
 Dataset load_cifar10(const std::filesystem::path& dir, int) { return load_cifar_dataset(cifar10_spec(), dir); }
 Dataset load_cifar100(const std::filesystem::path& dir, int) { return load_cifar_dataset(cifar100_spec(), dir); }
 Dataset load_glyphs(const std::filesystem::path&, int threads) { return glyphs_dataset({.threads = threads}); }
-// Glyphs with another seed than `glyphs`, and noisier: a small net has an error of about 7 % on them. The number of
-// training samples is a multiple of the minibatches from 32 to 4096.
 Dataset load_glyphs_hour(const std::filesystem::path&, int threads) {
-  Dataset set =
-      glyphs_dataset({.train_count = 20480, .test_count = 5000, .seed = 2, .noise = 1.6f, .threads = threads});
+  GlyphsSpec spec = glyphs_hour_spec();
+  spec.threads = threads;
+  Dataset set = glyphs_dataset(spec);
   set.name = "glyphs-hour";
   return set;
 }
@@ -54,17 +69,18 @@ struct DatasetRow {
   const char* name;
   Dataset (*load)(const std::filesystem::path& dir, int threads);
   const char* fingerprint;  // fingerprint of the whole published content; "": it is not known
+  SetFacts (*facts)();      // null: they follow from the files, or from the one who asks for the set
 };
 
 constexpr std::array kDatasets = {
-    DatasetRow{"mnist", load_mnist, "c6a075145c84df48"},
-    DatasetRow{"fashion-mnist", load_fashion_mnist, "4f4f760f82d74035"},
-    DatasetRow{"cifar10", load_cifar10, "4cba592b65076480"},
-    DatasetRow{"cifar100", load_cifar100, ""},
-    DatasetRow{"glyphs", load_glyphs, "8f051b56e696d370"},
-    DatasetRow{"glyphs-hour", load_glyphs_hour, "a7e211c1f39b3bb4"},
-    DatasetRow{"folder", load_folder, ""},
-    DatasetRow{"synthetic", load_synthetic, "faf848549cf3ce76"},
+    DatasetRow{"mnist", load_mnist, "c6a075145c84df48", [] { return facts_of(mnist_spec()); }},
+    DatasetRow{"fashion-mnist", load_fashion_mnist, "4f4f760f82d74035", [] { return facts_of(fashion_mnist_spec()); }},
+    DatasetRow{"cifar10", load_cifar10, "4cba592b65076480", [] { return facts_of(cifar10_spec()); }},
+    DatasetRow{"cifar100", load_cifar100, "", [] { return facts_of(cifar100_spec()); }},
+    DatasetRow{"glyphs", load_glyphs, "8f051b56e696d370", [] { return facts_of(GlyphsSpec{}); }},
+    DatasetRow{"glyphs-hour", load_glyphs_hour, "a7e211c1f39b3bb4", [] { return facts_of(glyphs_hour_spec()); }},
+    DatasetRow{"folder", load_folder, "", nullptr},
+    DatasetRow{"synthetic", load_synthetic, "faf848549cf3ce76", nullptr},
 };
 
 /// Throws DataError when the content is not the published one. MNIST and Fashion-MNIST have the same file names and
@@ -90,6 +106,12 @@ std::vector<std::string> dataset_names() {
   std::vector<std::string> names;
   for (const DatasetRow& row : kDatasets) names.emplace_back(row.name);
   return names;
+}
+
+std::optional<SetFacts> set_facts(std::string_view name) {
+  for (const DatasetRow& row : kDatasets)
+    if (row.name == name && row.facts) return row.facts();
+  return std::nullopt;
 }
 
 Dataset load_dataset(std::string_view name, const std::filesystem::path& dir, int threads) {

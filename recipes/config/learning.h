@@ -50,9 +50,10 @@ StepScalars make_scalars(const Rules& own, const Learning& learning, const RunPl
 std::string rate_derivation(const Rules& own, const Learning& learning, const RunPlan& plan);
 // A line where the run is over before its warmup, or takes no step; else "".
 std::string rate_note(const Rules& own, const Learning& learning, const RunPlan& plan);
-// "optimizer momentum: momentum 0.9, weight decay 0.0005"; clipping and averaging behind it.
+// Returns "optimizer momentum: momentum 0.9, weight decay 0.0005", then clipping and averaging if they are on.
 std::string optimizer_text(const Learning& learning, int64_t minibatch);
-// Which layers layer-wise rates adapt, and what rate the others have; "" where the optimizer has no such rates.
+// Returns a sentence that tells which layers a layer-wise optimizer adapts and what rate the others have; "" for an
+// optimizer without layer-wise rates.
 std::string adaptation_text(const Learning& learning, const StepScalars& scalars, const ParameterSpace& space);
 
 }  // namespace kb

@@ -65,9 +65,9 @@ struct Learning {
   std::string warmup = {};
   double warmup_epochs = 0;
   std::optional<double> warmup_from = {};  // learning rate of step 0
-  double warmup_start = 0;                 // likewise, where neither warmup_from nor a base minibatch gives one
-  std::vector<NamedScalar> hyper = {};     // hyper-parameters of the optimizer
-  double half_life = 0;                    // samples; sets beta2
+  double warmup_start = 0;              // learning rate of step 0 if neither warmup_from nor base_minibatch gives one
+  std::vector<NamedScalar> hyper = {};  // hyper-parameters of the optimizer
+  double half_life = 0;                 // samples; sets beta2
   std::vector<Role> no_decay = kSkippedRoles, no_adapt = kSkippedRoles;
   double clip_norm = 0;
   double ema = 0;

@@ -3,7 +3,7 @@
 namespace kb {
 namespace {
 
-// Whether positions along an axis of images [N, C, H, W] are at or behind number `which` of their record. The number is
+// Whether positions along an axis of images [N, C, H, W] are at or after number `which` of their record. The number is
 // spread before it is compared, so that nothing but the record itself is read from memory.
 Tensor reached(Tensor images, int64_t axis, Tensor records, int64_t which) {
   Tensor at = broadcast_axes(iota(images.graph(), DType::i32, images.size(axis)), images.shape(), {axis});

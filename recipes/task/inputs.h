@@ -16,8 +16,8 @@ struct InputSpec {
   ImageShape shape;
   int64_t classes = 0;
   std::vector<double> mean, stddev;  // a channel; of pixels scaled to [0, 1]
-  int64_t train_count = 0;           // as published, or as found
-  int64_t test_count = 0;            // likewise
+  int64_t train_count = 0;           // samples of the training part, as published or as found
+  int64_t test_count = 0;            // samples of the test part
   bool noise = false;                // data.path synthetic: one minibatch of noise for all steps
   bool in_files = false;             // the loader reads the images one by one; no memory holds them all
 };
@@ -44,7 +44,7 @@ struct ImageSource {
   Synthetic synthetic = {};
   std::filesystem::path dir = {};  // data.path; kNoise in place of a folder
   LoadImages load = nullptr;
-  int64_t side = 224;  // of the images of "imagenet", pixels
+  int64_t side = 224;  // height and width of the images of "imagenet", in pixels
 };
 
 // The names that a source takes: "own" where it has its own way, "synthetic" last.

@@ -32,9 +32,9 @@ struct MetricOutput {
   bool keeps_rows = false;  // false: the values are summed over the samples; true: the row of each sample is kept
 };
 
-// What was gathered of one MetricOutput.
+// Values that were gathered of one MetricOutput.
 struct MetricValues {
-  Dims shape;                  // of one sample
+  Dims shape;                  // shape of one sample's values
   std::vector<double> values;  // the sum over the samples, or the rows one after another
 };
 
@@ -62,10 +62,10 @@ struct Drawing {
   int64_t count = 64;  // samples
 };
 
-// What an evaluation gathers of one output of its program.
+// An output of an evaluation's program, and how it is gathered over the batches.
 struct Gathered {
   std::string output = {};  // name
-  Dims shape = {};          // of one sample
+  Dims shape = {};          // shape of one sample's values
   bool keeps_rows = false;  // see MetricOutput
   int64_t rows = 0;         // number of samples, from the first, whose rows are kept; 0: all
 };

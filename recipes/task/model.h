@@ -1,5 +1,5 @@
 // A recipe's parts: a model function over labelled images, or a task of its own, and its defaults. The model returns
-// per-sample values; the framework normalises the images before it and reduces over the samples behind it.
+// per-sample values; the framework normalises the images before it and reduces over the samples after it.
 #pragma once
 #include <optional>
 #include <string>
@@ -20,7 +20,7 @@ struct Batch {
   Tensor labels;           // i32 [N], each in [0, classes): cross_entropy wants logits [N, classes] for them
   Tensor label_smoothing;  // scalar input in [0, 1); 0 in evaluation
   int64_t classes = 0;
-  OptionValues options = {};  // of the recipe's own
+  OptionValues options = {};  // options of the recipe's own
   // Training with mixup alone, else invalid: the labels i32 [N] that count 1 - label_weight f32 [N].
   Tensor other_labels = {}, label_weight = {};
 };
@@ -42,7 +42,7 @@ struct Defaults {
   std::string scaling = "linear";       // a row of scaling_rules(), where there is a base_minibatch
   std::string schedule = "cosine";      // a row of schedule_shapes()
   std::vector<double> milestones = {};  // epochs, for the schedule "step"
-  double power = 2;                     // for the schedule "polynomial"
+  double power = 2;                     // power of the schedule "polynomial"
   std::string warmup = "gradual";       // a row of warmup_kinds()
   double warmup_epochs = 0;
   double warmup_start = 0;  // learning rate at step 0 of the warmup, where there is no base_minibatch
@@ -57,7 +57,7 @@ struct Preset {
 };
 // Flags of a command line that a preset depends on.
 struct PresetChoice {
-  OptionValues options = {};           // of the recipe's own
+  OptionValues options = {};           // options of the recipe's own
   std::optional<int64_t> minibatch{};  // --minibatch; nothing: that of the preset's flags or of the defaults
   std::string dataset = {};            // --dataset, or that of the defaults
 };
@@ -74,14 +74,14 @@ struct TaskRequest {
 using LoadTask = Task (*)(const TaskRequest& request);
 
 struct Recipe {
-  std::string name;     // of its program
+  std::string name;     // name of its program
   std::string summary;  // one line; ./run list reads it, as a string on a line of its own
   std::string paper;
   Model model = nullptr;
   Defaults defaults = {};
-  Synthetic synthetic = {};                   // what `--dataset synthetic` looks like for this model
-  std::vector<Optimizer> optimizers = {};     // its own, beside the built-in ones
-  std::vector<ScheduleShape> schedules = {};  // likewise
+  Synthetic synthetic = {};                   // shape of the images of `--dataset synthetic` for this model
+  std::vector<Optimizer> optimizers = {};     // optimizers of its own, beside the built-in ones
+  std::vector<ScheduleShape> schedules = {};  // schedules of its own
   std::vector<RecipeOption> options = {};     // flags of its own
   ChoosePreset preset = nullptr;              // over the defaults, where these depend on such a choice
   std::string program = {};                   // how its program is started; empty: "./run NAME"

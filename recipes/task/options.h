@@ -10,9 +10,9 @@ namespace kb {
 
 struct RecipeOption {
   std::string name;                  // "depth" is the flag --depth
-  double value = 0;                  // where it is not given
-  std::string doc;                   // what it is and its unit
-  std::vector<double> choices = {};  // where there are some, nothing else; whole numbers with `whole`
+  double value = 0;                  // value if it is not given
+  std::string doc;                   // meaning and unit
+  std::vector<double> choices = {};  // if there are some, no other value is taken; whole numbers if `whole` is set
   double low = 1, below = 0x1p31;    // else values in [low, below)
   bool whole = true;                 // whole numbers alone
   // Not empty: the option is one of these words and no number; the first word is its default.

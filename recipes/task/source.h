@@ -34,17 +34,17 @@ class Source {
   // weights. The source must outlive it. Throws Error where the order has samples that the source has not; the fill
   // does for fields of other sizes.
   virtual FieldFill gather(const Order& order, int64_t first_row) const = 0;
-  // The field of all samples, one behind the other, for devices that hold the data set; empty: it is in no memory.
+  // Returns the field of all samples, one after another, for devices that hold the data set; empty: it is in no memory.
   virtual std::span<const std::byte> table(size_t /*field*/) const { return {}; }
-  // Dtype of the field's bytes; nothing: they are what the task says.
+  // Returns the dtype of the field's bytes; nothing: it is the one that the task declares.
   virtual std::optional<DType> field_dtype(size_t /*field*/) const { return {}; }
-  // Number of a sample among those that there were before some were held out.
+  // Returns the number of a sample among those that there were before some were held out.
   virtual int64_t number_before(int64_t sample) const { return sample; }
-  // Samples that could not be read and were replaced so far, a line each: the name and why.
+  // Returns a line for each sample that could not be read and was replaced so far: its name and why.
   virtual std::vector<std::string> replaced() const { return {}; }
-  // Memory that a thread takes beside the batch while it reads a sample, at most, in bytes.
+  // Returns the most bytes that a thread takes beside the batch while it reads a sample.
   virtual int64_t reading_bytes() const { return 0; }
-  // True for noise, of which every batch is like the first.
+  // Returns true for noise, of which every batch is like the first.
   virtual bool is_constant() const { return false; }
 };
 
@@ -79,7 +79,7 @@ class SampleSource : public Source {
   std::vector<size_t> sample_bytes_;
 };
 
-// Values of a field, those of all samples one behind the other, which know what they are.
+// Values of a field, those of all samples one after another, with their dtype.
 struct FieldBytes {
   DType dtype = DType::f32;
   std::vector<std::byte> bytes;

@@ -1,5 +1,5 @@
 // A task: what is trained. Named input fields, a model function over them, the sources of the samples, and the graphs
-// that the framework makes of these. The framework normalises nothing: it reduces over the samples behind the model.
+// that the framework makes of these. The framework normalises nothing: it reduces over the samples after the model.
 #pragma once
 #include <functional>
 #include <memory>
@@ -20,12 +20,13 @@ namespace kb {
 struct Field {
   static constexpr int64_t kRows = -1;
 
-  std::string name;          // of the graph's input
-  DType dtype = DType::f32;  // as the source gives it; a program of f64 takes a float field as f64
-  Dims shape = {};           // of a sample: the input is [N, shape...]
+  std::string name;          // name of the graph's input
+  DType dtype = DType::f32;  // dtype of the source's values; a program of f64 takes a float field as f64
+  Dims shape = {};           // shape of a sample: the input is [N, shape...]
   std::string axes = {};     // a letter for each axis of the shape; "_" names none; empty: none is named
-  int64_t below = 0;         // of an i32 index field: every value is in [0, below), kRows: in [0, N); 0: no index field
-  bool in_memory = false;    // the source has the field of all samples, see Source::table
+  int64_t below =
+      0;  // bound of an i32 index field: values are in [0, below), or in [0, N) for kRows; 0: no index field
+  bool in_memory = false;  // the source has the field of all samples, see Source::table
 
   int64_t sample_bytes() const;
 };
@@ -72,16 +73,16 @@ struct Task {
   std::string name;
   std::vector<Field> fields;
   std::function<ModelOutput(Inputs&)> model;
-  std::vector<Optimizer> optimizers = {};     // its own, beside the built-in ones
-  std::vector<ScheduleShape> schedules = {};  // likewise
-  int64_t classes = 0;                        // where the loss is a cross-entropy over classes, below which labels lie
-  std::string data = {};                      // name of the data set
-  std::string fingerprint = {};               // hash of its contents, hexadecimal digits; "": not known yet
-  int64_t train_count = 0, test_count = 0;    // as far as they are known before the sources are
-  int64_t valid_count = 0;                    // of the samples held out; 0: there are none
-  bool is_noise = false;                      // of the training part: its losses mean nothing
-  bool is_learnable = true;                   // false where the labels do not follow from the samples
-  std::string sent_because = {};              // why a device cannot hold the data set; empty: it can
+  std::vector<Optimizer> optimizers = {};     // optimizers of its own, beside the built-in ones
+  std::vector<ScheduleShape> schedules = {};  // schedules of its own
+  int64_t classes = 0;           // number of classes, below which labels lie, if the loss is a cross-entropy; else 0
+  std::string data = {};         // name of the data set
+  std::string fingerprint = {};  // hash of its contents, hexadecimal digits; "": not known yet
+  int64_t train_count = 0, test_count = 0;  // samples, as far as they are known before the sources are set
+  int64_t valid_count = 0;                  // number of samples held out; 0: there are none
+  bool is_noise = false;                    // true if the training part is noise: its losses mean nothing
+  bool is_learnable = true;                 // false where the labels do not follow from the samples
+  std::string sent_because = {};            // why a device cannot hold the data set; empty: it can
   // Set before the task is trained; a program is compiled without them. `plain`: the training part without
   // augmentation; null: as `train`. `valid`: held out (recipes/task/validation.h); null: nothing is. `test`: null where
   // `valid` alone is judged on.

@@ -56,7 +56,7 @@ class SourcePart : public Source {
   const std::shared_ptr<const Source> whole_;
   const Members members_;
   std::vector<int64_t> sample_bytes_;  // 0 for a field that is in no memory
-  mutable std::mutex mutex_;           // of the tables
+  mutable std::mutex mutex_;           // guards the tables
   mutable std::vector<std::vector<std::byte>> tables_;
 };
 

@@ -12,7 +12,7 @@ class BestKeeper : public Instrument {
   // `parts` must outlive it.
   explicit BestKeeper(const LoopParts& parts) : parts_(parts) {}
 
-  // Nothing before the first evaluation, and where its metric has no goal.
+  // Returns nothing before the first evaluation, and if its metric has no goal.
   std::optional<Figure> figure() const;
 
   void restore(const FlatJson& line) override;

@@ -23,7 +23,7 @@ constexpr double kCandidates[] = {1e5, 50, 25, 16, 8, 4, 2, 1, 0.5, 0.25, 0.125,
 // No more than two segments in one, from which all others are gathered.
 constexpr double kFinestMb = 1e-6;
 
-// By so much a smaller size must be better.
+// A smaller bucket is taken if its step is shorter by at least this share.
 constexpr double kWorthwhile = 0.995;
 
 }  // namespace

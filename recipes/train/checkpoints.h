@@ -12,9 +12,9 @@ class Checkpoints {
   // Both must outlive it.
   Checkpoints(const LoopParts& parts, const Instruments& instruments) : parts_(parts), instruments_(instruments) {}
 
-  // A checkpoint of the state after `done` steps is there.
+  // Takes note that there is a checkpoint of the state after `done` steps.
   void has(int64_t done) { last_ = cursor(done); }
-  // At every evaluation that is due, and as judging.save_every asks.
+  // Returns true at every evaluation that is due, and as judging.save_every asks.
   bool is_due(int64_t done) const;
   // Saves the state after `done` steps, all of them reported, unless it is there; once more where it was not known as
   // the best one.

@@ -51,7 +51,7 @@ class Evaluator {
   std::vector<GatheredMetric> metrics_;
   std::vector<Gathered> outputs_;  // the loss, those of the metrics, the count
   std::vector<double> value_;      // an output that was read
-  std::vector<double> own_;        // what this process's batches gave, batch after batch
+  std::vector<double> own_;        // values that this process's batches gave, batch after batch
   std::vector<DrawnImages> drawn_;
 };
 

@@ -12,7 +12,7 @@ namespace kb {
 
 // Parts of a data set that are evaluated, as metrics name them.
 inline constexpr const char *kTestPart = "test", *kValidPart = "valid";
-// The loss among the figures.
+// Name of the loss among the figures.
 inline constexpr const char* kLossName = "loss";
 
 struct Figure {
@@ -26,17 +26,17 @@ struct Figure {
   }
 };
 
-// `mean`: of the metric's values over the samples.
+// Returns the figure of a metric whose values have this mean over the samples.
 Figure figure_of(const NamedMetric& metric, double mean);
 
 struct Evaluation {
-  double loss = 0;  // mean
+  double loss = 0;  // mean over the samples
   int64_t count = 0;
-  std::vector<Figure> figures = {};  // of the task's metrics, in their order
+  std::vector<Figure> figures = {};  // figures of the task's metrics, in their order
 
   const Figure* goal() const { return figures.empty() ? nullptr : &figures.front(); }
   std::optional<double> value(const std::string& name) const;
-  std::optional<Figure> figure(const std::string& name) const;  // of a metric, or of the loss
+  std::optional<Figure> figure(const std::string& name) const;  // figure of a metric, or the loss
 };
 
 // Returns an evaluation that was not made: its numbers are NaN.
@@ -46,7 +46,7 @@ Evaluation no_evaluation(const std::vector<NamedMetric>& metrics);
 struct StepSums {
   int64_t steps = 0;
   double loss = 0;
-  std::vector<double> metrics = {};  // of each training metric's mean over a step's samples; empty: as 0
+  std::vector<double> metrics = {};  // sum over steps of each training metric's mean; empty means zeros
 
   void add(double step_loss, std::span<const double> step_means);
   // `count`: samples of a step. Returns nothing where there was no step.

@@ -19,7 +19,7 @@ FiniteCheck::FiniteCheck(const LoopParts& parts, Backend& backend, CheckProgram 
 
 std::string FiniteCheck::run(int64_t step) {
   std::vector<double> found(probes_.values.size());
-  RunSchedule schedule = parts_.schedule;  // as far as the run has come
+  RunSchedule schedule = parts_.schedule;  // a copy, at the step that the run has reached
   set_scalars(session_, schedule, step);
   for (int64_t worker = 0; worker < parts_.batch.virtual_workers; ++worker) {
     if (fill_)

@@ -1,5 +1,5 @@
-// Which op made the first value that is not finite: a step's losses and gradients computed on the side, every value
-// looked at (compiler/passes/probe.h).
+// Finds the op that made the first value that is not finite: it computes a step's losses and gradients once more, and
+// looks at every value (compiler/passes/probe.h).
 #pragma once
 #include "recipes/train/feed.h"
 #include "recipes/train/parts.h"

@@ -8,7 +8,7 @@
 
 namespace kb {
 
-// Functions throw Fault.
+// Its functions throw Fault.
 class FiniteGuard : public Instrument {
  public:
   // `parts` must outlive it.

@@ -1,5 +1,5 @@
 // resume.init FILE: weights to begin with, from any safetensors file with PyTorch's names and layouts (a run's folder,
-// its model.safetensors or a checkpoint too, whose optimizer state is left behind).
+// its model.safetensors or a checkpoint too, whose optimizer state is not taken).
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -13,7 +13,7 @@ namespace kb {
 // folder has none.
 std::filesystem::path init_file(const std::filesystem::path& given);
 
-// Which of the model's tensors the file has to have: all in their shapes, or some (--init-partial).
+// Tensors of the model that the file has to have: all of them in their shapes, or some (--init-partial).
 enum class InitExtent : uint8_t { whole, partial };
 
 // Puts every tensor of the file that has a parameter's or running statistic's name and shape into the store, converted

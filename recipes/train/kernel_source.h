@@ -7,7 +7,7 @@
 
 namespace kb {
 
-// Every distinct kernel once, behind a comment that names the steps it runs.
+// Returns every distinct kernel once, after a comment that names the steps that run it.
 std::string kernel_source(const Program& program, const Target& target);
 
 }  // namespace kb

@@ -12,9 +12,9 @@
 
 namespace kb {
 
-constexpr const char* kLayerPicture = "layers.svg";  // in the run folder
+constexpr const char* kLayerPicture = "layers.svg";  // file of the run folder
 
-// A parameter tensor, as the lines count them: the first layer of the model first.
+// A parameter tensor of the model. Lines of metrics.jsonl list them in the order of the model, the first layer first.
 struct LoggedLayer {
   std::string name;
   bool is_adapted = true;  // false: the layer-wise rates of an optimizer leave it out
@@ -27,7 +27,7 @@ class LayerLog : public Instrument {
   // `parts` must outlive it.
   explicit LayerLog(const LoopParts& parts);
 
-  // The vector of gradients, for histograms, is there until the next step.
+  // Reads gradients for histograms; the device keeps them until the next step.
   bool reads_at_once(int64_t step) const override { return is_due(step) && parts_.observer.wants_histograms(); }
   void stepped(const ReportedStep& reported) override;
 
@@ -37,11 +37,11 @@ class LayerLog : public Instrument {
   LayerHistograms histograms(int64_t step) const;
 
   const LoopParts& parts_;
-  Period every_;  // a count of 0: never
+  Period every_;  // a count of 0 means never
   std::vector<LoggedLayer> layers_;
 };
 
-// Two passes over the values, f32 or f64.
+// Returns the histogram of values, f32 or f64, in two passes over them.
 Histogram histogram_of(DType dtype, const std::byte* values, int64_t count);
 
 // Reads the norms in a metrics.jsonl; passes over lines that are damaged, of another number of layers, or with a trust

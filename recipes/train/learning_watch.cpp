@@ -9,9 +9,10 @@
 namespace kb {
 namespace {
 
-constexpr double kDiverged = 1000;          // times the first loss
-constexpr double kAtGuess = 0.98;           // of ln K: a loss from here on is no better than guessing
-constexpr double kGuessError = 0.9;         // of 1 - 1/K, likewise; a small test set scatters
+constexpr double kDiverged = 1000;  // times the first loss
+constexpr double kAtGuess = 0.98;   // share of ln K; a loss above it is no better than guessing
+constexpr double kGuessError =
+    0.9;  // share of 1 - 1/K; an error above it is no better than guessing, for a small test set scatters
 constexpr int64_t kFewest = kFewestJudged;  // steps that are judged together
 constexpr int64_t kMostUnevaluated = 1000;  // then the loss alone is judged
 
@@ -82,7 +83,7 @@ std::string LearningWatch::epoch(int64_t number, int64_t done, int64_t steps, do
       mean_loss, kLearningShare, *first_loss_);
 }
 
-// As many right samples as a class has: this class is predicted for all, as it seems.
+// The number of right samples is that of one class: probably this class is predicted for all samples.
 std::string LearningWatch::one_class_note(int64_t done, double error, int64_t count) {
   if (told_one_class_ || done < kFewestJudged) return "";
   const int64_t right = count - std::llround(error * static_cast<double>(count));

@@ -11,7 +11,7 @@ namespace kb {
 inline constexpr double kLearningShare = 0.98;
 // Steps that are judged together at least: small minibatches scatter.
 inline constexpr int64_t kFewestJudged = 50;
-// Steps behind the warmup before whose end no epoch is judged: a network may stand on a plateau first, which is a whole
+// Steps after the warmup before whose end no epoch is judged: a network may stand on a plateau first, which is a whole
 // epoch of a large minibatch. LeNet on MNIST at kn 1024 has a mean loss of 2.30 over its first epoch, of 56 steps, 0.96
 // over its second and 0.17 over its third.
 inline constexpr int64_t kPlateau = 200;
@@ -33,7 +33,7 @@ class LearningWatch {
 
   // Judges a whole epoch, the `number`th, that ends after `done` steps, `steps` of them its own, by its mean training
   // loss. Returns why the run diverged, or empty. An epoch that began in the warmup is not judged, nor one that ends
-  // less than kPlateau steps behind it, nor any where the loss of step 0 is not known or not > 0.
+  // less than kPlateau steps after it, nor any where the loss of step 0 is not known or not > 0.
   std::string epoch(int64_t number, int64_t done, int64_t steps, double mean_loss);
 
   // True from a loss over 1,000 times the first on, or from an epoch that was judged as diverged, until an epoch is
@@ -48,9 +48,9 @@ class LearningWatch {
   const int64_t classes_, warmup_;
   const std::vector<int64_t> test_counts_;
   const std::string part_;
-  std::optional<double> first_loss_;  // of the first step seen
+  std::optional<double> first_loss_;  // loss of the first step that was seen
   bool has_loss_of_start_ = false;    // that step is step 0
-  double loss_sum_ = 0;               // of the steps behind the warmup that were not judged yet
+  double loss_sum_ = 0;               // sum of losses of the steps after the warmup that were not judged yet
   int64_t losses_ = 0;
   bool is_diverging_ = false;
   bool told_guessing_ = false, told_diverging_ = false, told_perfect_ = false, told_one_class_ = false;

@@ -20,10 +20,10 @@ struct TargetReached {
 
 struct LoopResult {
   Ending ending = Ending::finished;
-  int64_t steps = 0;                    // done
+  int64_t steps = 0;                    // steps done
   bool is_cut = false;                  // ended by length.stop_at
   std::optional<TargetReached> target;  // nothing: it was not reached, or none was asked for
-  bool is_diverged = false;             // ended so, or diverging at its end (LearningWatch)
+  bool is_diverged = false;             // it ended as diverged, or was diverging at its end (LearningWatch)
   std::string reason;        // text for a person: why the run diverged, what is kept, a hint; empty: it did not
   double train_seconds = 0;  // seconds of training, without evaluations
   double host_seconds = 0;   // time that the host took to begin the steps, without waiting for data

@@ -50,7 +50,7 @@ struct Histogram {
 };
 inline constexpr size_t kHistogramParts = 64;
 
-// Of each layer: its weights behind a step, and the gradient of that step, as the optimizer reads it.
+// Histograms of each layer: of its weights after a step, and of the gradient of that step, as the optimizer reads it.
 struct LayerHistograms {
   int64_t step = 0;
   std::vector<Histogram> weight, gradient;
@@ -60,12 +60,12 @@ struct EvalMetrics {
   int64_t step = 0;  // steps done
   double epoch = 0;  // epochs done
   Evaluation evaluation;
-  std::optional<Evaluation> averaged = std::nullopt;  // of the averaged parameters: "ema_loss" and so on
+  std::optional<Evaluation> averaged = std::nullopt;  // evaluation of the averaged parameters, "ema_loss" and so on
   std::optional<Evaluation> training = std::nullopt;  // means since the last evaluation: "train_loss" and so on
   std::string_view part = kTestPart;                  // that was evaluated
-  std::optional<double> lr = std::nullopt;            // of the step before
-  std::optional<double> gain = std::nullopt;          // likewise, with AdaScale
-  double seconds = 0;                                 // of training since the last evaluation
+  std::optional<double> lr = std::nullopt;            // learning rate of the step before
+  std::optional<double> gain = std::nullopt;          // gain of the step before, with AdaScale
+  double seconds = 0;                                 // seconds of training since the last evaluation
   std::optional<NoiseScale> noise = std::nullopt;     // set with judging.noise_scale
 };
 
@@ -73,11 +73,11 @@ struct EvalMetrics {
 struct EpochMetrics {
   int64_t step = 0;    // steps done
   double epoch = 0;    // epochs done
-  double lr = 0;       // of its last step
-  double seconds = 0;  // of training; of an epoch that was stopped those since the run went on
+  double lr = 0;       // learning rate of its last step
+  double seconds = 0;  // seconds of training; if the run was stopped in the epoch, those since it went on
   std::optional<Evaluation> training = std::nullopt;  // means over its steps
   std::optional<NoiseScale> noise = std::nullopt;     // set with judging.noise_scale
-  std::optional<double> gain = std::nullopt;          // of its last step, with AdaScale
+  std::optional<double> gain = std::nullopt;          // gain of its last step, with AdaScale
 };
 
 // The test part at the end of a run that held out samples: after `step` steps, of its best state or of its final one.
@@ -94,7 +94,7 @@ struct EndMetrics {
   Evaluation evaluation;
   std::string state_sha256;
   bool is_diverged = false;
-  std::string_view part = kTestPart;  // of the evaluation
+  std::string_view part = kTestPart;  // part of the data that was evaluated
   bool is_over = true;                // false: it was interrupted, and may go on
 };
 

@@ -70,7 +70,7 @@ std::vector<MetricsLine> metrics_lines(std::string_view text) {
   return lines;
 }
 
-// Steps that do not grow are damaged. Gives where what lies past `step` begins: at the first later step behind the last
+// Steps that do not grow are damaged. Gives where what lies past `step` begins: at the first later step after the last
 // earlier one, so that a number that was damaged into a large one cuts nothing off.
 size_t check_order(std::vector<MetricsLine>& lines, int64_t step) {
   int64_t last = -1;

@@ -17,7 +17,7 @@ class NoiseLog : public Instrument {
 
   void restore(const FlatJson& line) override;
   void add_to_step(StepMetrics& metrics, int age) override;
-  // Nothing before two steps were taken.
+  // Returns nothing before two steps were taken.
   void add_to_epoch(EpochMetrics& metrics) override { metrics.noise = average_.estimate(); }
   void add_to_evaluation(EvaluationReport& report) override { report.noise = average_.estimate(); }
 
@@ -31,7 +31,7 @@ class NoiseLog : public Instrument {
   NoiseAverage average_;
 };
 
-// "noise scale 876 (610 to 1300)" samples, its 95 % interval in parentheses.
+// Returns "noise scale 876 (610 to 1300)": samples, and the 95 % interval in parentheses.
 std::string to_text(const NoiseScale& noise);
 
 }  // namespace kb

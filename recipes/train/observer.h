@@ -23,24 +23,24 @@ struct EvaluationReport {
   int64_t step = 0;  // steps done
   double epoch = 0;  // epochs done
   Evaluation evaluation;
-  std::optional<Evaluation> averaged;    // of the averaged parameters, where there are some
+  std::optional<Evaluation> averaged;    // evaluation of the averaged parameters, if they are evaluated
   std::optional<Evaluation> training;    // means over the steps since the last evaluation; none: there were none
-  double train_seconds = 0;              // without evaluations
-  const char* part = kTestPart;          // that was evaluated
-  std::optional<double> lr = {};         // of the step before
-  std::optional<double> gain = {};       // likewise, with AdaScale
-  double seconds = 0;                    // of training since the last evaluation
+  double train_seconds = 0;              // seconds of training so far, without evaluations
+  const char* part = kTestPart;          // part of the data that was evaluated
+  std::optional<double> lr = {};         // learning rate of the step before
+  std::optional<double> gain = {};       // gain of the step before, with AdaScale
+  double seconds = 0;                    // seconds of training since the last evaluation
   std::optional<NoiseScale> noise = {};  // set with judging.noise_scale
   std::span<const DrawnImages> drawings = {};
 };
 
 // An evaluation of the test part at the end of a training that held out samples (Task::valid).
 struct TestReport {
-  int64_t step = 0;      // after which the state stood
-  double epoch = 0;      // likewise
+  int64_t step = 0;      // steps done
+  double epoch = 0;      // epochs done
   bool is_best = false;  // the best state by the samples held out; else the final one
   Evaluation evaluation;
-  std::optional<Evaluation> averaged;  // of the averaged parameters, where there are some
+  std::optional<Evaluation> averaged;  // evaluation of the averaged parameters, if they are evaluated
 };
 
 // A training that diverged and does not go on: a value is not finite, or it learns nothing.
@@ -70,9 +70,9 @@ class Observer {
   virtual void step(const StepMetrics&) {}
   virtual void layers(const LayerNorms&) {}
   virtual bool wants_histograms() { return false; }
-  virtual void histograms(const LayerHistograms&) {}  // behind layers(), where wants_histograms() says so
-  virtual void epoch(const EpochMetrics&) {}          // at its end, before an evaluation there
-  virtual void evaluation_begins(double) {}           // after so many epochs
+  virtual void histograms(const LayerHistograms&) {}  // called after layers() if wants_histograms() returns true
+  virtual void epoch(const EpochMetrics&) {}          // at the end of an epoch, before an evaluation there
+  virtual void evaluation_begins(double) {}           // told how many epochs are done
   virtual void evaluated(const EvaluationReport&) {}
   virtual void tested(const TestReport&) {}
   virtual void save_model(int64_t) {}  // the parameters after so many steps are those that were evaluated last

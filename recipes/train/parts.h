@@ -74,7 +74,7 @@ void set_scalars(Session& session, RunSchedule& schedule, int64_t step);
 // Returns the part that evaluations in the course of a training judge on, and its name.
 const Source& judged_part(const Task& task);
 const char* judged_part_name(const Task& task);
-// Likewise as messages have it: "validation" or "test".
+// Returns the part's name in messages: "validation" or "test".
 const char* judged_part_word(const Task& task);
 
 // Samples of each class in that part; empty for a task without classes, or whose labels lie in no

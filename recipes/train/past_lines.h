@@ -15,13 +15,13 @@ using PastLines = std::function<void(const std::function<void(const FlatJson&)>&
 
 bool is_step(const FlatJson& line);
 bool is_evaluation(const FlatJson& line);
-// Steps that were done before the line's own step, or before the evaluation.
+// Returns the steps that were done before the line's own step, or before the evaluation.
 int64_t step_of(const FlatJson& line);
-// The training loss of a step. NaN: it was not finite.
+// Returns the training loss of a step; NaN if it was not finite.
 double loss_of(const FlatJson& line);
-// The means of the training metrics over a step's samples, each NaN where it was not finite.
+// Returns the means of the training metrics over a step's samples, each NaN if it was not finite.
 std::vector<double> means_of(const FlatJson& line, const std::vector<NamedMetric>& metrics);
-// An evaluation, with NaN for figures that were not finite or that the line lacks.
+// Returns an evaluation, with NaN for figures that were not finite or that the line lacks.
 Evaluation evaluation_of(const FlatJson& line, const std::vector<NamedMetric>& metrics);
 
 }  // namespace kb

@@ -1,4 +1,4 @@
-// Which processors are a process's own, of those that it shares with others of its run.
+// Divides the processors of a machine between the processes of a run.
 #pragma once
 #include <string>
 #include <vector>
@@ -18,7 +18,7 @@ struct Processors {
   static Processors parse(const std::string& text);
 };
 
-// As a launcher has bound this process, or all of the machine.
+// Returns the processors that a launcher has bound this process to, or all of the machine.
 Processors own_processors();
 
 // How many threads `rank` may keep busy where each of a processor's processes has an equal part of it, and each of a

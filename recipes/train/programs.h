@@ -110,7 +110,7 @@ struct LoadedPrograms {
   Session& evaluate() const { return *find(Use::evaluate); }
   std::vector<Session*> updates() const;  // one for every phase of the plan
 
-  int64_t parameters;  // the same five facts as in Programs
+  int64_t parameters;  // this and the next four: see Programs
   std::vector<std::string> unused;
   std::string training_text;
   ComputedMetrics metrics;

@@ -9,13 +9,13 @@ namespace kb {
 
 struct Progress {
   int64_t step = 0, steps = 0;                // taken, and of the whole run
-  double epoch = 0, epochs = 0;               // likewise
-  double loss = 0;                            // of the last step
-  double learning_rate = 0;                   // likewise
+  double epoch = 0, epochs = 0;               // epochs done, and of the whole run
+  double loss = 0;                            // loss of the last step
+  double learning_rate = 0;                   // learning rate of the last step
   std::optional<Figure> best = std::nullopt;  // goal of the evaluations so far
   double samples_per_second = 0;
-  double seconds_left = 0;  // of training, at that speed
-  double data_wait_ms = 0;  // of the last step
+  double seconds_left = 0;  // seconds of training that are left, at that speed
+  double data_wait_ms = 0;  // milliseconds that the last step waited for its minibatch
 };
 
 }  // namespace kb

@@ -8,7 +8,7 @@
 
 namespace kb {
 
-// The rows of both programs' tables; 0: batches are sent.
+// Numbers of rows of the tables of the training and of the evaluation; 0 means that batches are sent.
 struct Residency {
   int64_t train = 0, test = 0;
   bool is_on() const { return train > 0; }
@@ -20,7 +20,8 @@ struct Residency {
 // than the device has.
 Residency choose_residency(ResidentChoice choice, const Task& task, const Target& target,
                            int64_t device_bytes = INT64_MAX);
-// An eighth of the smallest devices with which one trains, of 8 GB: MNIST takes 55 MB of it, CIFAR 184 MB.
+// Bytes of a data set that is put on the device by itself: an eighth of the smallest devices with which one trains, of
+// 8 GB. MNIST takes 55 MB, CIFAR 184 MB.
 constexpr int64_t kResidentBytes = int64_t{1} << 30;
 // Returns the bytes that the fields of both parts take.
 int64_t resident_bytes(const Task& task);

@@ -14,7 +14,7 @@ class RunScalars {
   // `groups`: at least one.
   RunScalars(const Rules& own, const std::vector<GroupLearning>& groups, const RunPlan& plan);
 
-  // As in StepScalars; allocates nothing.
+  // Return the scalars of a step, as StepScalars::at does; they allocate nothing.
   std::span<const NamedScalar> at(int64_t step);
   std::span<const NamedScalar> at(int64_t step, const SchedulePlace& place, const SchedulePlace& before);
   // Returns scalars that stay as they are: thresholds of clipping, decays of averages.

@@ -1,4 +1,4 @@
-// By what a checkpoint knows its learning-rate schedule.
+// The hash by which a checkpoint recognises its learning-rate schedule.
 #pragma once
 #include <cstdint>
 #include <string>

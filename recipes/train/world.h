@@ -25,10 +25,10 @@ class World {
   Communicator& communicator() { return *communicator_; }
   int64_t rank() const { return communicator_->rank(); }
   int64_t size() const { return communicator_->size(); }
-  Heartbeat* heartbeat() { return heartbeat_.get(); }  // none where there is one process
-  int processors() const { return processors_; }       // its share of those of the machine, see placement.h
-  bool leads() const { return rank() == 0; }           // the one that writes files and speaks
-  std::string note() const;                            // what cannot be watched; "" where all is
+  Heartbeat* heartbeat() { return heartbeat_.get(); }  // null if there is one process
+  int processors() const { return processors_; }       // this process's share of the machine's, see placement.h
+  bool leads() const { return rank() == 0; }           // true for the process that writes files and speaks
+  std::string note() const;                            // tells what cannot be watched; "" if all can
 
   using Facts = std::vector<std::pair<std::string, std::string>>;
   // Throws Error where a fact is not the same everywhere, naming the first rank and what differs.
@@ -38,17 +38,17 @@ class World {
 
   // Tell the other processes, which watch this one, where it stands.
   void at_step(int64_t step);
-  void at_worker(int64_t worker);   // virtual, of the step
-  void at(std::string_view place);  // outside of steps
+  void at_worker(int64_t worker);   // number of a virtual worker of the step
+  void at(std::string_view place);  // a place outside of steps
 
-  // Before the next thing that all processes do together: whether it is done. The answer is the same everywhere: no,
-  // once any process was asked to stop.
+  // Asked before the next thing that all processes do together. Returns whether it is done; the answer is the same in
+  // all processes, and is false once any of them was asked to stop.
   bool begin();
-  // Whether begin() is going to say no, so that what is done for it can be left.
+  // Returns true if begin() is going to return false, so that work for it can be left.
   bool is_over() const;
   // Asks all processes to stop, for a reason other than 0; the first reason stays.
   void stop(int reason);
-  // Why any of them was asked to: a signal's number, or a reason of stop(); 0: none was.
+  // Returns why a process was asked to stop: a signal's number, or a reason of stop(); 0 if none was.
   int stop_reason();
 
  private:
@@ -57,7 +57,8 @@ class World {
 
   const std::function<int()> asked_;
   std::atomic<int> own_reason_ = 0;
-  int32_t wanted_ = 0;  // how many did, once the reduction is done; outlives the communicator, which writes it
+  int32_t wanted_ = 0;  // number of processes that asked to stop, once the reduction is done; outlives the
+                        // communicator, which writes it
   std::unique_ptr<Communicator> communicator_;
   int processors_ = 1;
   std::optional<int64_t> ticket_;
@@ -71,7 +72,7 @@ inline constexpr double kMessageSeconds = 900;
 // Returns the threads of this process: `asked` where that is above 0; else 0, one a core, or where several processes
 // share a training its share of the processors.
 int64_t threads_of(int64_t asked, const World& world);
-// A line where so many are more than its share; empty otherwise.
+// Returns a line if so many are more than its share; empty otherwise.
 std::string threads_note(int64_t threads, int processors);
 
 }  // namespace kb

@@ -1,13 +1,9 @@
 #include "runtime/comm/beat_relay.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <ifaddrs.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -17,38 +13,9 @@
 #include <utility>
 
 #include "graph/error.h"
+#include "runtime/comm/relay_socket.h"
 
 namespace kb {
-
-class RelaySocket {
- public:
-  explicit RelaySocket(int handle = -1) : handle_(handle) {}
-  ~RelaySocket() {
-    if (handle_ >= 0) ::close(handle_);
-  }
-  RelaySocket(RelaySocket&& other) noexcept : handle_(std::exchange(other.handle_, -1)) {}
-  RelaySocket& operator=(RelaySocket&& other) noexcept {
-    std::swap(handle_, other.handle_);
-    return *this;
-  }
-
-  int handle() const { return handle_; }
-  bool is_open() const { return handle_ >= 0; }
-  void close() { *this = RelaySocket(); }
-  void do_not_wait() const {
-    const int on = 1;
-    ::fcntl(handle_, F_SETFL, O_NONBLOCK);
-    ::setsockopt(handle_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  }
-  // Returns false when nothing came in time.
-  bool wait(short events, int milliseconds) const {
-    pollfd one{handle_, events, 0};
-    return ::poll(&one, 1, milliseconds) > 0;
-  }
-
- private:
-  int handle_;
-};
 
 struct SentBeat {
   int32_t rank = 0;
@@ -79,8 +46,6 @@ struct Head {
   int32_t leaves = 0;  // 1: this is the last message
 };
 
-RelaySocket new_socket() { return RelaySocket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)); }
-
 std::string reason() { return std::strerror(errno); }
 
 class Deadline {
@@ -90,24 +55,6 @@ class Deadline {
  private:
   int64_t end_ = machine_time() + int64_t{kOpenMilliseconds} * 1'000'000;
 };
-
-// Returns this machine's IPv4 addresses; those that only it can reach (127.x.x.x) come last.
-std::vector<std::string> own_addresses() {
-  std::vector<std::string> result;
-  ifaddrs* all = nullptr;
-  if (::getifaddrs(&all) != 0) return result;
-  for (const ifaddrs* one = all; one; one = one->ifa_next) {
-    if (!one->ifa_addr || one->ifa_addr->sa_family != AF_INET) continue;
-    sockaddr_in address{};
-    std::memcpy(&address, one->ifa_addr, sizeof address);
-    char text[INET_ADDRSTRLEN] = "";
-    ::inet_ntop(AF_INET, &address.sin_addr, text, sizeof text);
-    const bool is_loop = (ntohl(address.sin_addr.s_addr) >> 24) == 127;
-    result.insert(is_loop ? result.end() : result.begin(), text);  // machines that a test imitates use 127.x.x.x
-  }
-  ::freeifaddrs(all);
-  return result;
-}
 
 // The socket on which rank 0 listens. Its text is "SECRET PORT ADDRESS ADDRESS ...", without an address if it cannot
 // listen.
@@ -132,28 +79,6 @@ struct Hub {
     return hub;
   }
 };
-
-// Returns a closed socket when the address could not be reached in time.
-RelaySocket connected(const std::string& address, uint16_t port, int milliseconds) {
-  RelaySocket socket = new_socket();
-  if (!socket.is_open()) return socket;
-  socket.do_not_wait();
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(port);
-  ::inet_pton(AF_INET, address.c_str(), &to.sin_addr);
-  int fault = ::connect(socket.handle(), reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0 ? 0 : errno;
-  socklen_t length = sizeof fault;
-  if (fault == EINPROGRESS) {
-    if (!socket.wait(POLLOUT, milliseconds))
-      fault = ETIMEDOUT;
-    else
-      ::getsockopt(socket.handle(), SOL_SOCKET, SO_ERROR, &fault, &length);
-  }
-  if (fault == 0) return socket;
-  errno = fault;
-  return RelaySocket();
-}
 
 // A connection from which no Hello has come yet. A stranger may never send one, and must not hold up others.
 struct Caller {

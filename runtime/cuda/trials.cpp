@@ -38,16 +38,16 @@ void check_device(const DeviceHandles& device, const Trials& trials, size_t i, c
   check_device(device, trials, fmt::format("a trial of implementation '{}'", trials.pick(i)), failure);
 }
 
-// TrialMemory::kRuns runs of one implementation, captured, each on the next copy of the operands.
+// CallMemory::kRuns runs of one implementation, captured, each on the next copy of the operands.
 class CapturedRuns {
  public:
-  CapturedRuns(const DeviceHandles& device, const TrialMemory& memory, const Trials& trials, size_t i)
+  CapturedRuns(const DeviceHandles& device, const CallMemory& memory, const Trials& trials, size_t i)
       : device_(device) {
     const Driver& driver = device.driver;
     driver(driver.capture_begin, device.stream, CaptureMode::thread_local_);
     Captured captured = nullptr;
     try {
-      for (size_t run = 0; run < TrialMemory::kRuns; ++run) trials.enqueue(i, run % memory.copies());
+      for (size_t run = 0; run < CallMemory::kRuns; ++run) trials.enqueue(i, run % memory.copies());
     } catch (...) {
       driver.capture_end.function(device.stream, &captured);
       if (captured) driver.graph_destroy.function(captured);
@@ -81,7 +81,7 @@ std::string failure_of(const std::exception_ptr& fault) {
 }
 
 // Captures all implementations; one that fails is null. Throws when all fail, and when the device has failed.
-std::vector<std::unique_ptr<CapturedRuns>> capture_all(const DeviceHandles& device, const TrialMemory& memory,
+std::vector<std::unique_ptr<CapturedRuns>> capture_all(const DeviceHandles& device, const CallMemory& memory,
                                                        const Trials& trials) {
   std::vector<std::unique_ptr<CapturedRuns>> runs(trials.count);
   std::exception_ptr fault;
@@ -109,7 +109,7 @@ double median(std::vector<double> values) {
 
 }  // namespace
 
-size_t fastest(const DeviceHandles& device, const TrialMemory& memory, const Trials& trials) {
+size_t fastest(const DeviceHandles& device, const CallMemory& memory, const Trials& trials) {
   const size_t count = trials.count;
   ensure(count > 0, "trials of nothing");
   if (count == 1) return 0;

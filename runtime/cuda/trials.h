@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
+#include "runtime/cuda/call_memory.h"
 #include "runtime/cuda/library.h"
-#include "runtime/cuda/trial_memory.h"
 
 namespace kb::cuda {
 
@@ -23,6 +23,6 @@ struct Trials {
 // replayed from captured graphs: the host's time for a launch does not count, and an implementation that fails or
 // cannot be captured is not chosen. Waits for all runs. If none can be captured, throws what the last implementation
 // threw. If one makes the device fail, throws InternalError, which names it, since nothing can run there any more.
-size_t fastest(const DeviceHandles& device, const TrialMemory& memory, const Trials& trials);
+size_t fastest(const DeviceHandles& device, const CallMemory& memory, const Trials& trials);
 
 }  // namespace kb::cuda

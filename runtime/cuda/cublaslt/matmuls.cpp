@@ -88,7 +88,7 @@ void Matmuls::choose_algorithm(const MatmulSpec& spec, MatmulPlan& plan) const {
                                                       {spec.batch * spec.k * spec.n * size, spec.dtype},
                                                       {spec.bias ? spec.n * result_size : 0, result},
                                                       {spec.batch * spec.m * spec.n * result_size, result}}};
-    const cuda::TrialMemory memory(device_, parts, workspace);
+    const cuda::CallMemory memory(device_, parts, workspace);
     const auto enqueue = [&](size_t i, size_t copy) {
       const auto part = [&](size_t which) { return memory.operand(copy, which); };
       plan.problem.enqueue(handle_, found[i].algo, device_.stream, part(0), part(1), spec.bias ? part(2) : nullptr,

@@ -137,7 +137,7 @@ Descriptor addition(cudnnDataType_t type, const Descriptor& x, const Descriptor&
   return result;
 }
 
-Descriptor graph_of(std::span<const Descriptor* const> operations, const DeviceChoice& device) {
+Descriptor graph_of(std::span<const Descriptor* const> operations, const PlanDevice& device) {
   Descriptor result(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
   device.set_graph(result);
   result.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operations).finalize();
@@ -160,7 +160,7 @@ Descriptor conv_operation(const ConvSpec& spec, const Descriptor& image, const D
   return result;
 }
 
-Descriptor conv_graph(const ConvSpec& spec, const DeviceChoice& device) {
+Descriptor conv_graph(const ConvSpec& spec, const PlanDevice& device) {
   const ConvTensors tensors = conv_tensors(spec);
   const Descriptor conv = conv_operation(spec, tensors.image, tensors.filter, tensors.result);
   if (!spec.bias) return graph_of(std::array{&conv}, device);

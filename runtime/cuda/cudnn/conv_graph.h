@@ -19,6 +19,6 @@ Descriptor conv_operation(const ConvSpec& spec, const Descriptor& image, const D
                           const Descriptor& result);
 
 // Throws InternalError for a spec that cuDNN cannot express: activations in blocks.
-Descriptor conv_graph(const ConvSpec& spec, const DeviceChoice& device);
+Descriptor conv_graph(const ConvSpec& spec, const PlanDevice& device);
 
 }  // namespace kb::cudnn

@@ -168,7 +168,7 @@ Plan Convolutions::best(const ConvSpec& spec, const Descriptor& graph) {
                                                     {filter_elements(spec) * size_of(filter), filter},
                                                     {output_elements(spec) * size, spec.dtype},
                                                     {spec.bias ? bias_bytes(spec) : 0, spec.dtype}}};
-  const cuda::TrialMemory memory(*device_, parts, workspace);
+  const cuda::CallMemory memory(*device_, parts, workspace);
   const auto run = [&](size_t i, size_t copy) {
     const auto part = [&](size_t which) { return memory.operand(copy, which); };
     execute(choice_.handle(), plans[i], {part(0), part(1), part(2), spec.bias ? part(3) : nullptr}, memory.scratch());

@@ -37,7 +37,7 @@ class Convolutions {
   Plan best(const ConvSpec& spec, const Descriptor& graph);
 
   const cuda::DeviceHandles* device_ = nullptr;
-  DeviceChoice choice_;
+  PlanDevice choice_;
   cuda::LibraryPicks& picks_;
   bool deterministic_;
   std::map<std::string, std::shared_ptr<const ConvPlan>> chosen_;  // keyed by the spec's text

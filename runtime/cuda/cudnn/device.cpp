@@ -37,7 +37,7 @@ std::string json(const Model& m) {
 
 }  // namespace
 
-DeviceChoice::DeviceChoice(const std::string& architecture) {
+PlanDevice::PlanDevice(const std::string& architecture) {
   for (const Model& model : kModels) {
     if (architecture != model.architecture) continue;
     properties_.emplace(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
@@ -48,20 +48,20 @@ DeviceChoice::DeviceChoice(const std::string& architecture) {
   throw Error(fmt::format("cuDNN plans for '{}': expected sm_80, sm_90 or sm_100", architecture));
 }
 
-void DeviceChoice::set_graph(Descriptor& graph) const {
+void PlanDevice::set_graph(Descriptor& graph) const {
   if (handle_) graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle_);
 }
 
-void DeviceChoice::set_heuristics(Descriptor& heuristics) const { set(heuristics, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP); }
+void PlanDevice::set_heuristics(Descriptor& heuristics) const { set(heuristics, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP); }
 
-void DeviceChoice::set_engine(Descriptor& engine) const { set(engine, CUDNN_ATTR_ENGINE_DEVICEPROP); }
+void PlanDevice::set_engine(Descriptor& engine) const { set(engine, CUDNN_ATTR_ENGINE_DEVICEPROP); }
 
-void DeviceChoice::set_plan(Descriptor& plan) const {
+void PlanDevice::set_plan(Descriptor& plan) const {
   if (handle_) plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle_);
   set(plan, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP);
 }
 
-void DeviceChoice::set(Descriptor& descriptor, cudnnBackendAttributeName_t properties) const {
+void PlanDevice::set(Descriptor& descriptor, cudnnBackendAttributeName_t properties) const {
   if (properties_) descriptor.set(properties, *properties_);
 }
 

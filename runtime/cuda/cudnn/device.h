@@ -9,12 +9,12 @@
 namespace kb::cudnn {
 
 // The device that plans are made for. With a handle they can be run.
-class DeviceChoice {
+class PlanDevice {
  public:
-  explicit DeviceChoice(cudnnHandle_t handle) : handle_(handle) {}
+  explicit PlanDevice(cudnnHandle_t handle) : handle_(handle) {}
   // Describes an A100 (sm_80), H200 (sm_90) or B200 (sm_100), which this machine need not have. Throws Error for
   // another architecture.
-  explicit DeviceChoice(const std::string& architecture);
+  explicit PlanDevice(const std::string& architecture);
 
   // Null: this machine has no device.
   cudnnHandle_t handle() const { return handle_; }

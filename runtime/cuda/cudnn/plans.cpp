@@ -52,7 +52,7 @@ std::string pick_of(const Descriptor& engine, const Descriptor& configuration) {
 }
 
 // Builds a plan. Returns false when its configuration turns out not to be supported.
-bool build(Plan& plan, const DeviceChoice& device) {
+bool build(Plan& plan, const PlanDevice& device) {
   plan.plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, plan.configuration);
   device.set_plan(plan.plan);
   if (!plan.plan.supported()) return false;
@@ -64,8 +64,7 @@ Plan unbuilt_plan(Descriptor configuration, std::string pick) {
   return {Descriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR), std::move(configuration), std::move(pick), 0};
 }
 
-std::vector<Descriptor> configurations(const Descriptor& graph, const DeviceChoice& device,
-                                       cudnnBackendHeurMode_t mode) {
+std::vector<Descriptor> configurations(const Descriptor& graph, const PlanDevice& device, cudnnBackendHeurMode_t mode) {
   Descriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph)
       .set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
@@ -104,7 +103,7 @@ int64_t read_integer(const char*& at, char end, const std::string& pick) {
 
 }  // namespace
 
-std::vector<Plan> candidates(const Descriptor& graph, const DeviceChoice& device, const PlanRules& rules, size_t most) {
+std::vector<Plan> candidates(const Descriptor& graph, const PlanDevice& device, const PlanRules& rules, size_t most) {
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
     std::vector<Plan> plans, large;  // plans within the limit; plans with the least workspace
     for (Descriptor& configuration : configurations(graph, device, mode)) {
@@ -127,7 +126,7 @@ std::vector<Plan> candidates(const Descriptor& graph, const DeviceChoice& device
   return {};
 }
 
-Plan picked_plan(const Descriptor& graph, const DeviceChoice& device, const std::string& pick) {
+Plan picked_plan(const Descriptor& graph, const PlanDevice& device, const std::string& pick) {
   const char* at = pick.c_str();
   Descriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   engine.set(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph).set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, read_integer(at, ' ', pick));

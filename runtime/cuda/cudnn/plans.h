@@ -25,10 +25,10 @@ struct Plan {
 // or whose error is not bounded by the sum of the absolute values of its terms (Winograd, FFT). Engines that cuDNN
 // calls a fallback, which are slow, are taken only if there is no other, even one with a large workspace. Returns
 // nothing when cuDNN does not support the graph.
-std::vector<Plan> candidates(const Descriptor& graph, const DeviceChoice& device, const PlanRules& rules, size_t most);
+std::vector<Plan> candidates(const Descriptor& graph, const PlanDevice& device, const PlanRules& rules, size_t most);
 
 // Throws Error when the pick is no plan of this graph here: another version of cuDNN made it, or it is for another
 // device.
-Plan picked_plan(const Descriptor& graph, const DeviceChoice& device, const std::string& pick);
+Plan picked_plan(const Descriptor& graph, const PlanDevice& device, const std::string& pick);
 
 }  // namespace kb::cudnn

@@ -50,7 +50,7 @@ std::string reasons(const std::string& messages) {
 // Returns a case's times as text; empty if nothing is timed.
 using Clock = std::function<std::string(const FusedCase&, const FusedGraph&, const FusedAnswer&)>;
 
-void probe(const FusedCase& fused, const cudnn::DeviceChoice& device, const Clock& clock) {
+void probe(const FusedCase& fused, const cudnn::PlanDevice& device, const Clock& clock) {
   const std::string what = text(fused);
   try {
     const FusedGraph graph = fused_graph(fused, device);
@@ -95,7 +95,7 @@ void on_the_device() {
   const auto end = std::chrono::steady_clock::now() + kMostTime;
   for (const FusedCase& fused : resnet50_cases(kDtypes)) {
     if (std::chrono::steady_clock::now() < end)
-      probe(fused, cudnn::DeviceChoice(handle), clock);
+      probe(fused, cudnn::PlanDevice(handle), clock);
     else
       fmt::print("{}: not asked: {} s are over\n", text(fused), kMostTime.count());
   }
@@ -112,7 +112,7 @@ void stand_in_for_the_driver() {
 
 void without_a_device(const std::string& architecture, bool few) {
   stand_in_for_the_driver();
-  const cudnn::DeviceChoice device(architecture);
+  const cudnn::PlanDevice device(architecture);
   fmt::print("{}, planned for {}, which need not be here\n", version(), architecture);
   for (const FusedCase& fused : resnet50_cases(kDtypes))
     if (!few || (fused.spec.o > fused.spec.c && fused.spec.dtype == DType::bf16)) probe(fused, device, nullptr);

@@ -49,7 +49,7 @@ class Draft {
   void sum(const Descriptor& x, const Descriptor& y);
   void statistics(const Descriptor& x, const Descriptor& sum, const Descriptor& squares);
 
-  FusedGraph finish(const DeviceChoice& device) {
+  FusedGraph finish(const PlanDevice& device) {
     std::vector<const Descriptor*> operations;
     for (const Descriptor& operation : operations_) operations.push_back(&operation);
     FusedGraph result{Descriptor(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR), operands_, 0};
@@ -269,7 +269,7 @@ std::vector<FusedCase> resnet50_cases(std::span<const DType> dtypes) {
   return cases;
 }
 
-FusedGraph fused_graph(const FusedCase& fused, const DeviceChoice& device) {
+FusedGraph fused_graph(const FusedCase& fused, const PlanDevice& device) {
   const cudnnDataType_t type = fused.spec.dtype == DType::bf16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_HALF;
   Draft draft(type);
   switch (fused.spec.kind) {
@@ -288,7 +288,7 @@ FusedGraph fused_graph(const FusedCase& fused, const DeviceChoice& device) {
   return result;
 }
 
-FusedAnswer ask(const Descriptor& graph, const DeviceChoice& device, size_t most) {
+FusedAnswer ask(const Descriptor& graph, const PlanDevice& device, size_t most) {
   struct Rules {
     bool deterministic, compiled_later;
     const char* text;

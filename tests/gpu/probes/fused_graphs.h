@@ -46,7 +46,7 @@ struct FusedGraph {
   int64_t apart_bytes = 0;        // bytes that the separate kernels read and write
 };
 // Throws InternalError when cuDNN does not take the graph.
-FusedGraph fused_graph(const FusedCase& fused, const DeviceChoice& device);
+FusedGraph fused_graph(const FusedCase& fused, const PlanDevice& device);
 
 struct FusedAnswer {
   std::vector<Plan> plans;  // empty: refused
@@ -55,7 +55,7 @@ struct FusedAnswer {
 };
 // Returns at most `most` plans, by the strictest rules that allow any: fixed sums and a finished kernel come first. It
 // returns one plan alone if each must be compiled, which takes a second or two.
-FusedAnswer ask(const Descriptor& graph, const DeviceChoice& device, size_t most);
+FusedAnswer ask(const Descriptor& graph, const PlanDevice& device, size_t most);
 
 // Return milliseconds on the handle's device: of the fastest of the answer's plans, and of the fastest plan that cuDNN
 // has for the convolution alone.

@@ -3,16 +3,16 @@
 #include <functional>
 #include <limits>
 
+#include "runtime/cuda/call_memory.h"
 #include "runtime/cuda/cudnn/conv_graph.h"
 #include "runtime/cuda/device.h"
-#include "runtime/cuda/trial_memory.h"
 #include "tests/gpu/probes/fused_graphs.h"
 
 namespace kb::cudnn {
 namespace {
 
 constexpr int kRounds = 7;
-constexpr size_t kRepeats = cuda::TrialMemory::kRuns;
+constexpr size_t kRepeats = cuda::CallMemory::kRuns;
 constexpr size_t kBarePlans = 8;
 constexpr int64_t kCopyBytes = int64_t{1} << 30;
 constexpr int64_t kWorkspaceLimit = int64_t{1} << 30;  // greatest workspace, bytes
@@ -34,7 +34,7 @@ double milliseconds(const cuda::DeviceHandles& device, const std::function<void(
 }
 
 // Makes the descriptor for one run of a plan on one copy of the operands.
-Descriptor variant_pack(const cuda::TrialMemory& memory, size_t copy, const std::vector<Operand>& operands) {
+Descriptor variant_pack(const cuda::CallMemory& memory, size_t copy, const std::vector<Operand>& operands) {
   std::vector<int64_t> ids;
   std::vector<void*> addresses;
   for (size_t i = 0; i < operands.size(); ++i) {
@@ -57,7 +57,7 @@ double fastest_of(const cuda::DeviceHandles& device, cudnnHandle_t handle, const
   int64_t workspace = 0;
   for (const Operand& operand : operands) parts.push_back({operand.bytes, operand.dtype});
   for (const Plan& plan : plans) workspace = std::max(workspace, plan.workspace);
-  const cuda::TrialMemory memory(device, parts, workspace);
+  const cuda::CallMemory memory(device, parts, workspace);
   std::vector<Descriptor> packs;
   for (size_t copy = 0; copy < memory.copies(); ++copy) packs.push_back(variant_pack(memory, copy, operands));
   check(cudnnSetStream(handle, device.stream), "cudnnSetStream");
@@ -79,7 +79,7 @@ double time_fused(const cuda::DeviceHandles& device, cudnnHandle_t handle, const
 }
 
 double time_bare(const cuda::DeviceHandles& device, cudnnHandle_t handle, const ConvSpec& spec) {
-  const DeviceChoice choice(handle);
+  const PlanDevice choice(handle);
   const Descriptor graph = conv_graph(spec, choice);
   const std::vector<Plan> plans = candidates(graph, choice, {true, true, false, kWorkspaceLimit}, kBarePlans);
   const int64_t filter = 2 * spec.o * spec.c * spec.kh * spec.kw;
@@ -91,7 +91,7 @@ double time_bare(const cuda::DeviceHandles& device, cudnnHandle_t handle, const 
 
 double copy_rate(const cuda::DeviceHandles& device) {
   const std::array parts = {cuda::TrialOperand{kCopyBytes, DType::f32}, cuda::TrialOperand{kCopyBytes, DType::f32}};
-  const cuda::TrialMemory memory(device, parts, 0);
+  const cuda::CallMemory memory(device, parts, 0);
   const auto from = reinterpret_cast<cuda::Address>(memory.operand(0, 0));
   const auto to = reinterpret_cast<cuda::Address>(memory.operand(0, 1));
   const double least = milliseconds(device, [&](size_t) {

@@ -202,7 +202,7 @@ class CpuLibrary : public cuda::DeviceLibrary {
   // As a library that measures: two runs of nothing on the device.
   void choose(const std::string& call) const {
     if (picks_.contains(call)) return;
-    const cuda::TrialMemory memory(handles_, std::array{cuda::TrialOperand{64, DType::f32}}, 0);
+    const cuda::CallMemory memory(handles_, std::array{cuda::TrialOperand{64, DType::f32}}, 0);
     const auto enqueue = [&](size_t, size_t copy) {
       gpu_.enqueue(handles_.stream, "a trial", {}, {MemoryRange::of(memory.operand(copy, 0), 64)}, [] {});
     };

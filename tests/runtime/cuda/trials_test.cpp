@@ -124,7 +124,7 @@ struct FakeDevice {
   }
   // With an operand of so many bytes.
   size_t fastest_on(int64_t bytes, size_t count, const std::function<void(size_t, size_t)>& enqueue) {
-    const TrialMemory memory(handles, std::array{TrialOperand{bytes, DType::f32}}, 0);
+    const CallMemory memory(handles, std::array{TrialOperand{bytes, DType::f32}}, 0);
     return kb::cuda::fastest(
         handles, memory,
         {"a library 1.2", "a call", count, [](size_t i) { return "pick " + std::to_string(i); }, enqueue});
@@ -245,12 +245,12 @@ BOOST_AUTO_TEST_CASE(there_are_as_many_copies_as_the_cache_and_free_memory_make)
     FakeDevice device;
     device.clock.free_memory = free;
     const std::array operands = {TrialOperand{bytes / 2, DType::bf16}, TrialOperand{bytes / 2, DType::f32}};
-    const TrialMemory memory(device.handles, operands, scratch);
+    const CallMemory memory(device.handles, operands, scratch);
     BOOST_TEST(device.clock.allocated <= std::max(free / 2, bytes + scratch));
     return memory.copies();
   };
   constexpr int64_t kMuch = int64_t{1} << 30;
-  BOOST_TEST(copies(512, kMuch) == TrialMemory::kRuns);
+  BOOST_TEST(copies(512, kMuch) == CallMemory::kRuns);
   BOOST_TEST(copies(512 << 10, kMuch) == 4u);
   BOOST_TEST(copies(1 << 20, kMuch) == 2u);
   BOOST_TEST(copies(3 << 20, kMuch) == 1u);
@@ -264,7 +264,7 @@ BOOST_AUTO_TEST_CASE(trial_memory_is_aligned_and_holds_the_same_random_numbers_e
   FakeDevice device;
   const std::array operands = {TrialOperand{6, DType::bf16}, TrialOperand{0, DType::f32},
                                TrialOperand{900 << 10, DType::f16}, TrialOperand{4096, DType::f64}};
-  const TrialMemory memory(device.handles, operands, 300), again(device.handles, operands, 300);
+  const CallMemory memory(device.handles, operands, 300), again(device.handles, operands, 300);
   BOOST_TEST(memory.copies() > 1u);
   for (size_t copy = 0; copy < memory.copies(); ++copy)
     for (size_t i = 0; i < operands.size(); ++i) {

@@ -25,7 +25,7 @@ ConvSpec square(DType dtype, ConvKind kind, int64_t c = 64, int64_t o = 64, int6
 }
 
 std::vector<Plan> plans_of(const ConvSpec& spec, const PlanRules& rules) {
-  const DeviceChoice device(std::string("sm_90"));
+  const PlanDevice device(std::string("sm_90"));
   return candidates(conv_graph(spec, device), device, rules, 100);
 }
 
@@ -37,7 +37,7 @@ std::set<std::string> engines(const std::vector<Plan>& plans) {
 }
 
 // The engines, among all that cuDNN knows for the graph, that build a plan.
-int engine_count(const ConvSpec& spec, const DeviceChoice& device) {
+int engine_count(const ConvSpec& spec, const PlanDevice& device) {
   const Descriptor graph = conv_graph(spec, device);
   int count = 0;
   for (int64_t i = 0; i < graph.get_integer(CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT); ++i) {
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(biases_have_plans) {
 }
 
 BOOST_AUTO_TEST_CASE(a_pick_builds_the_same_plan) {
-  const DeviceChoice device(std::string("sm_90"));
+  const PlanDevice device(std::string("sm_90"));
   for (const DType dtype : {DType::f32, DType::bf16})
     for (const ConvKind kind : kKinds) {
       const Descriptor graph = conv_graph(square(dtype, kind), device);
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(where_no_engine_keeps_to_the_limit_the_least_workspace_is_t
 // The precision pass rounds a GPU's weight gradients, and those of the CPU that it is compared with, because of all
 // engines with or without leave, none gives f32 of 16 bits. Where a new version has one, the pass should use it.
 BOOST_AUTO_TEST_CASE(no_engine_gives_a_wide_weight_gradient_of_16_bits) {
-  const DeviceChoice device(std::string("sm_90"));
+  const PlanDevice device(std::string("sm_90"));
   const auto check = [&](DType dtype, int64_t c, int64_t size, int64_t o, int64_t kernel, int64_t stride) {
     ConvSpec s = square(dtype, ConvKind::weight_grad, c, o, kernel);
     s.n = 256;
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(what_cudnn_lacks_is_an_error_that_says_so) {
   ConvSpec blocked = square(DType::f32, ConvKind::forward);
   blocked.block_in = 16;
   BOOST_CHECK_THROW(convolutions.plan(blocked), InternalError);
-  BOOST_CHECK_THROW(DeviceChoice(std::string("sm_10")), Error);
+  BOOST_CHECK_THROW(PlanDevice(std::string("sm_10")), Error);
 }
 
 BOOST_AUTO_TEST_CASE(a_failed_call_is_named_with_cudnns_own_words) {

@@ -1,4 +1,4 @@
-#include "runtime/cuda/trial_memory.h"
+#include "runtime/cuda/call_memory.h"
 
 #include <algorithm>
 #include <random>
@@ -46,13 +46,13 @@ class Staging {
 
 }  // namespace
 
-TrialMemory::Block::Block(const Driver& the_driver, int64_t bytes) : driver(the_driver) {
+CallMemory::Block::Block(const Driver& the_driver, int64_t bytes) : driver(the_driver) {
   driver(driver.memory_allocate, &address, static_cast<size_t>(bytes));
 }
 
-TrialMemory::Block::~Block() { driver.memory_free.function(address); }
+CallMemory::Block::~Block() { driver.memory_free.function(address); }
 
-TrialMemory::TrialMemory(const DeviceHandles& device, std::span<const TrialOperand> operands, int64_t scratch)
+CallMemory::CallMemory(const DeviceHandles& device, std::span<const TrialOperand> operands, int64_t scratch)
     : device_(device), memory_(device.driver, place(operands, scratch)) {
   const Driver& driver = device_.driver;
   for (size_t i = 0; i < operands.size(); ++i) fill(i, operands[i]);
@@ -66,7 +66,7 @@ TrialMemory::TrialMemory(const DeviceHandles& device, std::span<const TrialOpera
 }
 
 // Places the copies of all operands, the scratch memory and the memory that flushes the cache. Returns their bytes.
-int64_t TrialMemory::place(std::span<const TrialOperand> operands, int64_t scratch) {
+int64_t CallMemory::place(std::span<const TrialOperand> operands, int64_t scratch) {
   for (const TrialOperand& operand : operands) {
     offsets_.push_back(one_);
     one_ += aligned(operand.bytes);
@@ -86,7 +86,7 @@ int64_t TrialMemory::place(std::span<const TrialOperand> operands, int64_t scrat
 }
 
 // Copies one piece from the host, and doubles it on the device. Every operand has another seed.
-void TrialMemory::fill(size_t i, const TrialOperand& operand) const {
+void CallMemory::fill(size_t i, const TrialOperand& operand) const {
   const int64_t size = size_of(operand.dtype), piece = std::min(operand.bytes, kPattern) / size * size;
   if (piece == 0) return;
   const Driver& driver = device_.driver;
@@ -103,7 +103,7 @@ void TrialMemory::fill(size_t i, const TrialOperand& operand) const {
   driver(driver.stream_synchronize, device_.stream);
 }
 
-void TrialMemory::flush() const {
+void CallMemory::flush() const {
   if (flush_ > 0)
     device_.driver(device_.driver.fill_bytes, address_of(at(flush_at_)), static_cast<unsigned char>(0),
                    static_cast<size_t>(flush_), device_.stream);

@@ -16,16 +16,16 @@ struct TrialOperand {
 // The memory of one call's trials; the destructor frees it. Every operand is at a multiple of 256 bytes and uniform in
 // (-0.5, 0.5), the same numbers every time: constants and zeros would draw less power than data, and so run at higher
 // clocks.
-class TrialMemory {
+class CallMemory {
  public:
   // In a trial of this many runs one after another, no run finds operands of the one before in the cache.
   static constexpr size_t kRuns = 8;
 
   // `scratch` is the bytes that all runs share. More than one copy of the operands is made only within half of the
   // device's free memory.
-  TrialMemory(const DeviceHandles& device, std::span<const TrialOperand> operands, int64_t scratch);
-  TrialMemory(const TrialMemory&) = delete;
-  TrialMemory& operator=(const TrialMemory&) = delete;
+  CallMemory(const DeviceHandles& device, std::span<const TrialOperand> operands, int64_t scratch);
+  CallMemory(const CallMemory&) = delete;
+  CallMemory& operator=(const CallMemory&) = delete;
 
   // Returns the number of copies of all operands: enough that twice the cache is touched before one is used again, at
   // most kRuns.

@@ -1,0 +1,114 @@
+#include "compiler/lower/emit.h"
+
+#include <cmath>
+#include <limits>
+
+#include "compiler/kernel/math.h"
+#include "graph/formula.h"
+
+namespace kb {
+
+using ir::Reg;
+
+namespace {
+
+Reg emit_formula(ir::Builder& b, const Formula& formula, DType type, const Reg (&args)[3]) {
+  switch (formula.kind) {
+    case Formula::Kind::number:
+      return emit_number(b, type, formula.number);
+    case Formula::Kind::argument:
+      return args[formula.argument];
+    case Formula::Kind::result:
+      break;
+    case Formula::Kind::call: {
+      Reg values[3] = {ir::kNone, ir::kNone, ir::kNone};
+      for (size_t i = 0; i < formula.args.size(); ++i) values[i] = emit_formula(b, *formula.args[i], type, args);
+      return emit_pointwise(b, formula.op, type, values[0], values[1], values[2]);
+    }
+  }
+  throw InternalError("a composite's formula reads its own result");
+}
+
+}  // namespace
+
+Reg emit_number(ir::Builder& b, DType dtype, double value) {
+  return b.constant(register_type(dtype), round_to(dtype, value));
+}
+
+Reg emit_lowest(ir::Builder& b, DType dtype) {
+  switch (dtype) {
+    case DType::i32:
+      return b.constant(dtype, -2147483648.0);
+    case DType::u32:
+    case DType::u8:
+    case DType::boolean:
+      return b.constant(dtype, 0);
+    default:
+      return b.constant(register_type(dtype), -std::numeric_limits<double>::infinity());
+  }
+}
+
+Reg emit_highest(ir::Builder& b, DType dtype) {
+  switch (dtype) {
+    case DType::i32:
+      return b.constant(dtype, 2147483647.0);
+    case DType::u32:
+      return b.constant(dtype, 4294967295.0);
+    case DType::u8:
+      return b.constant(dtype, 255);
+    case DType::boolean:
+      return b.constant(dtype, 1);
+    default:
+      return b.constant(register_type(dtype), std::numeric_limits<double>::infinity());
+  }
+}
+
+Reg emit_exceeds(ir::Builder& b, Reg x, Reg y) {
+  if (!is_float(b.type(x))) return b.compute(Op::gt, x, y);
+  const Reg at_most = b.compute(Op::le, x, y);  // false for NaN
+  return b.compute(Op::bit_and, b.compute(Op::logical_not, at_most), b.compute(Op::eq, y, y));
+}
+
+namespace {
+
+// Casts a float to an integer as cast_float (graph/formula.h) does. Only what the integer type holds is converted,
+// because processors differ in the rest. Integers of 8 bits are selected as i32.
+Reg emit_whole(ir::Builder& b, DType to, Reg x) {
+  const DType from = b.type(x), wide = to == DType::u8 ? DType::i32 : to;
+  const double end = std::ldexp(1.0, to == DType::i32 ? 31 : static_cast<int>(8 * size_of(to)));
+  const double least = to == DType::i32 ? -end : 0;
+  const Reg above = b.compute(Op::ge, x, b.constant(from, end));
+  const Reg inside = b.compute(Op::bit_and, b.compute(Op::ge, x, b.constant(from, least)),
+                               b.compute(Op::lt, x, b.constant(from, end)));
+  Reg whole = b.convert(wide, b.compute(Op::select, inside, x, b.constant(from, 0)));
+  whole = b.compute(Op::select, above, b.constant(wide, end - 1), whole);
+  if (least < 0)
+    whole = b.compute(Op::select, b.compute(Op::lt, x, b.constant(from, least)), b.constant(wide, least), whole);
+  return b.convert(to, whole);
+}
+
+}  // namespace
+
+Reg emit_cast(ir::Builder& b, DType to, Reg x) {
+  const DType from = b.type(x), held = register_type(to);
+  if (from == to) return x;
+  if (is_float(from) && is_integer(to)) return emit_whole(b, to, x);
+  if (to == DType::boolean) return b.compute(Op::ne, x, b.constant(from, 0));
+  if (from == DType::boolean) return b.compute(Op::select, x, b.constant(held, 1), b.constant(held, 0));
+  return b.convert(held, b.convert(to, x));
+}
+
+Reg emit_pointwise(ir::Builder& b, Op op, DType dtype, Reg x, Reg y, Reg z) {
+  if (op == Op::cast) return emit_cast(b, dtype, x);
+  Reg result = ir::kNone;
+  if (const FormulaRef formula = formula_of(op))
+    result = emit_formula(b, *formula, b.type(x), {x, y, z});
+  else if (is_math(op) && b.type(x) != DType::f64)
+    result = emit_math(b, op, b.type(x), x, y);
+  else
+    result = b.compute(op, x, y, z);
+  if (!is_low_precision(dtype) || info(op).exact) return result;
+  return b.convert(DType::f32, b.convert(dtype, result));
+}
+
+}  // namespace kb

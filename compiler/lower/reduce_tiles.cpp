@@ -1,0 +1,76 @@
+#include "compiler/lower/reduce_tiles.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace kb {
+namespace {
+
+constexpr int64_t kColumnVectors = 16;  // most vectors of kept elements that a block works on
+constexpr int64_t kLoads = 4;           // loads that a thread has under way
+constexpr int64_t kWideBytes = 128;     // bytes that a thread of a wide block has under way: 64 KiB a multiprocessor
+constexpr int64_t kMostRounds = 8;      // most rounds that a thread has under way
+
+}  // namespace
+
+ReduceTiles::ReduceTiles(const Graph& graph, const Group& group, const Target& target) : Reduce(graph, group, target) {
+  choose_tiles();
+  choose_chunks_of_blocks();
+}
+
+bool ReduceTiles::fits_wide() const {
+  return fits() && two_phases_ && !lanes_reduce() && 4 * tiles_ <= cx_.target.processors &&
+         chunk_ * reduced_in_index() >= batch();
+}
+
+void ReduceTiles::choose_tiles() {
+  const int64_t lanes = cx_.b.lanes();
+  tiles_ = outer_items();
+  if (lanes_reduce()) return;
+  const Dim& last = nest_.dims.back();
+  const auto vectors = static_cast<uint64_t>((last.extent + lanes - 1) / lanes);
+  columns_ = last.dynamic ? kColumnVectors : std::min<int64_t>(std::bit_ceil(vectors), kColumnVectors);
+  stretches_ = (last.extent + columns_ * lanes - 1) / (columns_ * lanes);
+  tiles_ *= stretches_;
+}
+
+void ReduceTiles::choose_chunks_of_blocks() {
+  choose_chunks(reduced_in_index() * columns_ * (lanes_reduce() ? 1 : cx_.b.lanes()),
+                std::max<int64_t>(blocks_at_once() / tiles_, 1));
+  if (is_wide() && two_phases_ && reduced_in_index() == 1) fill_batches();
+}
+
+int64_t ReduceTiles::reduced_in_index() const {
+  int64_t reduced = 1;
+  for (size_t d = two_phases_ ? 1 : 0; d < nest_.dims.size(); ++d)
+    if (nest_.dims[d].reduced) reduced *= nest_.dims[d].extent;
+  return reduced;
+}
+
+void ReduceTiles::fill_batches() {
+  const int64_t rest = chunk_ % batch();
+  if (chunk_ < batch() || 2 * rest <= batch()) return;
+  chunk_ += batch() - rest;
+  chunks_ = (nest_.dims[0].extent + chunk_ - 1) / chunk_;
+}
+
+int64_t ReduceTiles::blocks_at_once() const {
+  if (is_wide()) return cx_.target.processors;
+  size_t parts = 0;
+  for (const Monoid& monoid : stages_[0].monoids) parts += monoid.parts();
+  return parts > 2 ? cx_.target.max_partials * 2 / 3 : cx_.target.max_partials;
+}
+
+int32_t ReduceTiles::unroll() const {
+  int64_t large = 0, bytes = 0;
+  for (const Value v : cx_.group.inputs) {
+    const Type& type = cx_.graph.type(v);
+    if (2 * type.elements() < element_count(cx_.group.domain)) continue;
+    ++large;
+    bytes += cx_.b.lanes() * size_of(type.dtype);
+  }
+  const int64_t rounds = is_wide() ? kWideBytes / std::max<int64_t>(bytes, 1) : kLoads / std::max<int64_t>(large, 1);
+  return static_cast<int32_t>(std::clamp<int64_t>(rounds, 1, kMostRounds));
+}
+
+}  // namespace kb

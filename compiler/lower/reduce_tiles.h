@@ -1,0 +1,47 @@
+// How a reduction on a GPU is cut into blocks (compiler/lower/reduce_gpu.cpp): columns of kept elements, chunks of
+// reduced ones, and how many loads a thread has under way.
+#pragma once
+#include "compiler/lower/reduce.h"
+
+namespace kb {
+
+inline constexpr int64_t kWideThreads = 512;  // threads of a wide block, which is alone on its multiprocessor
+
+class ReduceTiles : protected Reduce {
+ public:
+  ReduceTiles(const Graph& graph, const Group& group, const Target& target);
+
+  bool fits() const { return shares_results(); }
+
+  // Returns whether wide blocks are worth it: for chunks of columns that are at least a batch long, if tiles are few
+  // enough to give each multiprocessor an even share of the chunks.
+  bool fits_wide() const;
+
+ protected:
+  int64_t threads() const { return cx_.target.block_threads; }
+  bool is_wide() const { return threads() == kWideThreads; }
+  int64_t groups() const { return threads() / columns_; }  // number of threads that have the same columns
+  // Returns how many rounds a thread has under way at once: kLoads loads, or kWideBytes bytes, where each round loads
+  // every large input once.
+  int32_t unroll() const;
+
+  int64_t tiles_ = 1;      // blocks that have different results
+  int64_t columns_ = 1;    // vectors of kept elements of a block
+  int64_t stretches_ = 1;  // blocks along the innermost kept dim
+
+ private:
+  void choose_tiles();
+  void choose_chunks_of_blocks();
+  // Returns how many elements of a result one index of dims[0] has if that is cut into chunks, else all of them.
+  int64_t reduced_in_index() const;
+  // Enlarges chunks to whole batches if more than half of a batch is left over: rounds after a thread's last batch wait
+  // for memory one by one, and many of them take longer than a batch does.
+  void fill_batches();
+  // Returns how many elements of each of its columns a block has under way at once.
+  int64_t batch() const { return groups() * unroll(); }
+  // Returns how many blocks run at once. Target::max_partials is three for each multiprocessor; a third accumulator
+  // takes the registers of the third block.
+  int64_t blocks_at_once() const;
+};
+
+}  // namespace kb
