@@ -73,22 +73,11 @@ class Ranges {
       case Op::reduce_max:
       case Op::reduce_min:
         return in(0);
-      case Op::add: {
-        const IndexRange a = in(0), b = in(1);
-        return {a.least + b.least, a.most + b.most};
-      }
-      case Op::sub: {
-        const IndexRange a = in(0), b = in(1);
-        return {a.least - b.most, a.most - b.least};
-      }
-      case Op::maximum: {
-        const IndexRange a = in(0), b = in(1);
-        return {std::max(a.least, b.least), std::max(a.most, b.most)};
-      }
-      case Op::minimum: {
-        const IndexRange a = in(0), b = in(1);
-        return {std::min(a.least, b.least), std::min(a.most, b.most)};
-      }
+      case Op::add:
+      case Op::sub:
+      case Op::maximum:
+      case Op::minimum:
+        return of_two(node.op, in(0), in(1));
       case Op::select:
         return both(in(1), in(2));
       case Op::concat:
@@ -104,6 +93,13 @@ class Ranges {
       default:
         return whole;
     }
+  }
+
+  static IndexRange of_two(Op op, IndexRange a, IndexRange b) {
+    if (op == Op::add) return {a.least + b.least, a.most + b.most};
+    if (op == Op::sub) return {a.least - b.most, a.most - b.least};
+    if (op == Op::maximum) return {std::max(a.least, b.least), std::max(a.most, b.most)};
+    return {std::min(a.least, b.least), std::min(a.most, b.most)};
   }
 
   IndexRange of_parts(const Node& node) {

@@ -70,6 +70,27 @@ std::string goal_label(const GoalCurve& goal, const std::string& part) {
   return fmt::format("{} {}{}", part, goal.name, goal.is_share ? ", %" : "");
 }
 
+namespace {
+
+CurveRow row_of_step(const FlatJson& line) {
+  return {.order = line.number("step"),
+          .epoch = line.number("epoch"),
+          .steps_done = line.number("step") + 1,
+          .loss = line.number("loss"),
+          .rate = line.number("lr"),
+          .samples_per_s = line.number("samples_per_s"),
+          .data_wait_ms = line.number("data_wait_ms")};
+}
+
+CurveRow row_of_test(const FlatJson& line, const std::string& goal) {
+  return {.epoch = line.number("epoch"),
+          .steps_done = line.number("step"),
+          .loss = line.number("loss"),
+          .goal = line.number(goal)};
+}
+
+}  // namespace
+
 RunCurves read_curves(std::string_view metrics, const GoalCurve& judged) {
   std::vector<CurveRow> steps, evaluations;
   TestRows tests;
@@ -78,18 +99,8 @@ RunCurves read_curves(std::string_view metrics, const GoalCurve& judged) {
   for_each_flat_json(metrics, [&](const FlatJson& line) {
     const std::string_view kind = line.text("kind");
     const auto number = [&](std::string_view key) { return line.number(key); };
-    if (kind == "step")
-      steps.push_back({.order = number("step"),
-                       .epoch = number("epoch"),
-                       .steps_done = number("step") + 1,
-                       .loss = number("loss"),
-                       .rate = number("lr"),
-                       .samples_per_s = number("samples_per_s"),
-                       .data_wait_ms = number("data_wait_ms")});
-    if (kind == "test")
-      tests.take(
-          line.text("state"),
-          {.epoch = number("epoch"), .steps_done = number("step"), .loss = number("loss"), .goal = number(goal.name)});
+    if (kind == "step") steps.push_back(row_of_step(line));
+    if (kind == "test") tests.take(line.text("state"), row_of_test(line, goal.name));
     if (kind != "eval") return;
     const std::string_view part = line.text("part");
     if (!part.empty() && part.size() <= kLongestPart) goal.part = part;

@@ -122,11 +122,7 @@ void RunFolder::remove_leftovers() const {
 
 namespace {
 
-Json manifest_of(const ManifestFacts& facts) {
-  const auto& [task, settled, machine, programs] = facts.ready;
-  const Compiled &training = programs.update().compiled(), &inference = programs.evaluate().compiled();
-  const std::vector<NamedMetric>& metrics = programs.metrics.test;
-  Json manifest;
+void add_command(Json& manifest, const ManifestFacts& facts) {
   const std::vector<std::string> words = flag_words(facts.recipe, facts.config);
   manifest["recipe"] = facts.recipe.name;
   manifest["paper"] = facts.recipe.paper;
@@ -138,6 +134,10 @@ Json manifest_of(const ManifestFacts& facts) {
   for (const auto& [name, value, effect] : flag_values(facts.recipe, facts.config))
     if (effect != FlagEffect::call) manifest["flags"][name] = scalar_json(value);
   manifest["seed"] = facts.config.arithmetic.seed;
+}
+
+void add_data(Json& manifest, const ManifestFacts& facts) {
+  const Task& task = facts.ready.task;
   manifest["data"] = {{"name", facts.data.name},
                       {"fingerprint", facts.data.fingerprint},
                       {"train", task.train_count},
@@ -146,13 +146,14 @@ Json manifest_of(const ManifestFacts& facts) {
                       {"class_names", facts.data.class_names},
                       {"mean", facts.data.mean},
                       {"stddev", facts.data.stddev},
-                      {"resident", settled.residency.is_on()}};
+                      {"resident", facts.ready.settled.residency.is_on()}};
   if (const ImageShape& s = facts.data.shape; s.size() > 0) {
     manifest["data"]["shape"] = Json::array({s.channels, s.height, s.width});
     manifest["data"]["in_files"] = facts.data.in_files;
   }
-  manifest["steps"] = settled.plan.steps;
-  manifest["steps_per_epoch"] = settled.plan.steps_per_epoch;
+}
+
+void add_metrics(Json& manifest, const std::vector<NamedMetric>& metrics) {
   if (!metrics.empty()) {
     const NamedMetric& goal = metrics.front();
     manifest["goal"] = {
@@ -162,22 +163,42 @@ Json manifest_of(const ManifestFacts& facts) {
     manifest["metrics"].push_back({{"name", metric.name},
                                    {"is_share", metric.kind.is_share},
                                    {"higher_is_better", metric.kind.higher_is_better}});
-  for (const MinibatchPhase& now : settled.plan.grown)
+}
+
+void add_plan(Json& manifest, const RunPlan& plan) {
+  for (const MinibatchPhase& now : plan.grown)
     manifest["minibatch_phases"].push_back({{"begin_step", now.begin_step},
                                             {"begin_epoch", now.begin_epoch},
                                             {"minibatch", now.minibatch},
                                             {"steps_per_epoch", now.steps_per_epoch}});
-  manifest["learning_rate"] = rate_derivation(rules_of(facts.recipe), settled.config.learning, settled.plan);
-  manifest["parameters"] = programs.parameters;
+}
+
+void add_memory(Json& manifest, const ManifestFacts& facts) {
+  const Settled& settled = facts.ready.settled;
   const bool has_own_memory = settled.target.processor != Processor::cpu;
-  manifest["memory"] = {{"programs", total_memory(all_of(programs))},
+  manifest["memory"] = {{"programs", total_memory(all_of(facts.ready.programs))},
                         {"process", facts.process_bytes},
-                        {"device", has_own_memory ? machine.backend.memory_bytes() : 0}};
+                        {"device", has_own_memory ? facts.ready.machine.backend.memory_bytes() : 0}};
   if (settled.fit)
     manifest["fit"] = {{"per_worker", settled.fit->per_worker},
                        {"bytes", settled.fit->bytes},
                        {"memory", settled.fit->memory},
                        {"recomputed", settled.fit->recomputed}};
+}
+
+Json manifest_of(const ManifestFacts& facts) {
+  const auto& [task, settled, machine, programs] = facts.ready;
+  const Compiled &training = programs.update().compiled(), &inference = programs.evaluate().compiled();
+  Json manifest;
+  add_command(manifest, facts);
+  add_data(manifest, facts);
+  manifest["steps"] = settled.plan.steps;
+  manifest["steps_per_epoch"] = settled.plan.steps_per_epoch;
+  add_metrics(manifest, programs.metrics.test);
+  add_plan(manifest, settled.plan);
+  manifest["learning_rate"] = rate_derivation(rules_of(facts.recipe), settled.config.learning, settled.plan);
+  manifest["parameters"] = programs.parameters;
+  add_memory(manifest, facts);
   if (facts.config.judging.log_layers)
     for (const LoggedLayer& layer : logged_layers(training.space)) manifest["layers"].push_back(layer.name);
   manifest["graph_hash"] = {{"training", training.graph_hash}, {"inference", inference.graph_hash}};

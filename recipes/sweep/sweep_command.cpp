@@ -30,9 +30,20 @@ struct SweepArguments {
   int64_t jobs = 0;
 
   std::vector<ToolSwitch> switches();
+
+ private:
+  std::vector<ToolSwitch> points();     // minibatches, ranges and seeds to try
+  std::vector<ToolSwitch> limits();     // ends of trials, and widenings of ranges
+  std::vector<ToolSwitch> resources();  // the store, times and jobs
 };
 
 std::vector<ToolSwitch> SweepArguments::switches() {
+  std::vector<ToolSwitch> all = points();
+  for (const std::vector<ToolSwitch>& more : {limits(), resources()}) all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+std::vector<ToolSwitch> SweepArguments::points() {
   return {
       {{"--grid", "minibatch=..", "minibatches: minibatch=8:4096:x2, or minibatch=8,16,32"}, {}, {}, &sweep.grid},
       {{"--search", "FLAG=RANGE",
@@ -54,7 +65,11 @@ std::vector<ToolSwitch> SweepArguments::switches() {
        &point_seed},
       {{"--seeds", "N", "seeds that the best trial of each minibatch is trained under; 1 where it is not given"},
        {},
-       &sweep.seeds},
+       &sweep.seeds}};
+}
+
+std::vector<ToolSwitch> SweepArguments::limits() {
+  return {
       {{"--cap", "X",
         "a trial ends at X times the samples that the minibatch before took to the target, or at 1.5 times its steps "
         "where "
@@ -87,29 +102,32 @@ std::vector<ToolSwitch> SweepArguments::switches() {
        &edge},
       {{"--widenings", "N", "times that a minibatch's ranges are widened, by a third; 2 where it is not given"},
        {},
-       &sweep.constants.widenings},
-      {{"--store", "DIR", "the sweep's folder, which goes on where it was stopped; runs/sweep-RECIPE-TIME"},
-       {},
-       {},
-       &store},
-      {{"--budget", "TIME", "no trial is trained after it, and the same command goes on: 90s, 45m, 2h"},
-       {},
-       {},
-       &budget},
-      {{"--jobs", "J",
-        "trials at once; where it is not given as many as train faster side by side, which is measured, and as the "
-        "memory holds"},
-       {},
-       &jobs},
-      {{"--lease", "TIME",
-        "after which another process takes the trials of one that is not heard of; 60s where it is not given"},
-       {},
-       {},
-       &lease},
-      {{kWorkerFlag, "DIR", "alone, with --jobs, --budget and --lease: take trials of the sweep in this folder"},
-       {},
-       {},
-       &worker}};
+       &sweep.constants.widenings}};
+}
+
+std::vector<ToolSwitch> SweepArguments::resources() {
+  return {{{"--store", "DIR", "the sweep's folder, which goes on where it was stopped; runs/sweep-RECIPE-TIME"},
+           {},
+           {},
+           &store},
+          {{"--budget", "TIME", "no trial is trained after it, and the same command goes on: 90s, 45m, 2h"},
+           {},
+           {},
+           &budget},
+          {{"--jobs", "J",
+            "trials at once; where it is not given as many as train faster side by side, which is measured, and as the "
+            "memory holds"},
+           {},
+           &jobs},
+          {{"--lease", "TIME",
+            "after which another process takes the trials of one that is not heard of; 60s where it is not given"},
+           {},
+           {},
+           &lease},
+          {{kWorkerFlag, "DIR", "alone, with --jobs, --budget and --lease: take trials of the sweep in this folder"},
+           {},
+           {},
+           &worker}};
 }
 
 // Parses a time: "90s", "45m", "2h", "1.5h".

@@ -40,6 +40,18 @@ void measure(ConvTimer& bench, const ConvLayer& layer, ConvKind kind, int64_t bl
   totals.flops += layer.count * flops;
 }
 
+// Prints the sums over the layers: a line for each kind of convolution, and one for all.
+void print_totals(const std::map<ConvKind, Totals>& totals, const Totals& all) {
+  fmt::print("\n{:14} {:>9} {:>7} {:>9} {:>7} {:>11}\n", "sum of 53", "NHWC", "GFLOP/s", "blocked", "GFLOP/s",
+             "the faster");
+  const auto print = [](const char* what, const Totals& sum) {
+    fmt::print("{:14} {:6.0f} ms {:7.0f} {:6.0f} ms {:7.0f} {:8.0f} ms\n", what, sum.nhwc, sum.flops / sum.nhwc * 1e-6,
+               sum.blocked, sum.flops / sum.blocked * 1e-6, sum.faster);
+  };
+  for (const auto& [kind, sum] : totals) print(name(kind), sum);
+  print("step", all);
+}
+
 int bench_conv(int argc, char** argv) {
   int64_t minibatch = 16;
   int threads = 0, shards = 0, repeats = 5;
@@ -83,13 +95,7 @@ int bench_conv(int argc, char** argv) {
                precision);
     return 0;
   }
-  fmt::print("\n{:14} {:>9} {:>7} {:>9} {:>7} {:>11}\n", "sum of 53", "NHWC", "GFLOP/s", "blocked", "GFLOP/s",
-             "the faster");
-  for (const auto& [kind, sum] : totals)
-    fmt::print("{:14} {:6.0f} ms {:7.0f} {:6.0f} ms {:7.0f} {:8.0f} ms\n", name(kind), sum.nhwc,
-               sum.flops / sum.nhwc * 1e-6, sum.blocked, sum.flops / sum.blocked * 1e-6, sum.faster);
-  fmt::print("{:14} {:6.0f} ms {:7.0f} {:6.0f} ms {:7.0f} {:8.0f} ms\n", "step", all.nhwc, all.flops / all.nhwc * 1e-6,
-             all.blocked, all.flops / all.blocked * 1e-6, all.faster);
+  print_totals(totals, all);
   fmt::print("convolutions alone: {:.2f} images/s; all plans made in {:.0f} ms\n", minibatch * 1000.0 / all.faster,
              bench.plan_ms());
   return 0;

@@ -55,6 +55,28 @@ double median(const std::vector<Round>& rounds, const auto& figure) {
   return values[values.size() / 2];
 }
 
+void fill_inputs(Session& session, int64_t count) {
+  for (const char* name : {"x", "r", "dz"}) {
+    auto* data = reinterpret_cast<float*>(session.input(name));
+    for (int64_t i = 0; i < count; ++i) data[i] = static_cast<float>((i * 7919 % 1000) / 500.0 - 1.0);
+  }
+}
+
+// Prints the time, the bytes and the bandwidth of each launch.
+void print_steps(Session& session) {
+  const std::vector<StepTime> times = session.profile().steps;
+  const auto& steps = session.compiled().program.at(PartRole::final).steps;
+  const std::vector<StepDescription> words = describe_steps(session.compiled().program.at(PartRole::final));
+  for (size_t s = 0; s < steps.size(); ++s)
+    fmt::print("{:7.2f} ms {:6.1f} MB {:6.1f} GB/s  {}\n", times[s].milliseconds,
+               static_cast<double>(steps[s].bytes) / 1e6,
+               static_cast<double>(steps[s].bytes) / times[s].milliseconds / 1e6, words[s].text());
+}
+
+Round round_of(Session& session, CopyBandwidth& copy) {
+  return {time_ms([&] { session.step(); }), time_ms([&] { copy.plain(); }), time_ms([&] { copy.streaming(); })};
+}
+
 int bench_norm(int argc, char** argv) {
   int64_t rows = 16 * 56 * 56, channels = 256;
   int repeats = 40, threads = 0;
@@ -75,17 +97,12 @@ int bench_norm(int argc, char** argv) {
   StateStore store(*backend);
   Session session(*backend, store, std::move(compiled));
   store.initialise(1);
-  for (const char* name : {"x", "r", "dz"}) {
-    auto* data = reinterpret_cast<float*>(session.input(name));
-    for (int64_t i = 0; i < rows * channels; ++i) data[i] = static_cast<float>((i * 7919 % 1000) / 500.0 - 1.0);
-  }
+  fill_inputs(session, rows * channels);
 
   CopyBandwidth copy(rows * channels * 4, threads);
   std::vector<Round> rounds;
   session.step();
-  for (int i = 0; i < repeats; ++i)
-    rounds.push_back(
-        {time_ms([&] { session.step(); }), time_ms([&] { copy.plain(); }), time_ms([&] { copy.streaming(); })});
+  for (int i = 0; i < repeats; ++i) rounds.push_back(round_of(session, copy));
   const double bytes = static_cast<double>(rows * channels * 4);
   auto median_of = [&](auto figure) { return median(rounds, figure); };
   fmt::print(
@@ -97,13 +114,7 @@ int bench_norm(int argc, char** argv) {
   const double share = median_of([](const Round& r) { return kPasses * std::min(r.plain, r.streaming) / 2 / r.step; });
   fmt::print("share of copy bandwidth {:.3f}{}\n", share,
              share > 1 ? ": above 1, for a part of the bytes is in the processor's cache" : "");
-  const std::vector<StepTime> times = session.profile().steps;
-  const auto& steps = session.compiled().program.at(PartRole::final).steps;
-  const std::vector<StepDescription> words = describe_steps(session.compiled().program.at(PartRole::final));
-  for (size_t s = 0; s < steps.size(); ++s)
-    fmt::print("{:7.2f} ms {:6.1f} MB {:6.1f} GB/s  {}\n", times[s].milliseconds,
-               static_cast<double>(steps[s].bytes) / 1e6,
-               static_cast<double>(steps[s].bytes) / times[s].milliseconds / 1e6, words[s].text());
+  print_steps(session);
   return 0;
 }
 

@@ -57,13 +57,11 @@ Device choose_device(const MachineOptions& options, int64_t shards, World* world
                               .heartbeat = world ? world->heartbeat() : nullptr}),
             std::move(reason), ""};
   };
-  if (options.device == DeviceChoice::cuda) {
-    try {
+  if (options.device == DeviceChoice::cuda) try {
       return gpu("machine.device = cuda");
     } catch (const Error& error) {
       throw Error(fmt::format("machine.device = cuda: {}\n  or:      machine.device = cpu", error.what()));
     }
-  }
   if (options.device == DeviceChoice::cpu) return cpu("machine.device = cpu");
   if (const std::string only = what_only_cpus_have(options, shared); !only.empty())
     return cpu(fmt::format("machine.device = auto: {}", only));

@@ -44,7 +44,6 @@ int main(int argc, char** argv) {
     if (result.loop.ending == Ending::diverged) throw Error(result.loop.reason);
     const Figure* goal = result.loop.evaluation->goal();
     std::printf("%s of %zu rows: %.4f\n", goal->name.c_str(), y[1].size(), goal->value);
-    return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "regression: %s\n", error.what());
     return 1;

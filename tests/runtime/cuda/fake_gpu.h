@@ -52,6 +52,11 @@ struct MemoryRange {
 // An exception of work that cannot go on yet: the work stays at the head of its stream, and is tried again.
 struct NotYet {};
 
+// Returns whether two ranges share a byte.
+inline bool overlap(MemoryRange a, MemoryRange b) { return a.begin < b.end && b.begin < a.end; }
+
+inline constexpr int64_t kFakeRange = int64_t{1} << 33;  // bytes of the addresses that a fake GPU has
+
 class FakeGpu {
  public:
   // A table's functions know no object: a thread's calls go to the GPU that it made, one at a time, or whose context it
