@@ -81,7 +81,7 @@ void take_best(const ReportedRun& reported, RunFigures& figures) {
   if (best) figures[{run.part, run.goal, true}] = {best->goal, best->epoch};
 }
 
-// Returns the figures of the run's evaluations, and in place of equal ones those that the manifest has of its end.
+// Returns the figures of the run's evaluations; figures of its end from the manifest replace those of the same column.
 RunFigures figures_of(const ReportedRun& reported) {
   const RunReport& run = reported.run;
   RunFigures figures;
