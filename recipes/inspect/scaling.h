@@ -13,9 +13,9 @@ namespace kb {
 // timed while others compute. They also share its cores if all their threads are more than those: all compute and all
 // wait at the same time, so that each has its share of the cores while it computes.
 struct ScaleWorker {
-  const Schedule* schedule = nullptr;  // the program `final` for several processes
+  const Schedule* schedule = nullptr;   // the program `final` for several processes
   std::map<int, TimedStep> steps = {};  // times by number of workers that compute at once, 1 always among them
-  double samples = 0;  // number of samples per step
+  double samples = 0;                   // number of samples per step
   int threads = 1;
   int cores = 0;  // cores per node; 0: its workers share none
 

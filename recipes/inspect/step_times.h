@@ -16,8 +16,8 @@ struct StepTimes {
   double median() const { return ms[ms.size() / 2]; }
 };
 
-// Times `steps` steps (0: about 3 seconds of them) after a few that are not timed. The host enqueues the steps of a
-// device ahead, so that they are timed in groups of 10, each from one wait for all work to the next.
+// Times `steps` steps (0: about 3 seconds of them) after a few that are not timed. The host enqueues a device's
+// steps ahead, so they are timed in groups of 10, each from one wait for all work to the next.
 StepTimes time_steps(Session& session, int64_t steps);
 
 }  // namespace kb

@@ -23,7 +23,7 @@ void RunObserver::evaluated(const EvaluationReport& report) {
   log_.evaluated(report);
   record_.evaluation({report.step, report.epoch, evaluation, report.averaged, report.training, report.part, report.lr,
                       report.gain, report.seconds, report.noise});
-  if (!std::isfinite(evaluation.loss)) return;  // the error that follows says so
+  if (!std::isfinite(evaluation.loss)) return;  // the error that follows tells of it
   std::string figures, averaged, trained = "train loss -";
   for (const Figure& figure : evaluation.figures)
     figures += fmt::format("{} {} {}  ", report.part, figure.name, figure.text());
