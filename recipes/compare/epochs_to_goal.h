@@ -18,8 +18,8 @@ struct EpochsToGoal {
   std::optional<double> epochs;  // epochs done at the first evaluation that reached the goal; empty if none did
 };
 
-// What counts as reaching the goal: a lower error (better: --target, Shallue et al. 2019, TargetFigure), or also the
-// same error (equal: MLPerf's rules, which ask for 75.9 % or more).
+// An evaluation reaches the goal by a lower error (better: --target, Shallue et al. 2019, TargetFigure), or by the same
+// error, too (equal: MLPerf's rules, which ask for 75.9 % or more).
 enum class GoalBy : uint8_t { better, equal };
 
 // Reads manifest.json and metrics.jsonl of a run folder. `percent`: the goal, an error in per cent, which an evaluation

@@ -23,13 +23,13 @@ struct ReportedRun {
   bool is_hopeless = false;  // whether a sweep stopped it, as it needs more steps than its minibatch's best trial
   double samples_per_s = std::numeric_limits<double>::quiet_NaN();  // median over the steps
   double data_wait_ms = std::numeric_limits<double>::quiet_NaN();   // median over the steps
-  int64_t process_bytes = 0, program_bytes = 0;                     // peak, or forecast; 0: unknown
+  int64_t process_bytes = 0, program_bytes = 0;                     // peak, or forecast, bytes; 0: unknown
   std::vector<std::string> layers;  // names of the layers, if the run logged their norms
   std::vector<LayerNorms> norms;
 };
 
 struct ReportedRuns {
-  std::vector<ReportedRun> runs;      // sorted by name, numbers in it by their value
+  std::vector<ReportedRun> runs;      // runs sorted by name, numbers in names by their value
   std::vector<std::string> left_out;  // reasons why a folder, or the sweep that trials belong to, could not be read
 };
 

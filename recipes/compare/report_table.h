@@ -20,8 +20,8 @@ std::string key_of(size_t line);
 // Returns the HTML attributes of an element that picks out line number `line`.
 std::string picked_by(size_t line);
 
-// Returns the HTML table. For the final state and for the best one it has a column for each part of the data and each
-// metric; columns that no run has a figure for are left out. Figures of a run that has not ended are those so far.
+// Returns the HTML table. Each metric on each part of the data has a column for the final state and one for the best
+// state; columns that no run has a figure for are left out. Figures of a run that has not ended are those so far.
 // `lines`: number of each run's line.
 std::string results_table(const std::vector<ReportedRun>& runs, const std::vector<size_t>& lines);
 

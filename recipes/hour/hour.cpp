@@ -40,7 +40,7 @@ int64_t seed_of(const HourRequest& request, size_t number) {
          static_cast<int64_t>(number - request.seeds.size()) + 1;
 }
 
-// What is known from the trainings that are done, and which trainings that asks for.
+// The results of the trainings that are done, and the trainings that the study needs.
 struct HourStanding {
   HourReport report;
   std::vector<Trial> asked;  // trials that the study needs so far, including those that are done

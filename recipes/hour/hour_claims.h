@@ -29,9 +29,9 @@ struct HourEvidence {
   Verdict verdict = Verdict::not_tested;
   size_t seeds = 0;                       // number of seeds of each configuration that the verdict uses
   bool is_ranked = false;                 // true if seeds diverged, so that errors are ranked
-  double p = 1;                           // probability of the smaller tail, if they are ranked
+  double p = 1;                           // probability of the smaller tail if errors are ranked
   std::optional<double> difference = {};  // difference of the means in percentage points; empty if seeds diverged
-  double low = 0, high = 0;               // ends of its 95 % interval; both 0 if no variance is known
+  double low = 0, high = 0;               // ends of the difference's 95 % interval; both 0 if no variance is known
 };
 
 // Judges whether the error of the first configuration is at most (`is_at_most`; else at least) `margin` above that of
@@ -41,10 +41,10 @@ HourEvidence judge_difference(const std::vector<double>& errors, const std::vect
                               bool is_at_most, size_t first_look);
 
 struct HourClaim {
-  std::string claim;                     // statement in words
-  std::string paper;                     // figures in the paper
-  std::string ours = {};                 // figures of this study; if the claim cannot be tested, the reason
-  std::string criterion = {};            // condition under which it holds here, in percentage points of the error
+  std::string claim;           // statement in words
+  std::string paper;           // figures in the paper
+  std::string ours = {};       // figures of this study; if the claim cannot be tested, the reason
+  std::string criterion = {};  // condition under which the claim holds here, in percentage points of the error
   std::string arm = {}, reference = {};  // names of the configurations; empty if it cannot be tested here
   HourEvidence evidence = {};
 };

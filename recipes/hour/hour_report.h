@@ -9,9 +9,9 @@
 namespace kb {
 
 struct HourReport {
-  std::string title;                       // "ImageNet in 1 hour, in small: LeNet on fashion-mnist, 3 seeds"
-  std::string command;                     // command that repeats the study
-  std::vector<HourArm> arms;               // arms of the plan; searched ones have the chosen values
+  std::string title;          // "ImageNet in 1 hour, in small: LeNet with batch norm on fashion-mnist, 12 epochs"
+  std::string command;        // command that repeats the study
+  std::vector<HourArm> arms;  // arms of the plan; searched ones have the chosen values
   std::vector<std::string> searches;       // one line per search (choice_text)
   std::map<std::string, Summary> results;  // results by name of the arm; untrained arms are missing
   std::vector<HourClaim> claims;

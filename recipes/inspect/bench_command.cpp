@@ -66,7 +66,7 @@ std::vector<StepTime> profile(Session& session) {
 struct RateText {
   std::string rate;        // "21.3 GB/s"
   double share = 0;        // fraction of the copy bandwidth, or of the multiply rate if it multiplies
-  bool is_cached = false;  // faster than a copy: a part of the bytes was in the cache
+  bool is_cached = false;  // whether it is faster than a copy: a part of the bytes was in the cache
 };
 
 RateText rate_text(const Step& step, double ms, const Limits& limits) {

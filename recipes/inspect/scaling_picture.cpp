@@ -52,7 +52,7 @@ std::string number_text(double value) {
 
 class ScaleChart {
  public:
-  // `place`: 0 and 1 above, 2 and 3 below.
+  // Draws the axes at `place`: 0 and 1 are the upper places, 2 and 3 the lower ones.
   ScaleChart(Svg& svg, int place, int most_workers, Axis axis, const std::string& title)
       : svg_(svg),
         left_(kPageLeft + place % 2 * kPageAcross),

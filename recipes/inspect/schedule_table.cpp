@@ -15,7 +15,7 @@ constexpr size_t kPeakRows = 10;
 // Widths in characters, with the gap before each: columns that narrow tables leave out, columns that all have, and
 // words.
 constexpr int kClassColumn = 15, kPlaceColumn = 24, kFirstColumns = 33, kLeastText = 40, kWideText = 60;
-constexpr int kWithPlaces = 110;  // from this width on, lines of peak_lines() have the line of the model
+constexpr int kWithPlaces = 110;  // width above which peak_lines() has the model's lines
 
 std::string without_end_blanks(const std::string& line) { return line.substr(0, line.find_last_not_of(' ') + 1); }
 

@@ -16,7 +16,7 @@ int usable_columns(int elsewhere);
 
 class Console {
  public:
-  explicit Console(bool quiet, bool may_rewrite = true);  // `may_rewrite`: false if a launcher made the terminal
+  explicit Console(bool quiet, bool may_rewrite = true);  // `may_rewrite`: false if a launcher poses as the terminal
   ~Console();
   Console(const Console&) = delete;
   Console& operator=(const Console&) = delete;

@@ -32,7 +32,7 @@ std::string refusal_of(const std::filesystem::filesystem_error& error) {
                                : fmt::format("cannot use {}: {}", error.path1().string(), error.code().message());
 }
 
-// Returns the exit code of `work`, or the one for what it throws, with the message.
+// Returns the exit code of `work`, or the one for what it throws, whose text it puts into `message`.
 int exit_code(const std::function<int()>& work, std::string& message) {
   try {
     return work();

@@ -9,10 +9,9 @@
 namespace kb {
 
 // Takes the signals while the object lives; only one may live at a time. Before remember() a signal ends the process at
-// once, with
-// exit code 128 + its number; this includes the first process of a container, for which signals have no default action.
-// A thread of its own takes the signals: the thread that constructs the object, and threads that it starts later, block
-// them, so that none of them is interrupted within a library's kernel.
+// once, with exit code 128 + its number; this includes the first process of a container, for which signals have no
+// default action. A thread of its own takes the signals: the thread that constructs the object, and threads that it
+// starts later, block them, so that none of them is interrupted within a library's kernel.
 class Interrupt {
  public:
   Interrupt();

@@ -1,7 +1,6 @@
 // Writes MLPerf's log of a run (--mllog): one line per event, ":::MLLOG {...}", as the compliance checker of
 // mlcommons/logging reads it. It is no submission; the fields about one are constant: organisation "kilobatch",
-// division open,
-// status research.
+// division open, status research.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -60,7 +59,7 @@ class MlperfLog {
   MlperfFacts facts_;
   bool is_on_ = false, is_reached_ = false;
   int64_t block_ = 0;                 // first epoch of the open block; 0: none is open
-  std::optional<double> evaluation_;  // epochs before the evaluation that is under way
+  std::optional<double> evaluation_;  // epochs done at the evaluation that is under way
   int64_t time_ms_ = 0;               // milliseconds since 1970, for the next lines; 0: now
   std::string text_;
 };

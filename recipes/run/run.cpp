@@ -23,7 +23,7 @@
 namespace kb {
 namespace {
 
-constexpr const char* kAlgorithmChoices = "picks";  // key in a checkpoint
+constexpr const char* kAlgorithmChoices = "picks";  // key of a checkpoint's fact
 
 // Returns the flags under which the run is recorded: they leave nothing open that its bits depend on.
 RunConfig as_settled(const RunConfig& given, const Settled& settled) {

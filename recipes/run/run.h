@@ -58,8 +58,8 @@ class Run : public RunObserver {
   void tell_end(const Ready& ready, const LoopResult& result);
   // Returns the exit code. If the run diverged, prints why.
   int exit_code(const LoopResult& result) const;
-  // Prints a line about samples, of which each process has read others: the leading process to the console or, with
-  // --quiet, to standard error, others to standard error.
+  // Prints a line about this process, which has read other samples than the others. The leading process prints to the
+  // console, other processes, and all with --quiet, to standard error.
   void say_of_this_process(const std::string& line);
   std::string closing_advice(const LoopResult& result, const RunPlan& plan) const;
   void draw_layers(const Ready& ready);

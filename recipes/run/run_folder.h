@@ -67,7 +67,7 @@ struct ManifestFacts {
   const DataFacts& data;
   std::string picks;                    // text of algorithm_choices_text(); may be empty
   const BranchPoint* branch = nullptr;  // state of another run that this one begins with, or null
-  int64_t process_bytes = 0;            // host memory, forecast before the first step
+  int64_t process_bytes = 0;            // bytes of host memory, forecast before the first step
 };
 
 // Returns the manifest: every flag, seed, graph hash and version, and the command that repeats the run.

@@ -204,7 +204,8 @@ void TensorboardEvents::evaluation(const EvalMetrics& m) {
   flush();
 }
 
-// Adds the best state's points at the end of the run, where they were found: the best step lies before other points.
+// Adds figures on the test part. Those of the best state are points at the end of the run, for its step lies before
+// others.
 void TensorboardEvents::test(const TestMetrics& m) {
   if (!m.is_best) return evaluation({m.step, m.epoch, m.evaluation, m.averaged});
   Points scalars(std::max(last_, m.step));
