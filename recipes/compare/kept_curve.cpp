@@ -16,10 +16,10 @@
 namespace kb {
 namespace {
 
-// Keys of a manifest's versions that bits depend on.
+// Keys of a manifest's "versions" that bits depend on.
 constexpr const char* kMachineKeys[] = {"compiler", "kernel_compiler", "processor", "library"};
 
-// Values of points, one member of all.
+// Returns one member of the same point of every run.
 std::vector<double> column(std::span<const RunCurve> runs, size_t point, double KeptPoint::*value) {
   std::vector<double> values;
   for (const RunCurve& run : runs) values.push_back(run.points[point].*value);
@@ -50,14 +50,15 @@ std::string machine_differences(const RunCurve& kept, const RunCurve& run) {
   return text;
 }
 
-// Bounds are never narrower, even where all seeds agree: a part of the loss, and the share of one test sample.
+// Bounds are never narrower than these, even where all seeds agree: a fraction of the loss, and the share of one test
+// sample.
 constexpr double kLeastLoss = 1e-4;
 double one_sample(const RunCurve& run) {
   constexpr double kRounding = 1 + 1e-9;
   return run.test_samples > 0 ? kRounding / static_cast<double>(run.test_samples) : 0;
 }
 
-// Whether the value lies within the bounds, and a line that says so.
+// Returns whether the value lies within the bound around the mean, and appends a line about that to `text`.
 bool is_within(std::string& text, const char* what, double epoch, double value, double mean, double bound) {
   const bool holds = std::abs(value - mean) <= bound;
   text += fmt::format("  epoch {:g} {:<5} {:.5f}, kept {:.5f} +- {:.5f}{}\n", epoch, what, value, mean, bound,

@@ -16,7 +16,8 @@
 namespace kb {
 namespace {
 
-// A line is picked out by resting on its name or a run's, or kept picked by a tap: curves of the others fade.
+// Fades the curves of all lines but one while the pointer rests on its name or on one of its runs. A tap there keeps
+// the others faded until the next tap.
 constexpr const char* kPickingScript = R"(
 (() => {
   let kept = null;
@@ -33,9 +34,9 @@ constexpr const char* kPickingScript = R"(
 })();
 )";
 
-// The table of several runs is sorted by a tap on a column's name, the other way round by a second one, with cells
-// without a value last; and filtered by words, or by comparisons with the first column of that name, or whose name
-// holds it: lines whose runs are all out leave the legend and the charts too.
+// Sorts the table of several runs at a tap on a column's name, the other way round at a second tap, with cells without
+// a value last. Filters it by words, or by comparisons with the first column that has the name, or else contains it.
+// Lines whose runs are all filtered out leave the legend and the charts, too.
 constexpr const char* kTableScript = R"(
 (() => {
   const table = document.querySelector('.runs table');

@@ -6,9 +6,9 @@
 
 namespace kb {
 
-// Self-contained, of use without JavaScript, with which the table is sorted and filtered. Curves are decimated as
-// run_charts says; the trust ratios of all runs together have at most kTrustCells cells, those of one run at most
-// kTrustCellsOfRun: 50 runs take less than 5 MB.
+// Returns a page that needs no other file. It is of use without JavaScript; with it, the table is sorted and filtered.
+// Curves are decimated as run_charts says. The trust ratios of all runs together have at most kTrustCells cells, those
+// of one run at most kTrustCellsOfRun, so that 50 runs take less than 5 MB.
 inline constexpr size_t kTrustCells = 80'000, kTrustCellsOfRun = 8'000;
 std::string report_page(const ReportedRuns& reported);
 

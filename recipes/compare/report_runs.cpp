@@ -51,7 +51,7 @@ std::set<fs::path> folders_of(const std::vector<fs::path>& places) {
   return all;
 }
 
-// The deepest folder that all lie in.
+// Returns the deepest folder that contains all `folders`.
 fs::path common_folder(const std::set<fs::path>& folders) {
   fs::path common = folders.begin()->parent_path();
   for (const fs::path& folder : folders)
@@ -74,14 +74,14 @@ void take_manifest_facts(const JsonValue& manifest, ReportedRun& reported) {
   if (manifest.has("layers")) reported.layers = manifest.at("layers").list<std::string>();
 }
 
-// Runs may have a million steps each, of which a chart shows some hundred.
+// Averages the curves of every step: a run may have a million steps, of which a chart shows some hundred points.
 void keep_few_points(RunCurves& curves) {
   constexpr size_t kKept = 5000;
   for (Curve* curve : {&curves.training_loss, &curves.learning_rate, &curves.samples_per_s, &curves.data_wait_ms})
     *curve = averaged(*curve, kKept);
 }
 
-// The reason of the last line, where that is a stop.
+// Returns the reason in the last line of the metrics if that is a stop, else "".
 std::string reason_of_stop(std::string_view metrics) {
   const size_t end = metrics.find_last_not_of('\n') + 1, before = metrics.substr(0, end).rfind('\n');
   FlatJson line;
@@ -109,7 +109,7 @@ ReportedRun read_reported(const fs::path& folder, const std::string& name) {
   return reported;
 }
 
-// A run, or why it is left out.
+// A run that was read, or why it is left out.
 struct Reading {
   std::optional<ReportedRun> run;
   std::string fault;
@@ -123,7 +123,7 @@ Reading reading_of(const fs::path& folder, const fs::path& common) {
   }
 }
 
-// In the order of the folders, read by as many threads as there are processors.
+// Reads the folders with one thread per usable processor, and returns the readings in their order.
 std::vector<Reading> readings_of(const std::vector<fs::path>& folders, const fs::path& common) {
   std::vector<Reading> readings(folders.size());
   run_side_by_side(folders.size(), static_cast<size_t>(usable_processors()),
@@ -131,7 +131,7 @@ std::vector<Reading> readings_of(const std::vector<fs::path>& folders, const fs:
   return readings;
 }
 
-// Says of the runs in a sweep's folder which of them are hopeless: to themselves they were interrupted.
+// Marks the runs in a sweep's folder that the sweep stopped as hopeless; their manifests say only "interrupted".
 void mark_hopeless(const fs::path& store, ReportedRuns& reported) {
   SweepView sweep(store);
   sweep.refresh();

@@ -56,7 +56,7 @@ std::string ending(const ReportedRun& reported) {
                      xml_text(run.how == "diverged" ? how : how + ", diverged"));
 }
 
-// The figure of a state of a run on a part of the data.
+// A column of the table: the metric of the final or the best state on a part of the data.
 struct FigureColumn {
   std::string part, metric;
   bool is_best = false;
@@ -67,7 +67,7 @@ struct FigureColumn {
 
 struct RunFigure {
   double value = NAN;
-  std::optional<double> epoch = {};  // of the best state, on the part that it was chosen by
+  std::optional<double> epoch = {};  // epochs done at the best state, on the part that it was chosen by
 };
 using RunFigures = std::map<FigureColumn, RunFigure>;
 
@@ -81,7 +81,7 @@ void take_best(const ReportedRun& reported, RunFigures& figures) {
   if (best) figures[{run.part, run.goal, true}] = {best->goal, best->epoch};
 }
 
-// What the manifest says of the run's end, and what the evaluations in its course say.
+// Returns the figures of the run's evaluations; figures of its end from the manifest replace those of the same column.
 RunFigures figures_of(const ReportedRun& reported) {
   const RunReport& run = reported.run;
   RunFigures figures;
@@ -97,7 +97,8 @@ RunFigures figures_of(const ReportedRun& reported) {
   return figures;
 }
 
-// The goal's before all others', those of the test part before others', final states before best ones.
+// Returns the columns that any run has a figure for: those of the goals first, the test part before others, final
+// states before best ones.
 std::vector<FigureColumn> figure_columns(const std::vector<ReportedRun>& runs, const std::vector<RunFigures>& figures) {
   std::set<FigureColumn> found;
   std::set<std::string> goals;

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kNoValue = "-";
 
-// ManifestValues of a manifest under their keys, "data.name", in its order.
+// The values of a manifest with their keys ("data.name"), in its order.
 using ManifestValues = std::vector<std::pair<std::string, std::string>>;
 
 void flatten(const JsonValue& value, const std::string& key, ManifestValues& into) {
@@ -36,8 +36,8 @@ const std::string* find_value(const ManifestValues& values, const std::string& k
 struct RunFacts {
   fs::path folder;
   ManifestValues values;
-  std::map<int64_t, std::string> losses;  // of every step, as they are written
-  std::string state;                      // SHA-256 at the end; empty: it did not come to one
+  std::map<int64_t, std::string> losses;  // loss of every step, as the metrics file has it
+  std::string state;                      // SHA-256 of the final state; empty if the run did not reach its end
 };
 
 RunFacts facts_of_run(const fs::path& folder) {
@@ -57,7 +57,8 @@ RunFacts facts_of_run(const fs::path& folder) {
   return run;
 }
 
-// Headings, and what the keys below them begin with.
+// A heading, and the prefixes of the keys that belong below it. A prefix without "." at its end is a whole key or an
+// object.
 struct DiffSection {
   const char* title;
   std::vector<std::string> prefixes;
@@ -96,7 +97,7 @@ std::vector<DiffRow> diff_rows(const DiffSection& section, const RunFacts& a, co
   return rows;
 }
 
-// Keys lose what all of their section begin with.
+// Returns the rows below the section's title. If the section has one prefix, the keys are written without it.
 std::string section_text(const DiffSection& section, const std::vector<DiffRow>& rows) {
   if (rows.empty()) return "";
   std::string text = fmt::format("{}\n", section.title);

@@ -1,4 +1,4 @@
-// Two runs side by side: what of them differs, what came out, and from which step on their losses differ.
+// Compares two runs: which settings differ, what the results are, and from which step on the losses differ.
 #pragma once
 #include <filesystem>
 #include <string>

@@ -19,7 +19,8 @@ Flags without_seeds(Flags flags) {
   return flags;
 }
 
-// "kn512-seed-1" and "kn512-seed-2": "kn512"; whole words alone. "" where the names have none in common.
+// Returns the whole words that all names begin with: "kn512" for "kn512-seed-1" and "kn512-seed-2"; "" if there are
+// none.
 std::string common_name(const std::vector<ReportedRun>& runs, const std::vector<size_t>& numbers) {
   constexpr std::string_view kSeparators = "-_./ ", kWord = "seed";
   std::string name = runs[numbers.front()].name;
@@ -48,7 +49,7 @@ std::vector<SeedLine> seed_lines(const std::vector<ReportedRun>& runs) {
   for (SeedLine& line : lines) {
     if (line.runs.size() == 1) continue;
     const std::string common = common_name(runs, line.runs);
-    // A second line of that name is called by its first run.
+    // A second line with the same common name is called by its first run.
     if (!common.empty() && taken.insert(common).second) line.name = common;
     line.name += fmt::format(", {} seeds", line.runs.size());
   }

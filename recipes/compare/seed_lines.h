@@ -9,15 +9,15 @@
 namespace kb {
 
 struct SeedLine {
-  std::string name;          // the run's; of several what their names begin with, "kn512, 3 seeds"
-  std::vector<size_t> runs;  // numbers of the report's runs, ascending
+  std::string name;          // name of the run; of several runs the beginning that their names share: "kn512, 3 seeds"
+  std::vector<size_t> runs;  // indices of the report's runs, ascending
 };
 
-// Returns the lines in the order of their first runs: runs with the same flags, --seed, --seed-weights and --seed-order
-// apart, share one; a run that diverged has one of its own.
+// Returns the lines in the order of their first runs. Runs share a line if their flags are equal apart from --seed,
+// --seed-weights and --seed-order; a run that diverged has a line of its own.
 std::vector<SeedLine> seed_lines(const std::vector<ReportedRun>& runs);
 
-// Returns the number of each run's line.
+// Returns the index of the line of each run.
 std::vector<size_t> line_numbers(const std::vector<SeedLine>& lines);
 
 }  // namespace kb

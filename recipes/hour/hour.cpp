@@ -26,7 +26,7 @@ constexpr const char* kHourRecipe = "lenet_mnist";
 
 std::string trial_name(const HourArm& arm, int64_t seed) { return fmt::format("{}-seed-{}", arm.name, seed); }
 
-// Command line of an arm under a seed.
+// Returns the flags of an arm's training with a seed, complete and with absolute paths.
 std::vector<std::string> words_of(const HourRequest& request, std::vector<std::string> words, int64_t seed) {
   words.insert(words.end(), {"--dataset", request.dataset, "--seed", std::to_string(seed)});
   if (!request.data.empty()) words.insert(words.end(), {"--data", request.data});
@@ -40,10 +40,10 @@ int64_t seed_of(const HourRequest& request, size_t number) {
          static_cast<int64_t>(number - request.seeds.size()) + 1;
 }
 
-// The study as far as its trainings are done.
+// The results of the trainings that are done, and the trainings that the study needs.
 struct HourStanding {
   HourReport report;
-  std::vector<Trial> asked;  // trials that are to be done, those that are done among them
+  std::vector<Trial> asked;  // trials that the study needs so far, including those that are done
 };
 
 void add_search(HourStanding& standing, const HourRequest& request, const HourArm& arm) {
@@ -68,7 +68,8 @@ void add_result(HourReport& report, const HourRequest& request, const HourArm& a
   if (!runs.empty()) report.results[arm.name] = summary_of(std::move(runs), failed);
 }
 
-// An arm whose search is done stands at its best values; one whose search has just begun is not among the results.
+// Returns the standing that follows from `study`. An arm whose search is complete has its best values and counts among
+// the results; other arms that are searched do not.
 HourStanding standing_of(const HourRequest& request, const StudyRuns& study) {
   HourStanding standing;
   HourReport& report = standing.report;
@@ -97,8 +98,8 @@ HourStanding standing_of(const HourRequest& request, const StudyRuns& study) {
   return standing;
 }
 
-// Trains what is asked for, and what then follows from it, until nothing does. Returns nothing where a signal stopped
-// it.
+// Trains the trials that are asked for, then those that follow from their results, until there are none. Returns
+// nothing if a signal stopped it.
 std::optional<StudyRuns> train_all(const HourRequest& request, Console& console) {
   StudyRuns study;
   StudyRequest next{"hour-" + request.dataset, request.out, {}, {}, trial_program(kHourRecipe), ""};

@@ -14,11 +14,11 @@ namespace {
 constexpr double kTail = 0.025;
 constexpr const char* kBaseline = "kn32";
 
-// A claim before it is judged. The reference is empty where it cannot be tested at this size, for the reason `arm`.
+// A claim before it is judged. If it cannot be tested at this size, `reference` is empty and `arm` holds the reason.
 struct ClaimRow {
   const char *arm, *reference;
-  bool is_at_most;
-  double margin;  // points
+  bool is_at_most;  // whether the error is to be at most, not at least, that of the reference plus the margin
+  double margin;    // percentage points
   const char *claim, *paper;
 };
 
@@ -46,7 +46,8 @@ constexpr ClaimRow kFull[] = {
     {"does not show at this size", "", true, 0, "the square-root rule is worse than the linear one",
      "26.22 against 23.74 at kn 8k (table 2a)"}};
 
-// Nothing where a training of the arm is missing.
+// Returns the errors of an arm in per cent, infinity for a run that diverged; nothing if one of its trainings is
+// missing.
 std::optional<std::vector<double>> errors_of(const std::map<std::string, Summary>& arms, const std::string& name) {
   const auto at = arms.find(name);
   if (at == arms.end() || at->second.failed > 0) return std::nullopt;
@@ -102,13 +103,13 @@ double mean_of_differences(const std::vector<double>& errors, const std::vector<
   return sum / static_cast<double>(errors.size());
 }
 
-// By so many seeds of each; `bound`: the reference's errors with the margin added.
+// Judges as many seeds as there are errors. `bound`: the reference's errors with the margin added.
 HourEvidence look(const std::vector<double>& errors, const std::vector<double>& bound, bool is_at_most) {
   HourEvidence found{.verdict = Verdict::undecided, .seeds = errors.size()};
   const auto all_ended = [](const std::vector<double>& values) {
     return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
   };
-  bool is_below = false, is_above = false;  // the bound
+  bool is_below = false, is_above = false;  // whether the errors are below or above the bound
   if (!all_ended(errors) || !all_ended(bound)) {
     const RankSumTails tails = rank_sum_tails(errors, bound);
     found.is_ranked = true;

@@ -7,12 +7,12 @@ namespace {
 
 constexpr int64_t kBaseMinibatch = 32;
 constexpr double kBaseRate = 0.025;
-constexpr double kLarsTrust = 0.001;   // the paper's
+constexpr double kLarsTrust = 0.001;   // trust coefficient of You et al. 2017
 constexpr double kLarsSkipRate = 0.1;  // rate of biases and norms, which layer-wise rates leave alone
 
-// Searches of both optimizers at kn 4096: ranges of one width, a factor of 128, around what trains; of SGD on
-// Fashion-MNIST rates from 0.03 to 0.1 were the best and 0.8 diverged, far below the linear rule's 3.2. Warmups up to
-// half of the training; a tenth of the training samples is held out.
+// Search ranges of the rates of both optimizers at kn 4096, each a factor of 128 wide around rates that train. SGD on
+// Fashion-MNIST was best with rates from 0.03 to 0.1 and diverged with 0.8, far below the linear rule's 3.2. Warmups
+// are searched up to half of the training. A tenth of the training samples is held out.
 constexpr const char *kSgdRates = "lr=0.00625:0.8:log", *kLarsRates = "lr=1:128:log", *kHeldOut = "6000";
 
 struct PaperError {
@@ -28,7 +28,8 @@ class Arms {
                  fmt::format("{:.5g},{:.5g},{:.5g}", static_cast<double>(epochs) / 3,
                              static_cast<double>(epochs) * 2 / 3, static_cast<double>(epochs) * 8 / 9)}) {}
 
-  // The linear scaling rule from kn = 32 (section 2.1); `warmup`: none, constant or gradual (section 2.2).
+  // Returns an arm with a rate by the linear scaling rule from kn = 32 (section 2.1). `warmup`: none, constant or
+  // gradual (section 2.2).
   HourArm by_the_rule(int64_t minibatch, const std::string& warmup, std::string paper, PaperError error) const {
     const double times = static_cast<double>(minibatch) / kBaseMinibatch;
     HourArm arm = start_of(minibatch, std::move(paper), error);
@@ -41,7 +42,7 @@ class Arms {
     return arm;
   }
 
-  // A rate as it is, without warmup; `start`: says where it comes from.
+  // Returns an arm with a given rate and without warmup. `start`: says where the rate comes from.
   HourArm at_rate(int64_t minibatch, double rate, const std::string& name, std::string start, std::string paper,
                   PaperError error) const {
     HourArm arm = start_of(minibatch, std::move(paper), error);
@@ -52,7 +53,8 @@ class Arms {
     return arm;
   }
 
-  // Rate and warmup are searched. `optimizer`: "SGD", as tables name it, and the flags that ask for it.
+  // Returns an arm whose rate and warmup are searched. `optimizer`: "SGD", as tables name it; `words`: the flags that
+  // choose it.
   HourArm searched(int64_t minibatch, const std::string& name, std::string optimizer,
                    const std::vector<std::string>& words, const char* rates, std::string paper,
                    PaperError error) const {
@@ -87,8 +89,8 @@ class Arms {
 
 }  // namespace
 
-// The paper's figures: Goyal et al. 2017, tables 1 and 2a and figure 1, validation error of ResNet-50 on ImageNet; You
-// et al. 2017, tables of AlexNet, as 100 % less accuracy.
+// Figures of the papers: Goyal et al. 2017, tables 1 and 2a and figure 1, validation error of ResNet-50 on ImageNet;
+// You et al. 2017, tables of AlexNet, 100 % less the accuracy.
 std::vector<HourArm> hour_arms(HourPlan plan, int64_t epochs) {
   const Arms make(epochs);
   const HourArm baseline = make.by_the_rule(32, "gradual", "kn 256, rate 0.1", {"23.60 +- 0.12", "table 1"});

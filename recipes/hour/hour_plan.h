@@ -1,5 +1,6 @@
-// "ImageNet in one hour" in small: the trainings that show Goyal et al. 2017's effects on LeNet with batch norm, and
-// the large minibatches of You et al. 2017 behind them. n = 32 samples a worker in all of them (section 2.3 there).
+// The trainings of `hour`, "ImageNet in 1 hour" in small: those that show the effects of Goyal et al. 2017 on LeNet
+// with batch norm, and large minibatches as in You et al. 2017. All have n = 32 samples per worker (section 2.3 of the
+// former).
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,15 +12,15 @@ namespace kb {
 
 // A configuration, trained under several seeds.
 struct HourArm {
-  std::string name;                      // "kn512-gradual": begins the names of its trials
-  int64_t minibatch = 32;                // kn
-  std::string rate;                      // learning rate behind the warmup, in words: "0.4 = 0.025 x 16"
+  std::string name;                      // "kn512-gradual", with which the names of its trials begin
+  int64_t minibatch = 32;                // kn, samples per step
+  std::string rate;                      // learning rate after the warmup, in words: "0.4 = 0.025 x 16"
   std::string start;                     // how the training begins: "gradual warmup"
   std::vector<std::string> words;        // flags of lenet_mnist
-  std::string paper;                     // configuration in the paper that it stands for: "kn 8k, no warmup"
-  std::string paper_error;               // there, %: "24.84 +- 0.37"
-  std::string source;                    // place of that error: "table 1"
-  std::vector<SearchRange> search = {};  // flags whose values are searched before its seeds (hour_search.h)
+  std::string paper;                     // the paper's configuration that it stands for: "kn 8k, no warmup"
+  std::string paper_error;               // error in the paper, %: "24.84 +- 0.37"
+  std::string source;                    // place of that error in the paper: "table 1"
+  std::vector<SearchRange> search = {};  // flags whose values are searched before its seeds are trained (hour_search.h)
 };
 
 enum class HourPlan : uint8_t { brief, full };

@@ -69,7 +69,7 @@ std::string hour_table(const HourReport& report) {
       fmt::format("{:>5}  {:<17} {:<18} {:<20} {}\n", "kn", "learning rate", "start", "test error", "the paper, %");
   for (const HourArm& arm : report.arms) {
     const std::string result = result_text(report, arm);
-    const size_t remark = result.find(" (");  // on a line of its own, which keeps the table at 80 columns
+    const size_t remark = result.find(" (");  // start of a remark, which gets a line of its own
     text += fmt::format("{:>5}  {:<17} {:<18} {:<20} {} at {}\n", arm.minibatch, arm.rate,
                         arm.start.substr(0, arm.start.find(',')), result.substr(0, remark),
                         arm.paper_error.substr(0, arm.paper_error.find(' ')), arm.paper.substr(0, arm.paper.find(',')));

@@ -1,4 +1,4 @@
-// Report of `hour`: the table of its trainings beside the papers', the claims, and one HTML page of both.
+// The report of `hour`: a table of its trainings beside the papers' figures, the claims, and an HTML page with both.
 #pragma once
 #include <map>
 #include <string>
@@ -9,18 +9,18 @@
 namespace kb {
 
 struct HourReport {
-  std::string title;                       // "ImageNet in 1 hour, in small: LeNet on fashion-mnist, 3 seeds"
-  std::string command;                     // that repeats it
-  std::vector<HourArm> arms;               // those that were searched at the values that were chosen
-  std::vector<std::string> searches;       // a line a search (choice_text)
-  std::map<std::string, Summary> results;  // by the arms' names; those that are not trained are missing
+  std::string title;          // "ImageNet in 1 hour, in small: LeNet with batch norm on fashion-mnist, 12 epochs"
+  std::string command;        // command that repeats the study
+  std::vector<HourArm> arms;  // arms of the plan; searched ones have the chosen values
+  std::vector<std::string> searches;       // one line per search (choice_text)
+  std::map<std::string, Summary> results;  // results by name of the arm; untrained arms are missing
   std::vector<HourClaim> claims;
 };
 
-std::string hour_table(const HourReport& report);  // for a terminal
+std::string hour_table(const HourReport& report);  // table of the trainings, at most 80 columns wide
 std::string hour_claims_text(const HourReport& report);
 std::string hour_searches_text(const HourReport& report);
-// Self-contained; links to the run folders are relative. `curves`: an SVG.
+// Returns an HTML page that needs no other file; its links to the run folders are relative. `curves`: an SVG.
 std::string hour_page(const HourReport& report, const std::string& curves);
 std::string hour_json(const HourReport& report);
 

@@ -1,4 +1,4 @@
-// times a recipe's compiled training step on synthetic input
+// The command bench: times a recipe's compiled training step on synthetic input.
 #include <fmt/format.h>
 #include "recipes/inspect/commands.h"
 
@@ -37,7 +37,7 @@ double milliseconds_of(const std::function<void()>& work) {
 }
 
 struct Limits {
-  double copy = 0, multiply = 0;  // bytes and operations a second
+  double copy = 0, multiply = 0;  // bytes copied, and operations, per second
 };
 
 Limits measure_limits(int threads) {
@@ -51,7 +51,7 @@ Limits measure_limits(int threads) {
   return limits;
 }
 
-// The least of several profiles, step by step.
+// Returns the least time of every step over several profiles.
 std::vector<StepTime> profile(Session& session) {
   std::vector<StepTime> best = session.profile().steps;
   for (int trial = 1; trial < kProfiles; ++trial) {
@@ -65,8 +65,8 @@ std::vector<StepTime> profile(Session& session) {
 // A launch's rate as text, and its share of what this machine can do.
 struct RateText {
   std::string rate;        // "21.3 GB/s"
-  double share = 0;        // of the copy bandwidth; of the multiply rate where it multiplies
-  bool is_cached = false;  // faster than a copy: a part of the bytes was in the cache
+  double share = 0;        // fraction of the copy bandwidth, or of the multiply rate if it multiplies
+  bool is_cached = false;  // whether it is faster than a copy: a part of the bytes was in the cache
 };
 
 RateText rate_text(const Step& step, double ms, const Limits& limits) {
@@ -92,7 +92,7 @@ void print_table(Session& session, int threads) {
   const std::vector<StepTime> times = profile(session);
   double total = 0;
   for (const StepTime& time : times) total += time.milliseconds;
-  constexpr int kNumbers = 46;  // letters before the words
+  constexpr int kNumbers = 46;  // width of the columns before the words, in characters
   const auto room = static_cast<size_t>(std::max(30, usable_columns(kTableColumns) - kNumbers));
   fmt::print("\n{:>4} {:>9} {:>6} {:>14} {:>6}   {}\n", "step", "ms", "share", "rate", "of", "what it does");
   size_t at = 0;
@@ -130,10 +130,10 @@ void print_json(const RunConfig& config, const StepTimes& times, int threads, co
   fmt::print("{}\n", object.dump());
 }
 
-// The step against its own convolutions with nothing around them: the median ratio of interleaved rounds.
+// Prints the time of the step relative to its convolutions alone: the median ratio of interleaved rounds.
 void print_convolutions(Session& session, int threads, const Target& target) {
   ConvTimer timer(threads, target.shards, 3);
-  if (session.virtual_workers() > 1) return;  // whose step has the convolutions of each
+  if (session.virtual_workers() > 1) return;  // the step then has the convolutions of each virtual worker
   ConvolutionsAlone convolutions(session.compiled().program.at(PartRole::final), timer);
   if (convolutions.empty()) return;
   std::array<double, kRounds> ratios, alone;

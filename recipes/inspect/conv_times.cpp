@@ -117,8 +117,8 @@ double ConvTimer::time(const ConvSpec& spec) {
 }
 
 ConvolutionsAlone::ConvolutionsAlone(const Schedule& schedule, ConvTimer& timer) : timer_(timer) {
-  std::map<std::string, size_t> known;  // by attributes and shapes, as text
-  std::vector<LayoutTimes> measured;    // of each call
+  std::map<std::string, size_t> known;  // index of a call by its attributes and shapes, as text
+  std::vector<LayoutTimes> measured;    // times of each call, by layout
   for (const Step& step : schedule.steps) {
     if (step.cls != FusionClass::library) continue;
     const Node& node = schedule.node_of(step);

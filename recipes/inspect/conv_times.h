@@ -1,5 +1,5 @@
-// The convolutions of ResNet-50 and the time that each takes alone: forward, and the gradients of input and weights, in
-// any layout that the compiler can choose. What bench_conv and tune measure with.
+// Times the convolutions of ResNet-50, each alone: forward, and the gradients of input and weights, in any layout that
+// the compiler can choose. bench_conv and tune measure with this.
 #pragma once
 #include <cstdint>
 #include <cstdlib>
@@ -15,28 +15,28 @@
 namespace kb {
 
 struct ConvLayer {
-  ConvSpec spec;  // kind forward, blocks 1
-  int count = 0;  // of such layers in the net
+  ConvSpec spec;  // layer as a spec of kind forward, with blocks of 1
+  int count = 0;  // number of such layers in the net
 };
 
-// The paper's net (arXiv 1512.03385) with the stride on the 3x3 convolution, for `n` images of 224 x 224; distinct
-// layers with their counts, 53 in all.
+// Returns the distinct convolutions of ResNet-50 (arXiv 1512.03385, with the stride on the 3x3 convolution) for `n`
+// images of 224 x 224, with their counts, 53 in all.
 std::vector<ConvLayer> resnet50_convolutions(int64_t n, DType dtype);
 
 inline constexpr ConvKind kConvKinds[] = {ConvKind::forward, ConvKind::input_grad, ConvKind::weight_grad};
 const char* name(ConvKind kind);
 
-// Whether training computes `kind` of the layer: images need no gradient.
+// Returns whether training computes `kind` of the layer: the gradient of images is not needed.
 bool trains(const ConvLayer& layer, ConvKind kind);
 
-// The spec as the compiler plans it where compiler/passes/layout_table.cpp says `block` (0: NHWC).
+// Returns the spec as the compiler plans it if compiler/passes/layout_table.cpp gives `block` (0: NHWC).
 ConvSpec in_layout(ConvSpec spec, ConvKind kind, int64_t block);
 
-// Zeroed memory for a call: zero is no slower than any other value to multiply; NaN and denormals, which fresh memory
-// might hold, are.
+// Zeroed memory for a call. Zeros take as long to multiply as other values; NaN and denormals, which fresh memory might
+// hold, take longer.
 class ConvMemory {
  public:
-  // Makes room for the call; what was there stays as it is where it is large enough.
+  // Makes room for the call. Memory that is large enough keeps its content.
   void fit(LibraryContext& context, const LibraryOp& op, const ConvSpec& spec);
   void run(Pool& pool, const LibraryOp& op, const ConvSpec& spec);
 
@@ -54,21 +54,21 @@ class ConvMemory {
 
 class ConvTimer {
  public:
-  // Makes a timer. A call's time is that of the fastest of `repeats` runs, after one that warms the caches.
+  // Makes a timer. The time of a call is that of the fastest of `repeats` runs, after one that warms the caches.
   ConvTimer(int threads, int shards, int repeats) : pool_(threads), shards_(shards), repeats_(repeats) {}
 
-  // Milliseconds of one call.
+  // Returns the milliseconds of one call.
   double time(const ConvSpec& spec);
 
-  // Whether the library computes in `dtype` here, not in a wider one.
+  // Returns whether the library computes in `dtype` here, and not in a wider type.
   bool native(DType dtype) const { return compute_dtype(context_, dtype) == dtype; }
-  const std::string& implementation() const { return implementation_; }  // of the last call
-  double plan_ms() const { return plan_ms_; }                            // of all plans so far
+  const std::string& implementation() const { return implementation_; }  // implementation that the last call used
+  double plan_ms() const { return plan_ms_; }                            // milliseconds of all plans so far
   std::string library() const { return context_.name(); }
   int threads() const { return pool_.threads(); }
   LibraryContext& context() { return context_; }
   Pool& pool() { return pool_; }
-  // A call to be run; counted in plan_ms().
+  // Plans a call, which can then be run. The time counts in plan_ms().
   std::unique_ptr<LibraryOp> plan(const ConvSpec& spec);
 
  private:
@@ -79,15 +79,15 @@ class ConvTimer {
   std::string implementation_;
 };
 
-// The convolutions of a schedule with nothing around them, each in the fastest of kLayoutBlocks (as measured when this
-// is made), in memory that they share.
+// The convolutions of a schedule with nothing around them, each in the fastest of kLayoutBlocks as the constructor
+// measures it, in memory that they share.
 class ConvolutionsAlone {
  public:
   ConvolutionsAlone(const Schedule& schedule, ConvTimer& timer);
   bool empty() const { return calls_.empty(); }
   // Returns the milliseconds of all convolutions of each dtype together, by layout, as measured when this was made.
   const std::map<DType, LayoutTimes>& layouts() const { return layouts_; }
-  // Milliseconds of one pass: every convolution of the schedule once, equal ones in a row.
+  // Runs every convolution of the schedule once, equal ones in a row, and returns the milliseconds.
   double time();
 
  private:

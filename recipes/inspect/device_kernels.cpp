@@ -53,7 +53,7 @@ void read_resources(const std::vector<cuda::Image>& images, std::vector<DeviceKe
     if (const auto at = found.find(kernel.resources.name); at != found.end()) kernel.resources = at->second;
 }
 
-// Without the program there are bytes, but no times of code.
+// Reads the main loops from the machine code. If cuobjdump fails, adds a warning: the model then has no times of code.
 void read_machine_code(const std::vector<cuda::Image>& images, const std::string& cuobjdump, int jobs,
                        DeviceKernels& result) {
   try {
@@ -105,7 +105,7 @@ DeviceKernels compile_device_kernels(const Program& program, const std::string& 
 
 std::string to_text(const DeviceKernels& kernels) {
   if (kernels.compiler.empty()) return fmt::format("\nkernels are not compiled: {}\n", kernels.missing);
-  constexpr size_t kWords = 58;  // letters, so that a line has 120
+  constexpr size_t kWords = 58;  // width of the words, with which a line has 120 characters
   std::string text = fmt::format("\n{:>8} {:>7} {:>9} {:>6} {:>6}  {:<{}}  {}\n", "launches", "threads", "registers",
                                  "shared", "spills", "first of its launches", kWords, "kernel");
   for (const DeviceKernel& kernel : kernels.kernels)

@@ -8,7 +8,7 @@
 namespace kb {
 namespace {
 
-// A copy of 4 GB to another place, read and written; a matmul of 8192 x 8192 x 8192 in bf16, random data.
+// Rates as measured: bytes read and written by a copy of 4 GB, and a bf16 matmul of 8192 x 8192 x 8192 on random data.
 const GpuRates kKnown[] = {{"H100", 3.0e12, 798e12}, {"H200", 4.3e12, 788e12}};
 
 std::string lower_case(std::string text) {

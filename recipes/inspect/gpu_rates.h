@@ -1,4 +1,4 @@
-// How fast GPUs are, for predictions: given by --rates, or known by name.
+// The rates of GPUs, for predictions: given by --rates, or known from measurements.
 #pragma once
 #include <optional>
 #include <string>
@@ -7,14 +7,15 @@ namespace kb {
 
 struct GpuRates {
   std::string name;     // "H200", or the text that gave the rates
-  double bytes = 0;     // a second, read and written, by a copy of large arrays
-  double multiply = 0;  // operations a second of a large bf16 matmul on random data; 0: not known
+  double bytes = 0;     // bytes per second, read and written, of a copy of large arrays
+  double multiply = 0;  // operations per second of a large bf16 matmul on random data; 0: not known
 };
 
-// "h100", "h200", or bytes and operations a second as "4.3TB/s,790TFLOP/s". Throws UsageError.
+// Reads "h100", "h200", or bytes and operations per second as in "4.3TB/s,790TFLOP/s". Throws UsageError for other
+// text.
 GpuRates parse_gpu_rates(const std::string& text);
 
-// Rates measured on GPUs of that name: "NVIDIA H100 80GB HBM3". Nothing where it is no GPU of those.
+// Returns the rates measured on GPUs of this kind ("NVIDIA H100 80GB HBM3"); nothing if the kind is not known.
 std::optional<GpuRates> known_gpu(const std::string& device);
 
 }  // namespace kb

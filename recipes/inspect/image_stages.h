@@ -1,4 +1,4 @@
-// Times of the stages between an image file and the pixels that a network sees, on one core.
+// Times the stages between an image file and the pixels that a network sees, on one core.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -10,24 +10,24 @@
 
 namespace kb {
 
-// Reads a file: its bytes, in the memory given or where they lie.
+// Returns the bytes of a file: either read into the memory given, or where they lie already.
 using ReadImage = std::function<std::span<const uint8_t>(Bytes& memory)>;
 
 struct StageTime {
   std::string name;
-  double seconds = 0;  // processor time an image
+  double seconds = 0;  // seconds of processor time per image
 };
 
 struct ImageStages {
-  int64_t images = 0;  // that were timed
-  double bytes = 0;    // of a file, mean
-  double pixels = 0;   // of an image, mean
+  int64_t images = 0;  // number of images that were timed
+  double bytes = 0;    // mean bytes per file
+  double pixels = 0;   // mean pixels per image
   std::vector<StageTime> stages;
-  double entropy = 0, whole = 0;  // seconds an image: entropy decoding alone; all that the loader does
+  double entropy = 0, whole = 0;  // seconds per image: entropy decoding alone; all that the loader does
 };
 
 // Times each stage on every image in turn, `rounds` times with other crops to side x side, and takes the median of the
-// rounds. Leaves out files that cannot be decoded. Throws Error where none is left.
+// rounds. Leaves out files that cannot be decoded. Throws Error if none is left.
 ImageStages time_image_stages(const std::vector<ReadImage>& images, int64_t side, int rounds);
 
 }  // namespace kb

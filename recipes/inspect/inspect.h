@@ -10,10 +10,10 @@
 
 namespace kb {
 
-// The schedule's table fits into `columns`, as schedule_lines() tells.
+// Returns the report. The schedule's table fits into `columns` as schedule_lines() says.
 std::string inspection_text(const Compiled& compiled, const LoadReport& load, int columns = kTableColumns);
 
-// Reports on a program for a GPU that need not be there.
+// Returns the report on a program for a GPU that need not be present.
 std::string inspection_text(const Compiled& compiled, const DeviceKernels& kernels, int columns = kTableColumns);
 
 }  // namespace kb

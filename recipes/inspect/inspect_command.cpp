@@ -1,4 +1,4 @@
-// inspect: a report on what the compiler makes of a recipe: passes, schedule, memory, kernels
+// The command inspect: reports what the compiler makes of a recipe: passes, schedule, memory, kernels.
 #include <fmt/format.h>
 #include "recipes/inspect/commands.h"
 
@@ -17,7 +17,7 @@ namespace kb {
 namespace {
 
 Programs inspect_on_device(const ToolCall& call, const InspectOptions& options) {
-  World world(make_local_communicator());  // for programs of several processes, none of which runs
+  World world(make_local_communicator());  // programs may be for several processes, but none runs
   Device device = choose_device(call.config.machine, call.config.arithmetic.shards, &world);
   Programs programs = compiled_for(call, device.backend->target());
   const Compiled& compiled = chosen(programs, options);

@@ -11,7 +11,7 @@ namespace kb {
 
 std::string inspection_json(const Compiled& compiled, const LoadReport& load);
 
-// Reports on a program for a GPU that need not be there. `model`: forecast of its times; null where none is asked for.
+// Reports on a program for a GPU that need not be present. `model`: forecast of its times; null if none is asked for.
 std::string inspection_json(const Compiled& compiled, const DeviceKernels& kernels, const StepModel* model = nullptr);
 
 }  // namespace kb

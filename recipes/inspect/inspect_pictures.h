@@ -1,4 +1,4 @@
-// inspect --picture, --trace: a step drawn, measured here or predicted.
+// inspect --picture, --trace: draws a step, measured on this machine or predicted.
 #pragma once
 #include <memory>
 #include <string>
@@ -13,11 +13,11 @@ namespace kb {
 // Throws UsageError for flags whose step cannot be drawn, Error for a file that cannot be written.
 void check_picture(const RunConfig& config, const InspectOptions& options);
 
-// Returns the programs of a recipe, loaded and fed with inputs for timing.
+// Returns the programs of a recipe, loaded and with inputs for timing.
 std::unique_ptr<LoadedPrograms> timed_programs(const ToolCall& call, const Device& device, const Task& task);
 
-// Each draws a step and gives a line to print: from a profile of the session; of a GPU that need not be there, every
-// part as long as the model says; as it is measured on this machine.
+// Draws a step and returns a line to print: draw() from a profile of the session; draw_from_rates() for a GPU that need
+// not be present, with each part as long as the model says; draw_measured() as measured on this machine.
 std::string draw(const ToolCall& call, const Session& session, const Profile& profile, const std::string& what,
                  const Device& device);
 std::string draw_from_rates(const ToolCall& call, const InspectOptions& options, const Compiled& compiled,

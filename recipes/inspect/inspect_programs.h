@@ -1,4 +1,4 @@
-// Programs that inspect looks at, as its flags choose them.
+// The programs that inspect reports on, as its flags choose them.
 #pragma once
 #include <string>
 #include <vector>
@@ -17,10 +17,11 @@ const Compiled& chosen(const Programs& programs, const InspectOptions& options);
 
 Programs compiled_for(const ToolCall& call, const Target& target);
 
-// "lenet_mnist on cpu: avx2", why there, "minibatch 64, f32", a line each, and an empty line.
+// Prints "lenet_mnist on cpu: avx2", the reason for that device, "minibatch 64, f32", each on a line, and an empty
+// line.
 void print_heading(const ToolCall& call, const std::string& where, const std::string& reason);
 
-// The programs that end a step, in their order.
+// Returns the programs that end a step, in their order.
 std::vector<const Schedule*> last_routine(const Compiled& compiled);
 
 }  // namespace kb

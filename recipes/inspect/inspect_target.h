@@ -1,4 +1,4 @@
-// inspect --target: a report on programs for a GPU that need not be there.
+// inspect --target: reports on programs for a GPU that need not be present.
 #pragma once
 #include <optional>
 
@@ -9,10 +9,10 @@ namespace kb {
 
 struct Inspected {
   Programs programs;
-  std::optional<StepModel> model;  // where --rates gives a GPU's
+  std::optional<StepModel> model;  // forecast of a step; set with --rates
 };
 
-// Compiles for the GPU, prints the report and gives what was compiled.
+// Compiles for the GPU, prints the report and returns what was compiled.
 Inspected inspect_for_target(const ToolCall& call, const InspectOptions& options);
 
 }  // namespace kb

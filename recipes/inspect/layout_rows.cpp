@@ -29,7 +29,7 @@ std::vector<std::string> source_lines(const std::string& text) {
   return lines;
 }
 
-// The beginning of every row of `isa`.
+// Returns the beginning of every row of `isa`.
 std::string row_of(const std::string& isa) { return fmt::format("    {{\"{}\", DType::", isa); }
 
 void put(std::vector<std::string>& rows, const std::string& isa, const LayoutChoice& choice) {

@@ -11,7 +11,7 @@
 namespace kb {
 namespace {
 
-constexpr int kMatmulWarmSteps = 20;  // until clocks and power are a run's
+constexpr int kMatmulWarmSteps = 20;  // number of steps until clocks and power are as in a run
 constexpr int kMatmulTrials = 21;
 
 Compiled product(const Target& target, int64_t extent) {
@@ -25,7 +25,7 @@ Compiled product(const Target& target, int64_t extent) {
   return compile(std::move(graph), options);
 }
 
-// Uniform in [-1, 1): the upper half of a float in [1, 2), moved.
+// Fills with bf16 values, uniform in [-1, 1): each is the upper half of a float that was moved from [1, 2).
 void fill_randomly(std::byte* to, int64_t elements, uint32_t seed) {
   auto* values = reinterpret_cast<uint16_t*>(to);
   uint32_t random = seed;

@@ -1,4 +1,4 @@
-// The rate of a device at products of bf16 matrices: its compute-bound library calls are measured against it.
+// Measures the rate of a device at products of bf16 matrices, with which compute-bound library calls are compared.
 #pragma once
 #include <cstdint>
 
@@ -6,13 +6,13 @@
 
 namespace kb {
 
-// Operations a second, a multiply-add counted as two.
+// Operations per second; a multiply-add counts as two.
 struct MatmulRate {
   double best = 0, median = 0;
 };
 
-// The backend's own product of two matrices, `extent` by `extent`, of random numbers: a processor that multiplies zeros
-// draws less power and runs faster.
+// Measures the backend's own product of two matrices, `extent` by `extent`, of random numbers: a processor that
+// multiplies zeros draws less power and runs faster.
 MatmulRate device_matmul_rate(Backend& backend, int64_t extent);
 
 }  // namespace kb

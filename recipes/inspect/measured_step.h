@@ -9,13 +9,13 @@
 namespace kb {
 
 struct MeasuredStep {
-  std::vector<StepTime> launches;  // each between two events, as Session::profile() takes them
-  double graph_ms = 0;             // of a step as it is trained: one captured graph
-  double copy = 0;                 // bytes a second of the device's own copy
+  std::vector<StepTime> launches;  // times of launches between two events each, from Session::profile()
+  double graph_ms = 0;             // milliseconds of a step as it is trained: one captured graph
+  double copy = 0;                 // bytes per second of the device's own copy
 };
 
-// A line a launch. Launches of less than 100 MB are not judged: the events around them take as long as they do. Without
-// cuobjdump the model knows no instructions, and the table says so.
+// Returns a table with one line per launch. Launches of less than 100 MB are not judged: the events around them take as
+// long as they do. Without cuobjdump the model knows no instructions, and the table says so.
 std::string measured_table(const Session& session, const Backend& backend, const MeasuredStep& measured,
                            int columns = kTableColumns);
 

@@ -16,7 +16,7 @@ struct ParameterColumns {
 constexpr ParameterColumns kFromWideToNarrow[] = {
     {}, {.has_rule = false}, {.has_rule = false, .has_role = false}, {false, false, false}};
 
-// "he_normal(fan_out): N(0, 0.0589^2)": the rule, where a layer noted it, and the numbers that it came to.
+// Returns "he_normal(fan_out): N(0, 0.0589^2)": the rule, if a layer noted it, and the numbers that followed from it.
 std::string initial_text(const Init& init, bool has_rule) {
   const std::string rule = init.rule.empty() || !has_rule ? "" : fmt::format("{}: ", init.rule);
   switch (init.kind) {
@@ -32,7 +32,8 @@ std::string initial_text(const Init& init, bool has_rule) {
   throw InternalError("an initial value of no kind");
 }
 
-// From the model's input to its loss: the space begins with the gradients that are ready first, those of the end.
+// Returns the rows from the model's input to its loss. The space is in the reverse order, that in which gradients are
+// ready.
 std::vector<std::string> parameter_rows(const ParameterSpace& space, const ParameterColumns& columns) {
   size_t name_width = 9, shape_width = 5;
   for (const Segment& segment : space.segments) {

@@ -7,8 +7,8 @@
 
 namespace kb {
 
-// A line for every parameter - name, shape, role, number of elements, initial distribution - and one of totals. A table
-// that is wider than `columns` leaves out the rule of the initial values, then the role, then the values.
+// Returns a line for every parameter - name, shape, role, number of elements, initial distribution - and one of totals.
+// A table that is wider than `columns` leaves out the rule of the initial values, then the role, then the values.
 std::string parameter_lines(const ParameterSpace& space, int columns = kTableColumns);
 
 }  // namespace kb

@@ -1,4 +1,4 @@
-// forecasts a recipe's speed on 1 to 4096 workers of a described cluster
+// The command scale: forecasts a recipe's speed on 1 to 4096 workers of a described cluster.
 #include <fmt/format.h>
 #include "recipes/inspect/commands.h"
 
@@ -25,16 +25,16 @@ namespace kb {
 namespace {
 
 constexpr int kMostWorkers = 4096;
-constexpr double kBucketMb = 8;  // where --bucket-mb is not given
+constexpr double kBucketMb = 8;  // megabytes if --bucket-mb is not given
 
 struct ScaleOptions {
   int64_t per_node = 8;
-  int64_t cores = 0;    // of a node; 0: every worker has a processor of its own
-  int64_t samples = 0;  // of an epoch; 0: the data set's
+  int64_t cores = 0;    // cores per node; 0: every worker has a processor of its own
+  int64_t samples = 0;  // samples per epoch; 0: those of the data set
   std::string inside, between, step, json;
 };
 
-// One of two processes, which has the all-reduces in it; alone, so that nothing goes anywhere.
+// A worker of a run of two processes, so that its step has all-reduces. It runs alone: nothing is sent anywhere.
 struct Worker {
   World world{make_local_communicator()};
   Device device;
@@ -49,7 +49,7 @@ struct Worker {
   }
 };
 
-// Take steps until the end of the scope.
+// Makes workers take steps until the end of the scope.
 class Neighbours {
  public:
   explicit Neighbours(std::span<const std::unique_ptr<Worker>> workers) {
@@ -64,9 +64,9 @@ class Neighbours {
   std::vector<std::jthread> threads_;
 };
 
-// Workers that are timed, and the first one's times, from which the forecast is made.
+// The workers, and the times of the first one, from which the forecast is made.
 struct Timed {
-  std::vector<std::unique_ptr<Worker>> workers;  // the first is timed
+  std::vector<std::unique_ptr<Worker>> workers;  // the first one is timed, the others keep the machine busy
   ScaleWorker one;
   std::string text;  // "a step takes 40 ms on ..."
 };
@@ -98,7 +98,7 @@ RunConfig flags_of_worker(const ToolCall& call, const ScaleOptions& options) {
   return config;
 }
 
-// By how many compute at a time: 1, 2, 4, ... as far as there are cores for them, there and here.
+// Times the first worker while 1, 2, 4, ... compute at the same time, up to the cores of the node and of this machine.
 void time_steps(Timed& timed, const Task& task, const RunConfig& config, const ScaleOptions& options) {
   timed.workers.push_back(std::make_unique<Worker>(task, config));
   ScaleWorker& one = timed.one;
@@ -116,7 +116,7 @@ void time_steps(Timed& timed, const Task& task, const RunConfig& config, const S
   }
 }
 
-// With --step-ms a worker's steps keep their shares of one of that length.
+// Times a worker. With --step-ms its times are scaled so that a step alone takes that long.
 Timed time_worker(const ToolCall& call, const Task& task, const ScaleOptions& options) {
   const RunConfig config = flags_of_worker(call, options);
   Timed timed;

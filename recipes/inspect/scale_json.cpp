@@ -60,7 +60,7 @@ std::string scale_json(const std::vector<ScaleLine>& lines, int64_t epoch, const
 ScaleForecast parse_scale_json(const std::string& text, const std::string& file) {
   const JsonValue json = parse_json(text, file);
   ScaleForecast forecast{json.get<std::string>("title"), json.get<std::string>("nodes"), {}};
-  std::map<int, ScaleRow> fastest;  // by workers
+  std::map<int, ScaleRow> fastest;  // row with the shortest step, by number of workers
   for (const JsonValue& line : json.at("forecasts").items())
     for (const JsonValue& entry : line.at("rows").items()) {
       const ScaleRow row = row_of(entry);

@@ -1,4 +1,4 @@
-// A forecast of many workers as JSON, for programs, and for `study --cluster`.
+// The forecast for many workers as JSON, for programs and for `study --cluster`.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,15 +7,16 @@
 
 namespace kb {
 
-// {"title", "worker", "nodes", "epoch": samples, "forecasts": [{"algorithm", "rows": [{"workers", "minibatch",
+// Returns {"title", "worker", "nodes", "epoch": samples, "forecasts": [{"algorithm", "rows": [{"workers", "minibatch",
 // "step_s", "communication_s", "exposed_s", "samples_per_s", "efficiency"}]}]}
 std::string scale_json(const std::vector<ScaleLine>& lines, int64_t epoch, const ScaleWords& words);
 
-// Row by row the algorithm whose step takes least. Throws Error, which names `file`, where it is no such text.
+// A forecast that was read: for each number of workers the row of the algorithm whose step takes least.
 struct ScaleForecast {
   std::string title, nodes;
-  std::vector<ScaleRow> rows;  // ascending by workers; without what a study does not ask for: `of_node`
+  std::vector<ScaleRow> rows;  // rows by ascending number of workers; their `of_node` is not set
 };
+// Reads what scale_json() wrote. Throws Error, which names `file`, for any other text.
 ScaleForecast parse_scale_json(const std::string& text, const std::string& file);
 
 }  // namespace kb

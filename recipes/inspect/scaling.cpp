@@ -10,7 +10,7 @@
 namespace kb {
 namespace {
 
-// "-" where a minibatch is larger than the epoch of `epoch` samples.
+// Returns the time of `count` epochs of `epoch` samples each, "-" if a minibatch is larger than an epoch.
 std::string epochs_text(const ScaleRow& row, double count, double epoch) {
   return row.minibatch > epoch ? "-" : duration_text(row.seconds_of(count * epoch));
 }
@@ -33,7 +33,7 @@ Overlap forecast(const ScaleWorker& worker, int workers, Algorithm algorithm, co
   const int on_node = std::min(workers, cluster.per_node);
   auto timed = worker.steps.lower_bound(worker.at_a_time(on_node));
   ensure(!worker.steps.empty(), "forecast: no step was timed");
-  if (timed == worker.steps.end()) --timed;  // as many as there were cores for
+  if (timed == worker.steps.end()) --timed;  // the most that were timed at once: there were no cores for more
   TimedStep step = timed->second;
   step.scale(worker.stretch(on_node));
   Overlap overlap = predict_overlap(*worker.schedule, step.final, [&](int64_t bytes) {

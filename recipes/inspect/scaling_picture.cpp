@@ -1,4 +1,4 @@
-// Four charts over axes of workers, in powers of two.
+// Draws a forecast for many workers: four charts over the number of workers, in powers of two.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,10 +14,10 @@ namespace {
 
 constexpr double kPageWidth = 1160, kPageHeight = 820;
 constexpr double kPageLeft = 70, kPageTop = 140, kPageAcross = 576,
-                 kPageDown = 350;  // of the first chart, and to the next ones
+                 kPageDown = 350;  // place of the first chart, and distances to the next ones
 constexpr double kScaleWidth = 490, kScaleHeight = 250;
 
-constexpr const char* kScaleColors[] = {"#0072b2", "#d55e00", "#009e73"};  // that the colour-blind tell apart
+constexpr const char* kScaleColors[] = {"#0072b2", "#d55e00", "#009e73"};  // distinct for colour-blind readers
 constexpr const char* kIdeal = "#888";
 
 using RowFigure = std::function<double(const ScaleRow&)>;
@@ -52,8 +52,7 @@ std::string number_text(double value) {
 
 class ScaleChart {
  public:
-  // Places: 0 1
-  //         2 3
+  // Draws the axes at `place`: 0 and 1 are the upper places, 2 and 3 the lower ones.
   ScaleChart(Svg& svg, int place, int most_workers, Axis axis, const std::string& title)
       : svg_(svg),
         left_(kPageLeft + place % 2 * kPageAcross),
@@ -117,7 +116,7 @@ double most(const std::vector<ScaleLine>& lines, const RowFigure& value) {
   return result;
 }
 
-// As many workers alone.
+// Returns the rows for workers that are each as fast as one alone.
 std::vector<ScaleRow> ideal_of(const ScaleLine& line) {
   std::vector<ScaleRow> rows = line.rows;
   for (ScaleRow& row : rows) {

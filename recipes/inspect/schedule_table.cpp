@@ -12,9 +12,10 @@ namespace {
 
 constexpr size_t kPeakRows = 10;
 
-// Widths in letters, with the gap before each: of the columns that narrow tables leave out, and of those that all have.
+// Widths in characters, with the gap before each: columns that narrow tables leave out, columns that all have, and
+// words.
 constexpr int kClassColumn = 15, kPlaceColumn = 24, kFirstColumns = 33, kLeastText = 40, kWideText = 60;
-constexpr int kWithPlaces = 110;  // columns, from which on the tensors' lines of the model stand beside them
+constexpr int kWithPlaces = 110;  // width above which peak_lines() has the model's lines
 
 std::string without_end_blanks(const std::string& line) { return line.substr(0, line.find_last_not_of(' ') + 1); }
 
@@ -25,9 +26,9 @@ struct ScheduleColumns {
         text(static_cast<size_t>(
             std::max(kLeastText, columns - kFirstColumns - (place ? kPlaceColumn : 0) - (cls ? kClassColumn : 0)))) {}
   bool place, cls;
-  size_t text;  // letters of what a step does
+  size_t text;  // width of the words about a step
 
-  // A line whose columns behind the words may be absent.
+  // Returns a line of the table. The last two columns may be left out.
   std::string line(const std::string& numbers, const std::string& what, const std::string& where,
                    std::string_view of) const {
     std::string line = fmt::format("{}  {:<{}}", numbers, what, text);

@@ -11,15 +11,16 @@ namespace kb {
 namespace {
 
 // Shares of a copy's rate and of a matmul's, and fixed times, fitted to the launches of a step of ResNet-50 (bf16, 256
-// images) on an H100 (cuDNN 9.19, driver 580.159): 176 point-wise ones, 103 column reductions, 156 convolutions but the
-// first. Each was timed between two events, which make it 2 us longer than it is inside a captured graph.
+// images) on an H100 (cuDNN 9.19, driver 580.159): 176 point-wise kernels, 103 column reductions, and 156 convolutions,
+// without the first. Each launch was timed between two events, which make it 2 us longer than it is inside a captured
+// graph.
 constexpr double kCopyShare = 0.98, kLibraryCopyShare = 0.98, kLibraryMultiplyShare = 0.80;
-constexpr double kPipeShare = 0.75;      // of a multiprocessor's pipes; assumed
-constexpr double kClock = 1.98e9;        // Hz, of an H100's or H200's multiprocessors under load
-constexpr double kLaunchMs = 1e-3;       // start and end of a launch
-constexpr double kLibraryCallMs = 6e-3;  // the same of cuDNN's kernels, which have longer ones
-constexpr double kLastBlockMs = 11e-3;   // uneven ends of the blocks, and what the last one merges
-constexpr int64_t kStream = 16;          // an operand this many times smaller than the largest is no stream
+constexpr double kPipeShare = 0.75;      // share of a multiprocessor's pipes; assumed
+constexpr double kClock = 1.98e9;        // Hz of an H100's or H200's multiprocessors under load
+constexpr double kLaunchMs = 1e-3;       // milliseconds for the start and end of a launch
+constexpr double kLibraryCallMs = 6e-3;  // milliseconds for those of cuDNN's kernels, which take longer
+constexpr double kLastBlockMs = 11e-3;   // milliseconds for uneven ends of the blocks, and what the last one merges
+constexpr int64_t kStream = 16;          // an operand this many times smaller than the largest one is no stream
 constexpr int64_t kJudgedBytes = 100'000'000;
 
 bool has_last_block(const std::vector<ir::Instr>& body) {
@@ -28,10 +29,10 @@ bool has_last_block(const std::vector<ir::Instr>& body) {
   });
 }
 
-// Operands that the main loop walks through.
+// The operands that the main loop walks through.
 struct Streams {
   int64_t read = 0, written = 0;                    // bytes
-  int64_t read_elements = 0, written_elements = 0;  // of the largest
+  int64_t read_elements = 0, written_elements = 0;  // number of elements of the largest operand
 };
 
 Streams streams_of(const Step& step, const ir::Kernel& kernel) {
@@ -52,7 +53,8 @@ Streams streams_of(const Step& step, const ir::Kernel& kernel) {
   return streams;
 }
 
-// Its rounds follow from what it stores, or, where it only reads, from what it loads.
+// Adds the time of the main loop's instructions. The number of rounds follows from the bytes that the loop stores, or,
+// if it only reads, from those that it loads.
 void add_code(LaunchModel& launch, const cuda::LoopWork& work, const Streams& streams, const Target& target) {
   const bool stores = work.stored_bytes > 0 && streams.written > 0;
   const int64_t a_round = stores ? work.stored_bytes : work.loaded_bytes;
@@ -94,7 +96,8 @@ double copy_share(const Step& step, double ms, double copy) {
   return 1e5 * static_cast<double>(step.bytes) / ms / copy;
 }
 
-// "0.123 0.98x 91 %": measured, over the predicted time, of the copy's rate.
+// Returns "0.123 0.98x 91 %": measured milliseconds, their ratio to the predicted ones, and the share of the copy's
+// rate.
 std::string measured_text(const LaunchModel& launch, const Step& step, double ms, double copy) {
   std::string text = fmt::format("  {:>8.4f}", ms);
   if (!launch.is_judged || ms <= 0) return text + fmt::format("{:>16}", "");
@@ -102,7 +105,7 @@ std::string measured_text(const LaunchModel& launch, const Step& step, double ms
   return text + (copy > 0 ? fmt::format("  {:>4.0f} %", copy_share(step, ms, copy)) : "");
 }
 
-// Empty where no judged launch is faster than a copy.
+// Returns a note if a judged launch is faster than a copy, else "".
 std::string cache_note(const StepModel& model, const std::vector<const Schedule*>& programs,
                        const std::vector<double>& measured, double copy) {
   if (measured.empty() || copy <= 0) return "";

@@ -1,4 +1,4 @@
-// A model of a step on a GPU, launch by launch, to be held against what is measured there. A launch of a generated
+// Models a step on a GPU, launch by launch, for comparison with times that are measured there. A launch of a generated
 // kernel takes the time of its DRAM bytes or of its main loop's instructions, whichever is longer, and a constant for
 // its start and end; a library call takes the time of its bytes or operations at a stated share of the GPU's rates.
 #pragma once
@@ -14,19 +14,19 @@
 
 namespace kb {
 
-// By name of kernel. Empty: the machine code is not known, and no time of it is predicted.
+// Main loops by name of the kernel. If it is empty, the machine code is not known and gets no time.
 using KernelWork = std::map<std::string, cuda::LoopWork>;
 
 struct LaunchModel {
   double dram_ms = 0;
-  double code_ms = 0;  // of the main loop's instructions; library calls: of their operations
-  double alu = 0;      // operations in the pipe "alu" an element of the main loop; 0: not known
+  double code_ms = 0;  // time of the main loop's instructions; library calls: of their operations
+  double alu = 0;      // operations in the pipe "alu" per element of the main loop; 0: not known
   double total_ms = 0;
-  bool is_judged = false;  // moves enough bytes for its time between two events to mean something
+  bool is_judged = false;  // whether it moves enough bytes for its time between two events to mean something
 };
 
 struct StepModel {
-  std::vector<LaunchModel> launches;  // of the programs' steps, one behind the other
+  std::vector<LaunchModel> launches;  // launches of the programs' steps, one program after another
   int64_t generated_bytes = 0, library_bytes = 0;
   double generated_ms = 0, library_ms = 0;
   double milliseconds() const { return generated_ms + library_ms; }
@@ -35,9 +35,9 @@ struct StepModel {
 StepModel model_step(const std::vector<const Schedule*>& programs, const KernelWork& work, const Target& target,
                      const GpuRates& rates);
 
-// A line a launch with its bytes, times and ALU operations, and one of sums. `measured`: milliseconds of each launch,
-// for a column beside the predicted ones; empty: none. `copy`: bytes a second, which judged launches are compared with.
-// No line of a launch is longer than `columns`, or than what its numbers and some words need.
+// Returns a line per launch with its bytes, times and ALU operations, and one of sums. `measured`: milliseconds of each
+// launch, for a column beside the predicted ones; empty: none. `copy`: bytes per second, with which judged launches are
+// compared. No line of a launch is longer than `columns`, or than what its numbers and some words need.
 std::string to_text(const StepModel& model, const std::vector<const Schedule*>& programs, const GpuRates& rates,
                     const std::vector<double>& measured = {}, double copy = 0, int columns = kTableColumns);
 

@@ -7,11 +7,12 @@ namespace kb {
 namespace {
 
 constexpr int kWarmSteps = 3;
-constexpr int64_t kGroup = 10;  // as tests/peers/torch_steps.py has it
+constexpr int64_t kGroup = 10;  // number of steps per group, as in tests/peers/torch_steps.py
 constexpr int64_t kLeastTimes = 10, kMostSteps = 2000;
 constexpr double kSeconds = 3;
 
-// On a device a step is waited for while the next one runs, as a trainer does, and the last one at once.
+// Takes a group's steps. On a device each one is waited for while the next one runs, as a trainer does; the last, at
+// once.
 void run_group(Session& session, int64_t steps) {
   for (int64_t i = 0; i < steps; ++i) {
     session.step();

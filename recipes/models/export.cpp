@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Adds what the averaged parameter differs by.
+// Turns a parameter into its average by adding the average's offset from it.
 void add_offset(NamedTensor& parameter, const NamedTensor& offset) {
   const DType dtype = parameter.type.dtype;
   for (int64_t i = 0; i < parameter.type.elements(); ++i)

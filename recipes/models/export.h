@@ -1,4 +1,4 @@
-// A model out of a run's checkpoint, as other programs read it: parameters and running statistics under PyTorch's names
+// Exports the model of a run's checkpoint for other programs: parameters and running statistics under PyTorch's names
 // and layouts, without optimizer state.
 #pragma once
 #include <filesystem>
@@ -10,23 +10,24 @@
 namespace kb {
 
 struct ExportRequest {
-  std::filesystem::path run;  // its folder; it may be in use
-  std::string checkpoint;     // a file, or its name in the run; "" = the newest that is whole
+  std::filesystem::path run;  // folder of the run, which may be in use
+  std::string checkpoint;     // path of a file, or its name in the run; "" = the newest whole one
   std::filesystem::path to;
-  bool averaged = false;  // the parameters as --ema has averaged them, in place of the last ones
+  bool averaged = false;  // whether to take the parameters that --ema averaged, not the last ones
 };
 
-// Returns the newest checkpoint of a folder that is whole. `say` is given a line for each damaged one that was passed
-// over. Throws Error where there is none.
+// Returns the newest checkpoint of a folder that is whole. Calls `say` with a line for each damaged one that it passes
+// over. Throws Error if no checkpoint is whole.
 Checkpoint newest_whole_checkpoint(const std::filesystem::path& folder,
                                    const std::function<void(const std::string&)>& say);
 
-// The checkpoint's model, or its averaged parameters and its running statistics. Throws Error where the run has
-// averaged none.
+// Returns the checkpoint's model; if `averaged`, its averaged parameters and its running statistics, and throws Error
+// if the run has averaged none.
 std::vector<NamedTensor> exported_tensors(const Checkpoint& checkpoint, bool averaged);
 
-// Gives the checkpoint that was taken. `say` is given a line for each damaged one that was passed over. Throws Error
-// where there is none, or the named one is damaged.
+// Writes the model to `request.to` and returns the checkpoint that it came from. Calls `say` with a line for each
+// damaged one that it passes over. Throws Error if none is whole, if the named one is damaged, or if `to` is a file of
+// the run's own.
 Checkpoint export_model(const ExportRequest& request, const std::function<void(const std::string&)>& say);
 
 }  // namespace kb

@@ -1,4 +1,4 @@
-// a run's model as safetensors under PyTorch's names: export RUN --to FILE
+// The command export: writes a run's model as safetensors under PyTorch's names: export RUN --to FILE
 #include "recipes/models/commands.h"
 #include "recipes/models/export.h"
 

@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kMostRows = 64;  // images at once: a run on a GPU may evaluate thousands
+constexpr int64_t kMostRows = 64;  // images per call; a run on a GPU may evaluate thousands at once
 
 JsonValue manifest_to_predict(const fs::path& run) {
   std::error_code error;
@@ -34,7 +34,7 @@ JsonValue manifest_to_predict(const fs::path& run) {
   return parse_json(read_file(path), path.string());
 }
 
-// The recipe that the run is of, which tells classes of images apart.
+// Returns the recipe of the run. Throws Error if it is not known here, or does not tell classes of images apart.
 Recipe recipe_to_predict(const JsonValue& manifest, const std::optional<Recipe>& own, const fs::path& run) {
   const auto name = manifest.get<std::string>("recipe");
   const bool is_own = own && own->name == name;
@@ -59,7 +59,7 @@ RunConfig config_to_predict(const Recipe& recipe, const JsonValue& manifest, con
   }
 }
 
-// The form of a run's images as its manifest has it: data that tell it themselves need not be there any more.
+// Returns the form of the run's images from its manifest; the data set, which would tell it too, may be gone.
 InputSpec recorded_input(const JsonValue& data, const RunConfig& config) {
   const auto shape = data.at("shape").list<int64_t>();
   InputSpec spec;
@@ -115,7 +115,7 @@ Checkpoint checkpoint_to_predict(const PredictRequest& request, const std::funct
   return newest_whole_checkpoint(folder, say);
 }
 
-// Throws Error naming what the model has and the checkpoint has not, or the reverse.
+// Loads the weights. Throws Error if the model has a tensor that the checkpoint lacks, or the reverse; it names one.
 void load_model_weights(StateStore& store, const std::vector<NamedTensor>& tensors, const fs::path& file) {
   std::set<std::string> missing;
   for (const TensorView& view : store.views(false)) missing.insert(view.name);
@@ -156,7 +156,7 @@ struct Predictor::Parts {
     session.set_scalar("label_smoothing", 0);
   }
 
-  // Rows behind the images are left as they are: no image sees another one's row.
+  // Fills the first rows with the images and the others with zeros; no row has an influence on another one.
   void feed(const std::vector<Bytes>& images) {
     const auto image = static_cast<size_t>(input.shape.size());
     std::byte* pixels = session.input("images");
@@ -183,7 +183,7 @@ struct Predictor::Parts {
 
 namespace {
 
-// Softmax of the logits, the largest first.
+// Returns the softmax of the logits with the names of the classes, the largest first.
 std::vector<ClassShare> shares_of(std::span<const double> logits, const std::vector<std::string>& names) {
   const double largest = *std::max_element(logits.begin(), logits.end());
   std::vector<ClassShare> shares;

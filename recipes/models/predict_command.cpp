@@ -1,4 +1,4 @@
-// the classes that a run's model gives images: predict RUN IMAGE...
+// The command predict: prints the classes that a run's model gives images: predict RUN IMAGE...
 #include "recipes/models/predict.h"
 
 #include <fmt/format.h>
@@ -44,7 +44,7 @@ void print_classes(const PredictCall& call, const std::string& image, std::vecto
   fmt::print("{}\n", call.json ? json_line(image, shares) : text_line(image, shares));
 }
 
-// Gives the exit code: 1 where a file is no image, which is told; the others are answered all the same.
+// Prints the classes of all images and returns the exit code: 1 if a file is no image, which is printed as an error.
 int predict_all(const PredictCall& call, Predictor& predictor) {
   int code = 0;
   for (size_t first = 0; first < call.images.size(); first += predictor.most()) {

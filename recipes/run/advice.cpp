@@ -10,7 +10,7 @@
 namespace kb {
 namespace {
 
-// The defaults that hold beside `config`: of its options and its minibatch, and what its optimizer brings by itself.
+// Returns the defaults for `config`: those of its options and minibatch, with the hyperparameters of its optimizer.
 RunConfig defaults_beside(const Recipe& recipe, const RunConfig& config) {
   RunConfig defaults = preset_config(recipe, {config.data.options, config.batch.minibatch, config.data.dataset});
   const std::string own = defaults.learning.optimizer;

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr const char *kBranchFlag = "--branch", *kBestWord = "best", *kLastWord = "last";
 
-// The number in a name that list_checkpoints gave.
+// Returns the step in a file name from list_checkpoints().
 int64_t checkpoint_step(const fs::path& file) {
   const std::string name = file.stem().string();
   return std::stoll(name.substr(name.find('-') + 1));
@@ -88,7 +88,8 @@ fs::path checkpoint_of(const fs::path& run, const std::string& when, const RunPl
   return *at;
 }
 
-// AdaScale's place in its schedule counts in steps of the base minibatch, its averages are of one minibatch.
+// Throws UsageError if the branch uses AdaScale unlike the run: its place in the schedule counts steps of the base
+// minibatch, and its averages are those of one minibatch.
 void check_gains_of_branch(const RunConfig& run, const RunConfig& branch) {
   const auto text = [](const RunConfig& config) {
     if (!reference_rate(config.learning).has_gains()) return std::string("another --scaling");
@@ -133,7 +134,7 @@ std::optional<RunConfig> parse_with_origin(const Recipe& recipe, const std::stri
 
 namespace {
 
-// Throws Error where a number of the manifest would be none of a run.
+// Returns the plan that a manifest tells. Throws Error for a number that no run can have.
 RunPlan recorded_plan(const JsonValue& manifest, const fs::path& run) {
   const auto count = [&](const JsonValue& of, const char* key) {
     const auto number = of.get<int64_t>(key);

@@ -9,18 +9,19 @@
 
 namespace kb {
 
-// Reads a command line as parse_flags does; with --config FILE the flags of a manifest, and with --branch RUN@WHEN
-// those of that run (--stop-at apart), stand for what is not given. Throws Error for a manifest that is not there, is
-// damaged or is of another recipe, and UsageError where a branch would hold out samples that its run trained on.
+// Reads a command line as parse_flags does. Flags that are not given are those of a manifest with --config FILE, and
+// with --branch RUN@WHEN those of that run without --stop-at, --target and --init. Throws Error if the manifest is
+// missing, damaged or of another recipe, and UsageError if a branch would hold out samples that its run trained on, or
+// take over AdaScale's state with another minibatch.
 std::optional<RunConfig> parse_with_origin(const Recipe& recipe, const std::string& usage,
                                            const std::vector<std::string>& arguments);
 
-// Opens the state that --branch RUN@WHEN names; WHEN is 20ep or 500st, of which there must be a checkpoint, best or
-// last. Throws UsageError for other words, and Error for a point without a checkpoint, naming those there are, and for
-// one that is damaged.
+// Opens the state that --branch RUN@WHEN names. WHEN is 20ep or 500st, where RUN must have a checkpoint, or best or
+// last. Throws UsageError for other words, and Error if there is no such checkpoint, with the names of those there are,
+// or if it is damaged.
 BranchPoint open_branch(const std::string& branch);
-// Opens the state that a run begins with by its manifest, a text; nothing where it is no branch. Throws Error where
-// the state is not there any more, or is another.
+// Opens the state that a run began with, which its manifest names; returns nothing if the run is no branch. `manifest`:
+// the text of the file. Throws Error if the state is not there any more, or is another one.
 std::optional<BranchPoint> recorded_branch(const std::string& manifest);
 
 }  // namespace kb

@@ -8,7 +8,7 @@ namespace kb {
 
 namespace {
 
-// Whether both plans have the same steps in every epoch before `step`.
+// Returns whether all epochs before `step` have the same number of steps in both plans.
 bool count_alike(const RunPlan& a, const RunPlan& b, int64_t step) {
   const size_t phases = a.phase_of(std::max<int64_t>(step - 1, 0));
   if (phases != b.phase_of(std::max<int64_t>(step - 1, 0))) return false;

@@ -1,4 +1,4 @@
-// A state of another run, which a run begins with (--branch).
+// A state of another run with which a run begins (--branch).
 #pragma once
 #include <filesystem>
 
@@ -10,11 +10,12 @@ namespace kb {
 struct BranchPoint {
   std::filesystem::path run;
   Checkpoint checkpoint;
-  RunPlan plan;  // steps and epochs of that run; its samples are not known
+  RunPlan plan;  // steps and epochs of that run; its number of samples is not known
 };
 
-// Returns the steps of `plan` that are done at the point: those of the other run, or as many epochs where its epochs up
-// to there have other numbers of steps. Throws Error where these are no whole number, and where the plan ends before.
+// Returns the number of steps of `plan` that are done at the point: that of the other run or, if its epochs up to there
+// have other numbers of steps, that of as many epochs. Throws Error if the latter are no whole number, or if the plan
+// ends before.
 int64_t steps_done(const BranchPoint& point, const RunPlan& plan);
 
 }  // namespace kb

@@ -1,4 +1,4 @@
-// Words of a command line that somebody can copy.
+// Parts of a command line that a person can copy into a shell.
 #pragma once
 #include <string>
 

@@ -28,7 +28,7 @@ int usable_columns(int elsewhere) {
 Console::Console(bool quiet, bool may_rewrite)
     : quiet_(quiet), terminal_(may_rewrite && ::isatty(STDOUT_FILENO) == 1), shown_(Clock::now()) {}
 
-// Ends a line of progress that stands open: it stays on the terminal, and what comes next begins a line.
+// Ends an open line of progress, so that it stays on the terminal and what comes next begins a line.
 Console::~Console() {
   if (!open_) return;
   std::fputc('\n', stdout);

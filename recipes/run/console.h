@@ -1,6 +1,6 @@
-// Output of a run on standard output: lines, and one line of progress that is rewritten in place on a terminal, within
-// its width, and printed once a minute elsewhere. Silent with --quiet. A line that cannot be written is lost, which is
-// told once on standard error: a run goes on when its terminal is closed or the disk under its log is full.
+// Prints the output of a run: lines, and one line of progress, which on a terminal is rewritten in place within its
+// width and elsewhere is printed once a minute. With --quiet nothing is printed. If a line cannot be written it is lost
+// and standard error says so once, because a run goes on when its terminal is closed or the disk with its log is full.
 #pragma once
 #include <chrono>
 #include <string>
@@ -10,23 +10,23 @@
 
 namespace kb {
 
-// Columns of the terminal at standard output that may be written without a line break: some terminals break behind the
-// last one. `elsewhere` where there is no terminal.
+// Returns how many columns of the terminal at standard output can be written without a line break: all but one, since
+// some terminals break after the last one. Returns `elsewhere` if there is no terminal.
 int usable_columns(int elsewhere);
 
 class Console {
  public:
-  explicit Console(bool quiet, bool may_rewrite = true);  // a launcher makes a terminal of everything
+  explicit Console(bool quiet, bool may_rewrite = true);  // `may_rewrite`: false if a launcher poses as the terminal
   ~Console();
   Console(const Console&) = delete;
   Console& operator=(const Console&) = delete;
 
   void line(std::string_view text);
 
-  // True when it is time to show progress again; so that nobody gathers it for nothing.
+  // Returns whether it is time to show progress again, so that callers need not gather it before.
   bool wants_progress();
   void progress(const Progress& progress);
-  // Likewise, with a text that is cut where the terminal ends.
+  // Shows a text as the line of progress, cut at the width of the terminal.
   void status(std::string_view text);
 
  private:
@@ -35,8 +35,8 @@ class Console {
   void flush();
 
   bool quiet_, terminal_;
-  bool open_ = false;            // a progress line stands on the terminal
-  bool has_complained_ = false;  // that standard output cannot be written
+  bool open_ = false;            // whether a line of progress stands on the terminal
+  bool has_complained_ = false;  // whether standard error has said that standard output cannot be written
   Clock::time_point shown_;
 };
 

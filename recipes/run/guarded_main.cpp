@@ -20,8 +20,8 @@ int internal_error(const std::exception& error, std::string& message) {
   return 3;
 }
 
-// Tells what the system refused, where that is known: printing throws what the stream meets, a library's own threads
-// have no name. Otherwise "".
+// Returns what the system refused if that is known, else "": printing throws the error of the stream, and a library's
+// own threads have no name.
 std::string refusal_of(const std::system_error& error) {
   if (std::string fault = standard_output_fault(error.code().value()); !fault.empty()) return fault;
   return error.code() == std::errc::resource_unavailable_try_again ? no_thread_text("this work", error.code()) : "";
@@ -32,7 +32,7 @@ std::string refusal_of(const std::filesystem::filesystem_error& error) {
                                : fmt::format("cannot use {}: {}", error.path1().string(), error.code().message());
 }
 
-// `work`'s exit code, or that of what it throws, with the message.
+// Returns the exit code of `work`, or the one for what it throws, whose text it puts into `message`.
 int exit_code(const std::function<int()>& work, std::string& message) {
   try {
     return work();
@@ -60,7 +60,7 @@ int exit_code(const std::function<int()>& work, std::string& message) {
 
 int guarded_main(const std::string& program, const std::function<int()>& work) {
   open_standard_descriptors();
-  std::signal(SIGXFSZ, SIG_IGN);  // a file past `ulimit -f` is an error with a message, not the end
+  std::signal(SIGXFSZ, SIG_IGN);  // writing past `ulimit -f` is then an error with a message
   std::string message;
   const int code = exit_code(work, message);
   if (message.empty()) message = standard_output_fault();

@@ -5,12 +5,12 @@
 
 namespace kb {
 
-// The run diverged; recipes/commands/program.h has the other exit codes.
+// Exit code of a run that diverged; recipes/commands/program.h has the other exit codes.
 inline constexpr int kDivergedExitCode = 4;
 
-// Runs `work`, and turns what it throws into a message on standard error and an exit code: 1 an error, 2 a command line
-// that cannot be understood, 3 a fault of Kilobatch's own. 1 also where standard output did not take all that was
-// printed.
+// Runs `work` and returns its exit code. If it throws, prints a message to standard error and returns 1 for an error, 2
+// for a command line that cannot be understood, 3 for a fault of Kilobatch's own. Returns 1, too, if standard output
+// did not take all that was printed.
 int guarded_main(const std::string& program, const std::function<int()>& work);
 
 }  // namespace kb

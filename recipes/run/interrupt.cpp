@@ -7,7 +7,7 @@
 namespace kb {
 namespace {
 
-// A signal handler reaches nothing else.
+// The state of the signal handler, which must not use anything else.
 volatile std::sig_atomic_t caught = 0, remembers = 0, second_ends_it = 0;
 
 void handle(int number) {

@@ -1,5 +1,5 @@
-// The signals that ask a program to end: SIGINT and SIGTERM, SIGUSR1 and SIGUSR2 (Slurm's --signal), SIGHUP unless it
-// is ignored already, as under nohup.
+// Handles the signals that ask a program to end: SIGINT and SIGTERM, SIGUSR1 and SIGUSR2 (Slurm's --signal), and SIGHUP
+// unless it is ignored already, as under nohup.
 #pragma once
 #include <array>
 #include <csignal>
@@ -8,10 +8,10 @@
 
 namespace kb {
 
-// As long as it lives; one at a time. Until remember() such a signal ends the process at once, with exit code 128 + its
-// number: also that of a container, whose first process has no default for it. A thread of its own takes the signals:
-// the thread that constructs it, and threads started by that one later, block them, so that none of them is interrupted
-// within a library's kernel.
+// Takes the signals while the object lives; only one may live at a time. Before remember() a signal ends the process at
+// once, with exit code 128 + its number; this includes the first process of a container, for which signals have no
+// default action. A thread of its own takes the signals: the thread that constructs the object, and threads that it
+// starts later, block them, so that none of them is interrupted within a library's kernel.
 class Interrupt {
  public:
   Interrupt();
@@ -19,9 +19,9 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
-  // From now on the first is kept for number() to tell, and with `second_ends` a second ends the process at once.
+  // Keeps the first signal from now on for number(). With `second_ends` a second one ends the process at once.
   static void remember(bool second_ends);
-  static int number();  // 0: none came
+  static int number();  // number of the kept signal; 0 if none came
 
  private:
   static constexpr std::array kNumbers{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};

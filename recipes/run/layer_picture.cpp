@@ -1,4 +1,4 @@
-// The heat maps of --log-layers.
+// Draws the heat maps of --log-layers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct Map {
   std::vector<double> LayerNorms::*values;
 };
 
-// As many of the steps as fit, evenly chosen.
+// Returns as many of the steps as fit, evenly chosen.
 std::vector<const LayerNorms*> columns_of(std::span<const LayerNorms> norms) {
   std::vector<const LayerNorms*> columns;
   const size_t count = std::min(norms.size(), kMostColumns);
@@ -84,7 +84,7 @@ class LayerPicture {
   }
 
   void draw_scale(Svg& svg, const DecadeScale& scale, double left) const {
-    if (scale.is_empty()) return;  // nothing to show
+    if (scale.is_empty()) return;  // there is no value to show
     constexpr int kBoxes = 60;
     const double top = bottom_ + 24, width = kMapWidth / kBoxes;
     for (int i = 0; i < kBoxes; ++i) svg.rect(left + width * i, top, width + 0.2, 10, shade_at((i + 0.5) / kBoxes));

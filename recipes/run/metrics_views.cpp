@@ -10,7 +10,7 @@ namespace kb {
 namespace {
 
 constexpr std::chrono::seconds kLeastInterval{5};
-constexpr int kCostShare = 50;  // of the time between two makings, a making takes at most one part
+constexpr int kCostShare = 50;  // least time between two writes, in durations of a write
 
 }  // namespace
 

@@ -1,4 +1,5 @@
-// curves.svg and metrics.csv in a run folder: metrics.jsonl drawn and as a table, made anew as it grows.
+// Draws metrics.jsonl of a run folder into curves.svg and writes it as a table, metrics.csv, again and again as it
+// grows.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -12,15 +13,15 @@ namespace kb {
 
 class MetricsViews {
  public:
-  // `say` is told of a file that cannot be written: no run ends for that. The folder must outlive it.
+  // Calls `say` if a file cannot be written, once: no run ends because of that. `folder` must outlive the object.
   MetricsViews(const RunFolder& folder, std::string title, std::function<void(const std::string&)> say);
 
-  // Figures that evaluations have; at first the error alone.
+  // Sets the figures that evaluations have, which are the error alone at first.
   void set_figures(const std::vector<Figure>& figures);
-  // Makes both anew, each whole or not at all, unless they were made lately: at most every five seconds, and in at most
-  // a fiftieth of the time.
+  // Writes both files anew, each whole or not at all, if that is due: at most every five seconds, and so seldom that it
+  // takes at most a fiftieth of the time.
   void refresh();
-  // Makes both anew.
+  // Writes both files anew.
   void make();
 
  private:

@@ -122,7 +122,8 @@ void MlperfLog::settings() {
   optimizer_settings();
 }
 
-// The keys that the rules have for LARS and for SGD; those of a decay that is no polynomial are its epochs.
+// Logs the keys that the rules have for LARS and for SGD. A polynomial schedule is logged by its power and steps, a
+// step schedule by the epochs of its drops.
 void MlperfLog::optimizer_settings() {
   const RunConfig& config = facts_.config;
   const bool is_lars = config.learning.optimizer.starts_with("lars");
@@ -159,7 +160,7 @@ void MlperfLog::run_begins(int64_t steps) {
   begin_block(steps);
 }
 
-// Up to the next evaluation.
+// Begins a block, which lasts up to the next evaluation.
 void MlperfLog::begin_block(int64_t steps) {
   const RunPlan& plan = facts_.plan;
   if (steps >= plan.steps || is_reached_) return;

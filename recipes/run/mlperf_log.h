@@ -1,5 +1,6 @@
-// MLPerf's log of a run (--mllog): a line an event, ":::MLLOG {...}", as the compliance checker of mlcommons/logging
-// reads it. The submission's own words stand for none: organisation "kilobatch", division open, status research.
+// Writes MLPerf's log of a run (--mllog): one line per event, ":::MLLOG {...}", as the compliance checker of
+// mlcommons/logging reads it. It is no submission; the fields about one are constant: organisation "kilobatch",
+// division open, status research.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -21,27 +22,28 @@ struct MlperfFacts {
   BatchPlan batch;
   ScheduleSpec schedule;
   int64_t eval_samples = 0;
-  bool goes_on = false;  // with a run that may have written to the file before
+  bool goes_on = false;  // whether the run goes on, and may have written to the file before
 };
 
 class MlperfLog {
  public:
   MlperfLog() = default;  // writes nothing
-  // Logs the start of the program and the settings. The file is that of facts.config.out.mllog, "-" standard output; it
-  // is there whole after every evaluation, and a run that goes on has its lines behind those that it holds. Throws
-  // Error where it cannot be read or written.
+  // Logs the start of the program and the settings. The file is that of facts.config.out.mllog; "-" is standard output.
+  // It is written as a whole after every evaluation; a run that goes on appends to the lines in it. Throws Error if it
+  // cannot be read or written.
   explicit MlperfLog(MlperfFacts facts);
 
-  // Epochs are counted from the start of the run; the log's numbers of epochs begin at 1.
-  void run_begins(int64_t steps);  // after so many, of a run that goes on
+  // Logs events. Epochs are counted from the start of the run; the log's numbers of epochs begin at 1.
+  void run_begins(int64_t steps);  // `steps`: number of steps done before
   void evaluation_begins(double epoch);
   void evaluated(const EvaluationReport& report);
-  // Its status is success where the run came to its end and, with an error to stop at (--stop-at 24.1%), reached that.
+  // Logs the end. The status is success if the run came to its end and reached its goal, if it has one (--stop-at
+  // 24.1%).
   void run_ends(bool finished);
 
  private:
   using Place = std::source_location;
-  // `value`: JSON; `more`: of the metadata, behind file and line, such as `"epoch_num": 4`.
+  // Logs a line. `value`: JSON; `more`: JSON to append to the metadata after file and line, such as `"epoch_num": 4`.
   void line(const char* type, const char* key, const std::string& value, const std::string& more = "",
             Place place = Place::current());
   void start(const char* key, const std::string& more = "", Place place = Place::current());
@@ -56,14 +58,15 @@ class MlperfLog {
 
   MlperfFacts facts_;
   bool is_on_ = false, is_reached_ = false;
-  int64_t block_ = 0;                 // the first epoch of the block that is open; 0: none is
-  std::optional<double> evaluation_;  // the epochs before the evaluation that is under way
-  int64_t time_ms_ = 0;               // of the lines to come, since 1970; 0: now
+  int64_t block_ = 0;                 // first epoch of the open block; 0: none is open
+  std::optional<double> evaluation_;  // epochs done at the evaluation that is under way
+  int64_t time_ms_ = 0;               // milliseconds since 1970, for the next lines; 0: now
   std::string text_;
 };
 
-// Throws Error where a run cannot write the file of --mllog: its folder is not there, a new run finds it there already,
-// or one that goes on finds other text in it than such a log.
+// Throws Error if a run cannot write the file of --mllog: its folder does not exist, a new run finds the file there
+// already, or a run that goes on finds other text in it than such a log. AdaScale is refused, too: the log has no key
+// for its gains.
 void check_mlperf_file(const RunConfig& config, bool goes_on);
 
 }  // namespace kb

@@ -15,7 +15,7 @@
 namespace kb {
 namespace {
 
-// Bytes of this process that are in the machine's memory; 0 where the system does not say.
+// Returns the bytes of host memory that this process has now; 0 if the system does not say.
 int64_t bytes_now() {
   std::ifstream file("/proc/self/statm");
   int64_t size = 0, resident = 0;  // pages
@@ -28,7 +28,7 @@ int64_t state_bytes(const StateStore& store) {
   return bytes;
 }
 
-// Every loader thread reads the largest image at once, and an evaluation does beside them.
+// Returns the bytes for decoding: every loader thread may read the largest image at once, and an evaluation one more.
 int64_t decoding_bytes(const Task& task, int loader_threads) {
   int64_t most = 0;
   for (const Source* source : {task.train.get(), task.test.get(), task.valid.get()})
@@ -72,7 +72,8 @@ std::string memory_line(const ProcessMemory& memory, int64_t of_programs) {
   return fmt::format("memory: {}, of which programs {} (--memory-report lists all)", process, bytes_text(of_programs));
 }
 
-// With programs on a GPU arithmetic.memory bounds the device's memory, and says nothing of the process.
+// Returns a note if the process takes more than arithmetic.memory. If programs are on a GPU, the limit is that of the
+// device's memory and says nothing about the process.
 std::string over_memory_note(const ProcessMemory& memory, double gigabytes) {
   const bool is_bound = gigabytes > 0 && memory.programs > 0;
   if (!is_bound || memory.total() <= run_memory(gigabytes, 0)) return "";
@@ -80,7 +81,7 @@ std::string over_memory_note(const ProcessMemory& memory, double gigabytes) {
                      gigabytes, bytes_text(memory.programs), bytes_text(memory.total()));
 }
 
-// A line or more a program.
+// Returns one or more lines per program.
 std::vector<std::string> lines_of_programs(const LoadedPrograms& programs, const RunPlan& plan) {
   const MemoryAnswer first = memory_answer(programs.update().compiled());
   std::vector<std::string> lines = {to_text(first)};

@@ -10,7 +10,7 @@
 namespace kb {
 namespace {
 
-// Throws UsageError where flags ask one kind of device for what only the other has.
+// Throws UsageError if flags ask one kind of device for what only the other kind has.
 void check_device(const RunConfig& config) {
   const Algorithm algorithm = config.machine.all_reduce;
   const bool on_cpus = algorithm != Algorithm::halving_doubling && algorithm != Algorithm::nccl;
@@ -51,7 +51,8 @@ std::unique_ptr<World> join_world(RunConfig& config) {
   const RuntimeOptions options = RuntimeOptions::from_environment();
   check_flags(config, options.launcher);
   CommunicatorOptions wanted{.algorithm = config.machine.all_reduce, .timeout = kMessageSeconds};
-  if (wanted.algorithm == Algorithm::nccl) wanted.algorithm = Algorithm::halving_doubling;  // of the host's own sums
+  // Sums on the host take this algorithm; the GPUs sum by NCCL.
+  if (wanted.algorithm == Algorithm::nccl) wanted.algorithm = Algorithm::halving_doubling;
   if (config.machine.net) wanted.throttle = &*config.machine.net;
   auto world = std::make_unique<World>(open_communicator(wanted, options.launcher), Interrupt::number);
   if (config.machine.processes > 1 && config.machine.processes != world->size())

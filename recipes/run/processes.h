@@ -1,4 +1,4 @@
-// The processes of a run: started by --processes, or found as a launcher started them.
+// Starts the processes of a run (--processes), or joins those that a launcher has started.
 #pragma once
 #include <memory>
 #include <optional>
@@ -9,12 +9,12 @@
 
 namespace kb {
 
-// Runs `command` as --processes processes to their end and gives their exit code; nothing where that is 1 or a launcher
-// has started this process. `resumes`: a run whose own flags are not known yet. Throws UsageError where the flags do
-// not go together, and Error where something is missing.
+// Runs `command` as --processes processes until they end and returns their exit code; returns nothing if --processes is
+// 1 or a launcher has started this process. `resumes`: the run goes on, and its own flags are not known yet. Throws
+// UsageError if flags do not go together, and Error if the launcher is missing.
 std::optional<int> launch_processes(const RunConfig& config, bool resumes, const std::vector<std::string>& command);
-// The processes that a launcher started, in `config` from then on. Throws UsageError where both differ, and Error
-// where something is missing.
+// Joins the processes that a launcher started, and sets their number in `config`. Throws UsageError if --processes has
+// another number, and Error if a library is missing.
 std::unique_ptr<World> join_world(RunConfig& config);
 
 }  // namespace kb

@@ -12,16 +12,16 @@ namespace {
 constexpr int kLeastBar = 6, kWidestBar = 24;
 
 struct Piece {
-  int place;  // from the left
+  int place;  // position from the left
   std::string text;
-  std::string brief = {};  // where `text` does not fit
+  std::string brief = {};  // shorter text, shown if `text` does not fit
 };
 
 double share_done(const Progress& p) {
   return p.steps == 0 ? 1 : static_cast<double>(p.step) / static_cast<double>(p.steps);
 }
 
-// The most important first.
+// Returns the pieces in the order of their importance.
 std::vector<Piece> pieces(const Progress& p) {
   std::vector<Piece> all = {{1, fmt::format("{:.0f} %", std::floor(100 * share_done(p)))},
                             {2, time_left_text(p.seconds_left) + " left"},
@@ -66,7 +66,7 @@ std::string progress_line(const Progress& progress, int columns) {
   std::vector<Piece> fitting;
   bool has_bar = false;
   for (Piece& piece : shown) {
-    // Everything behind the error gives way to a bar of the least width.
+    // The bar gets its least width before the speed and all later pieces get theirs.
     if (piece.place == 7 && free >= kLeastBar + 2) has_bar = true, free -= kLeastBar + 2;
     if (static_cast<int>(piece.text.size()) + 2 > free && !piece.brief.empty()) piece.text = piece.brief;
     if (static_cast<int>(piece.text.size()) + 2 > free) continue;

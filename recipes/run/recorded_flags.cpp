@@ -21,7 +21,7 @@ RunConfig recorded_config(const Recipe& recipe, const std::vector<std::string>& 
     if (!given.emplace(word, has_value ? words[++i] : "").second)
       throw UsageError(fmt::format("{} is given twice", word));
   }
-  // An earlier Kilobatch had --lr for both.
+  // An earlier Kilobatch had --lr also for the rate of the base minibatch, which is --base-lr now.
   const auto lr = given.find("--lr"), base = given.find("--base-minibatch");
   if (lr != given.end() && base != given.end() && base->second != "0" && !given.contains("--base-lr")) {
     given["--base-lr"] = lr->second;

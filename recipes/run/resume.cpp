@@ -28,7 +28,7 @@ constexpr const char* kVersion = "kilobatch_checkpoint";
 // Version 1 had other graphs for the same models: cross-entropy was written with other ops.
 constexpr const char* kVersionNow = "2";
 
-// Its text too, which is kept in the new one.
+// Returns the manifest and its text, parts of which the new manifest keeps.
 std::pair<JsonValue, std::string> read_manifest(const RunFolder& folder) {
   const fs::path path = folder.file("manifest.json");
   if (!is_there(path))
@@ -58,7 +58,7 @@ RunConfig flags_again(const Recipe& recipe, const RunConfig& own, const std::vec
                       int64_t processes) {
   RunConfig wanted = with_absolute_paths(*parse_with_origin(recipe, recipe.name, arguments));
   wanted.machine.processes = processes;
-  wanted.batch.fit = false;  // the run has the n that it chose
+  wanted.batch.fit = false;  // the run keeps the samples per worker that it chose
   if (wanted.arithmetic.shards == 0) wanted.arithmetic.shards = own.arithmetic.shards;
   if (wanted.batch.per_worker > 0 || wanted.batch.batch_norm != NormGroup{}) return with_plan(std::move(wanted));
   wanted.batch.per_worker = own.batch.per_worker;
@@ -95,7 +95,8 @@ void check_flags(const Recipe& recipe, const RunConfig& own, const RunConfig& wa
                   folder.string(), differences, weights));
 }
 
-// The newest checkpoint; of a damaged one the newest whole one is named, and taken where it is asked for.
+// Reads the newest checkpoint; returns nothing if there is none. If it is damaged, throws Error with the name of the
+// newest whole one, which --checkpoint can ask for.
 std::optional<Checkpoint> newest_checkpoint(const RunFolder& folder) {
   const std::vector<fs::path> files = list_checkpoints(folder.checkpoints());
   if (files.empty()) return std::nullopt;
@@ -106,10 +107,10 @@ std::optional<Checkpoint> newest_checkpoint(const RunFolder& folder) {
   }
 }
 
-// The name under which it is kept, and which no later checkpoint of its step takes.
+// Returns the name under which a damaged checkpoint is kept, and which no later checkpoint of its step takes.
 fs::path aside_of(const fs::path& damaged) { return damaged.string() + kDamagedEnding; }
 
-// Gives a line that tells of it.
+// Renames a damaged checkpoint. Returns a line that says so.
 std::string set_aside(const fs::path& damaged, const std::string& why) {
   const fs::path kept = aside_of(damaged);
   std::error_code error;
@@ -124,8 +125,8 @@ std::string passed_over_text(const fs::path& damaged, const std::string& why) {
 }
 
 // Reads the newest checkpoint that is whole. `passed` takes the damaged ones before it, with the reasons. Throws
-// FileError for one that the system does not let it read, which says nothing of its content, unless another process of
-// the run has set it aside meanwhile.
+// FileError for one that the system does not let it read, since that says nothing about its content, unless another
+// process of the run has set it aside meanwhile.
 std::optional<Checkpoint> first_whole(const std::vector<fs::path>& files,
                                       std::vector<std::pair<fs::path, std::string>>& passed) {
   for (const fs::path& file : files) {
@@ -140,8 +141,8 @@ std::optional<Checkpoint> first_whole(const std::vector<fs::path>& files,
   return std::nullopt;
 }
 
-// Likewise; `notes` takes a line of each damaged one, which is set aside or, in a dry run, left. Throws Error where
-// there are checkpoints and none is whole; they stay as they are.
+// Reads the newest checkpoint that is whole. `notes` takes a line for each damaged one, which is set aside if
+// `sets_aside`, and else left. If there are checkpoints and none is whole, throws Error and leaves all.
 std::optional<Checkpoint> newest_whole_checkpoint(const RunFolder& folder, bool sets_aside,
                                                   std::vector<std::string>& notes) {
   std::vector<std::pair<fs::path, std::string>> damaged;
@@ -162,17 +163,18 @@ std::string words(const Recipe& recipe, const RunConfig& config) {
   return text;
 }
 
-// Returns the steps after which the schedule of a run was over; where that is not known yet, the most there are.
+// Returns the number of steps after which the schedule of a run was over; if that is not known yet, the most there can
+// be.
 int64_t steps_of_schedule(const JsonValue& manifest) {
   const auto most = manifest.get<int64_t>("steps");
   const bool is_known = manifest.has("ended") && manifest.at("ended").get<std::string>("how") == kFinishedEnding;
   return is_known ? manifest.at("ended").get<int64_t>("step") : most;
 }
 
-// Says why a run with the flags `own` has nothing left to do under those `wanted`; empty where it has.
+// Returns why a run with the flags `own` has nothing left to do under the flags `wanted`; empty if it has.
 std::string why_ended(const RunFolder& folder, const JsonValue& manifest, const RunConfig& own,
                       const RunConfig& wanted) {
-  if (!manifest.has("ended")) return "";  // it died, however far it was
+  if (!manifest.has("ended")) return "";  // the process died, perhaps after its last step
   const bool has_target = wanted.length.target && own.length.target == wanted.length.target;
   if (has_target && manifest.at("ended").get<std::string>("how") == kTargetEnding)
     return fmt::format("it reached its target {}, and nothing is left to do\nhint: another --target goes on with it",
@@ -228,7 +230,7 @@ ResumedRun open_resumed(const Recipe& recipe, const RunConfig& given, const std:
     run.checkpoint = newest_checkpoint(run.folder);
   else
     run.checkpoint = read_checkpoint(named_checkpoint(run.folder.checkpoints(), wanted.resume.checkpoint));
-  if (use == RunFolder::Use::share) run.notes.clear();  // the owner tells them
+  if (use == RunFolder::Use::share) run.notes.clear();  // the process that owns the folder tells them
   if (!run.checkpoint) run.branch = recorded_branch(text);
   return run;
 }
@@ -264,7 +266,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 std::string flag_of(const std::string& line) { return line.substr(0, line.find(' ')); }
 
-// An earlier Kilobatch had --lr for the rate of the base minibatch, too.
+// Renames --lr to --base-lr in flags of an earlier Kilobatch if they have a base minibatch, whose rate --lr was.
 void name_base_rate(std::vector<std::string>& lines) {
   bool has_base = false;
   for (const std::string& line : lines) {
@@ -275,8 +277,8 @@ void name_base_rate(std::vector<std::string>& lines) {
     if (has_base && flag_of(line) == "--lr") line = "--base-lr" + line.substr(flag_of(line).size());
 }
 
-// Gives the flags of a checkpoint and of this run that say something: a flag without a value says nothing, nor does one
-// that the checkpoint's Kilobatch did not have and that has its default now.
+// Returns the flags of a checkpoint and of this run that matter. A flag without a value does not, nor does one that the
+// checkpoint's Kilobatch did not have and that has its default now.
 std::pair<std::string, std::string> comparable_flags(const Recipe& recipe, const std::string& before,
                                                      const std::string& now) {
   std::vector<std::string> old = lines_of(before), own = lines_of(now);

@@ -23,9 +23,9 @@
 namespace kb {
 namespace {
 
-constexpr const char* kAlgorithmChoices = "picks";  // in a checkpoint
+constexpr const char* kAlgorithmChoices = "picks";  // key of a checkpoint's fact
 
-// Returns the flags of the same run that leave nothing of its bits open, under which it is recorded.
+// Returns the flags under which the run is recorded: they leave nothing open that its bits depend on.
 RunConfig as_settled(const RunConfig& given, const Settled& settled) {
   RunConfig config = with_absolute_paths(given);
   config.batch.per_worker = settled.batch.per_worker;
@@ -35,7 +35,7 @@ RunConfig as_settled(const RunConfig& given, const Settled& settled) {
   return config;
 }
 
-// Before anything that the processes do together.
+// Checks that all processes have the same version, recipe and flags, before they do anything else together.
 World& with_equal_flags(World& world, const Recipe& recipe, const RunConfig& config) {
   world.check_alike({{"version", KB_VERSION}, {"recipe", recipe.name}, {"flags", shared_flags(recipe, config)}});
   return world;
@@ -84,7 +84,7 @@ bool Run::ready(const Ready& ready, LoopStart& start) {
   check_alike(ready, facts);
   if (world_.leads() && (!given_.looking.dry_run || !ready.programs.dumps.empty())) open_folder(ready, memory.total());
   if (given_.looking.dry_run) return false;
-  Interrupt::remember(world_.size() == 1);  // several processes the launcher ends all at once
+  Interrupt::remember(world_.size() == 1);  // several processes are ended by their launcher
   begin_at(ready, start);
   open_record(ready, start, std::move(facts));
   return true;

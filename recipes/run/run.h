@@ -13,15 +13,15 @@
 
 namespace kb {
 
-// One run of a command line: the observer of its training, with the run folder and the state that it goes on from.
+// Observes the training of the run, and has the run folder and the state that the training goes on from.
 class Run : public RunObserver {
  public:
-  // `resumed`: the run to go on with, whose flags these are; `branch`: the state that a new run, or one without a
+  // `resumed`: the run to go on with, whose flags `config` has. `branch`: the state that a new run, or one without a
   // checkpoint, begins with.
   Run(const Recipe& recipe, const RunConfig& config, World& world, std::optional<ResumedRun> resumed,
       std::optional<BranchPoint> branch = std::nullopt);
 
-  // Returns the exit code of the process.
+  // Trains and returns the exit code of the process.
   int go();
   std::vector<Dump> wants_dumps() override { return given_.looking.dump; }
   void settled(const Task& task, const Settled& settled) override;
@@ -30,44 +30,45 @@ class Run : public RunObserver {
 
  private:
   const Checkpoint* checkpoint() const { return resumed_ && resumed_->checkpoint ? &*resumed_->checkpoint : nullptr; }
-  // State that the first step begins with; null: the run's initial one.
+  // Returns the state that the first step begins with; null if it is the run's initial one.
   const Checkpoint* origin() const { return branch_ ? &branch_->checkpoint : checkpoint(); }
   std::string schedule_state() const { return origin() ? origin()->fact(kScheduleState) : ""; }
   int64_t first_step(const RunPlan& plan) const;
   RunSchedule first_schedule(const Ready& ready) const;
   void tell_device();
   ProcessMemory tell_programs(const Ready& ready);
-  // Puts the checkpoint's state, or that of --init, over the initial values that the store has.
+  // Loads the checkpoint's state, or that of --init, in place of the initial values in the store.
   void load_state(StateStore& store, const std::function<void(const std::string&)>& say) const;
-  // Returns the choices of this device; where it makes none, those of the one that the run comes from, and may go back
-  // to.
+  // Returns the choices of algorithms on this device. If it makes none, returns those of the device that the run comes
+  // from, and to which it may go back.
   std::string algorithm_choices() const;
-  // Throws Error in every process of the run where they would not take the same steps.
+  // Throws Error in every process of the run if they would not take the same steps.
   void check_alike(const Ready& ready, const std::map<std::string, std::string>& facts) const;
-  // The flags that the manifest has, and the recipe.
+  // Returns the recipe and the flags that the manifest has.
   Hyperparameters hyperparameters() const;
   void begin_at(const Ready& ready, LoopStart& start);
   void open_record(const Ready& ready, const LoopStart& start, std::map<std::string, std::string> facts);
-  // Logs the settings; a process that does not lead logs nothing.
+  // Returns the log, with the settings logged; that of a process that does not lead writes nothing.
   MlperfLog mlperf_log(const Ready& ready) const;
   void check_resumable(const Ready& ready, const std::map<std::string, std::string>& facts) const;
   void open_folder(const Ready& ready, int64_t process_bytes);
-  // Says what goes on; returns the manifest's new text.
+  // Notes what the run goes on from; returns the manifest's new text.
   std::string describe_resumed(const ManifestFacts& facts);
   void record_end(const Ready& ready, const LoopResult& result);
   void tell_end(const Ready& ready, const LoopResult& result);
-  // Tells why the run diverged, if it ended so.
+  // Returns the exit code. If the run diverged, prints why.
   int exit_code(const LoopResult& result) const;
-  // Each process has read other samples; the console is the leading one's, and silent under --quiet.
+  // Prints a line about this process, which has read other samples than the others. The leading process prints to the
+  // console, other processes, and all with --quiet, to standard error.
   void say_of_this_process(const std::string& line);
   std::string closing_advice(const LoopResult& result, const RunPlan& plan) const;
   void draw_layers(const Ready& ready);
-  // `flags`: those that the run did not have.
+  // Returns the command that goes on with the run. `flags`: further ones that the run did not have.
   std::string how_to_go_on(const std::string& flags = "") const;
 
   const Recipe& recipe_;
   const RunConfig given_;
-  RunConfig recorded_;  // as_settled, once it is
+  RunConfig recorded_;  // flags under which it is recorded; set by settled()
   World& world_;
   std::optional<ResumedRun> resumed_;
   std::optional<BranchPoint> branch_;

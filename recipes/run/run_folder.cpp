@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
   throw Error(fmt::format("--out: cannot use the folder {}: {}", path.string(), why));
 }
 
-// True where the folder is new.
+// Makes the folder if it does not exist. Returns whether it is new.
 bool make_folder(const fs::path& path) {
   std::error_code error;
   bool fresh = fs::create_directories(path, error);
@@ -63,7 +63,7 @@ Json versions(const std::string& library) {
   return result;
 }
 
-// Of a manifest that may come from anywhere.
+// Returns a copy of an object. Throws Error if the value is none: a manifest may come from anywhere.
 Json object_copy(const JsonValue& value) {
   if (value.kind() != JsonValue::Kind::object) value.refuse("an object");
   return copy_of(value);

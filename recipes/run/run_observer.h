@@ -1,5 +1,5 @@
-// The observer of a run that a command line began: its console, the files of its run folder, its
-// picture of a step, and MLPerf's log.
+// Observes a run that a command line began: its console, the files of its run folder, its picture of a step, and
+// MLPerf's log.
 #pragma once
 #include <chrono>
 #include <optional>
@@ -17,7 +17,7 @@ namespace kb {
 
 class RunObserver : public Observer {
  public:
-  // `started`: the process. Until open() it has a console alone.
+  // `started`: start of the process. Until open() the observer has a console alone.
   RunObserver(bool quiet, bool may_rewrite, std::chrono::steady_clock::time_point started)
       : console_(quiet, may_rewrite), started_(started) {}
 
@@ -41,13 +41,13 @@ class RunObserver : public Observer {
   std::string failed(const Failure& failure) override;
 
  protected:
-  // Sets where events go; called before the first of them. `explains_overlap`: every step is profiled.
+  // Sets where events go; must be called before the first of them. `explains_overlap`: every step is profiled.
   void open(RunRecord record, StepPicture picture, MlperfLog log, bool explains_overlap);
 
   Console console_;
   RunRecord record_;
   MlperfLog log_;
-  std::vector<Overlap> overlaps_;  // one for every step if overlap is explained
+  std::vector<Overlap> overlaps_;  // overlap of every step, if it is explained
 
  private:
   std::optional<StepPicture> picture_;

@@ -123,7 +123,7 @@ std::string RunRecord::kept(int64_t step) const {
   try {
     files_->checkpoints.wait();
   } catch (const Error&) {
-    // Nothing is told here: the error that ends the run is told already.
+    // This error is not printed: the one that ends the run is.
   }
   const std::vector<std::filesystem::path> checkpoints = list_checkpoints(files_->folder.checkpoints());
   return checkpoints.empty() ? text : text + "; " + checkpoints[0].string();

@@ -1,5 +1,5 @@
-// Files that a run leaves in its folder as it goes: metrics with their curves, table and TensorBoard events, the model,
-// checkpoints. One process of a run has them; the RunRecord of any other leaves nothing.
+// Writes the files that a run leaves in its folder as it goes: metrics with their curves, table and TensorBoard events,
+// the model, checkpoints. One process of a run does that; the RunRecord of any other writes nothing.
 #pragma once
 #include <map>
 #include <memory>
@@ -15,12 +15,13 @@ namespace kb {
 
 class RunRecord {
  public:
-  RunRecord();  // leaves nothing
+  RunRecord();  // writes nothing
   ~RunRecord();
   RunRecord(RunRecord&&) noexcept;
   RunRecord& operator=(RunRecord&&) noexcept;
-  // `goes_on`: with the metrics that are there. `begins_at`: steps done before. `flags`: of the run, for TensorBoard.
-  // `facts`: into every checkpoint. `say`: see MetricsFile. The store must outlive it.
+  // Opens the files. `goes_on`: continues the metrics that are there. `begins_at`: number of steps done before.
+  // `flags`: those of the run, for TensorBoard. `facts`: part of every checkpoint. `keep`: number of checkpoints that
+  // stay. `say`: see MetricsFile. `store` must outlive the object.
   RunRecord(const RunFolder& folder, bool goes_on, int64_t begins_at, const StateStore& store,
             const Hyperparameters& flags, std::map<std::string, std::string> facts, int64_t keep, MetricsFile::Say say);
 
@@ -35,13 +36,13 @@ class RunRecord {
   void stop(int64_t step, double lr, std::string_view reason);
   void end(const EndMetrics& metrics);
 
-  // model.safetensors: the parameters after `step` steps.
+  // Writes model.safetensors: the parameters after `step` steps.
   void save_model(int64_t step);
-  // "RUN/model.safetensors, the parameters after 10 steps; RUN/checkpoints/step-00000010.safetensors"; `step` is that
-  // of the model saved last, -1 where there is none.
+  // Returns "RUN/model.safetensors, the parameters after 10 steps; RUN/checkpoints/step-00000010.safetensors". `step`:
+  // that of the last saved model; -1: none was saved, and the text is "nothing".
   std::string kept(int64_t step) const;
   void save_checkpoint(const CheckpointCursor& cursor);
-  // Throws what a save met; wait() waits for one under way first.
+  // Throws the error that a save met; wait() first waits for a save that is under way.
   void check();
   void wait();
 

@@ -27,7 +27,7 @@ std::string lines_before(const std::filesystem::path& metrics_file, int64_t step
   return std::move(cut.past);
 }
 
-// The text, of hundreds of bytes a step, is given up once it was told.
+// The function that is returned frees its text, hundreds of bytes per step, at its first call.
 PastLines leaders_lines(World& world, std::string own) {
   if (world.size() > 1) own = world.broadcast(world.leads() ? own : "");
   return [text = std::move(own)](const std::function<void(const FlatJson&)>& take) mutable {

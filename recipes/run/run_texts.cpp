@@ -38,7 +38,7 @@ std::string evaluation_text(const Evaluation& evaluation, std::string_view part,
   return text + fmt::format("{} loss {:.4f}", part, evaluation.loss);
 }
 
-// An averaged evaluation without one of the final parameters is of an earlier step.
+// If the final parameters were not evaluated, the averaged evaluation is of an earlier step, and is left out, too.
 std::vector<std::string> final_lines(const LoopResult& result) {
   if (!result.evaluation) return {};
   std::vector<std::string> lines = {"", evaluation_text(*result.evaluation, result.part)};

@@ -19,7 +19,7 @@ constexpr int64_t kMostEpochs = 40;
 
 struct Column {
   std::string title;
-  size_t scalar;  // of StepScalars::at
+  size_t scalar;  // index in StepScalars::at()
 };
 
 int64_t first_step_at(const RunPlan& plan, double epoch) {
@@ -27,7 +27,7 @@ int64_t first_step_at(const RunPlan& plan, double epoch) {
   return static_cast<int64_t>(std::ceil(epoch * static_cast<double>(plan.steps_per_epoch) - 1e-9));
 }
 
-// Steps of the table.
+// Returns the steps that have a row in the table.
 std::set<int64_t> rows_of(const ScheduleSpec& spec, const RunPlan& plan) {
   std::set<int64_t> steps = {0, std::max<int64_t>(plan.steps - 1, 0)};
   const int64_t epochs = static_cast<int64_t>(plan.epochs(plan.steps)),
@@ -44,7 +44,7 @@ std::set<int64_t> rows_of(const ScheduleSpec& spec, const RunPlan& plan) {
   return steps;
 }
 
-// Scalars that differ from row to row, the learning rate always.
+// Returns columns for the learning rate and for the other scalars that differ from row to row.
 std::vector<Column> columns_of(StepScalars& scalars, const std::set<int64_t>& steps) {
   const auto first = scalars.at(*steps.begin());
   const std::vector<NamedScalar> before(first.begin(), first.end());
@@ -102,7 +102,7 @@ class RateChart {
   std::vector<double> rates_, epochs_;
 };
 
-// Enough for a smooth line, and both sides of every drop.
+// Returns enough steps for a smooth line, and both sides of every drop.
 std::set<int64_t> points_of(const ScheduleSpec& spec, const RunPlan& plan) {
   constexpr int64_t kPoints = 1000;
   std::set<int64_t> steps;

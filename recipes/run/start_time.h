@@ -1,5 +1,5 @@
-// When this program began: the time to the first step counts from there. A process may be older: a shell that runs a
-// program as its last command becomes it.
+// Tells when this program began, which the time to the first step is counted from. The process may be older: a shell
+// that runs a program as its last command becomes it.
 #pragma once
 #include <chrono>
 

@@ -11,7 +11,7 @@
 namespace kb {
 namespace {
 
-constexpr int64_t kWarm = 20;  // steps, the last of which is drawn
+constexpr int64_t kWarm = 20;  // number of steps up to the one that is drawn
 
 std::string programs_text(const Compiled& compiled, std::span<const Schedule* const> programs) {
   std::vector<std::string> parts;

@@ -1,4 +1,4 @@
-// --picture and --trace: a step, timed or predicted, into the files that flags name.
+// --picture and --trace: draws a step, timed or predicted, into the files that the flags name.
 #pragma once
 #include <string>
 #include <vector>
@@ -13,7 +13,7 @@ namespace kb {
 
 bool wants_picture(const RunConfig& config);
 
-// Throws Error where a file cannot be written, before there is anything to write.
+// Throws Error if a file cannot be written, before there is anything to write, and UsageError if it is the run's own.
 void check_picture_files(const RunConfig& config);
 
 // Texts about the step that picture and trace show.
@@ -22,22 +22,22 @@ struct PictureWords {
   std::string device;  // "cpu: avx2, 1 thread"
 };
 
-// Returns the timeline of the routine that ends a step, as Session::profile() took it or predicted_times has it.
+// Returns the timeline of the routine that ends a step. `profile`: from Session::profile() or predicted_times().
 Timeline step_timeline(const Compiled& compiled, std::span<const Schedule* const> programs, const Profile& profile,
                        const PictureWords& words);
 
-// Writes what the flags ask for; gives a line that says what is where. `events`: of every process.
+// Writes the files that the flags ask for. Returns a line that names them. `events`: those of every process.
 std::string write_pictures(const RunConfig& config, const Timeline& timeline, const std::vector<std::string>& events);
 
 // A picture of one step of a run, late enough that caches are warm. All processes of the world draw theirs together.
 class StepPicture {
  public:
-  // `begin`, `end`: the steps of the run that are to come; flags without either file: no step is drawn.
+  // `begin`, `end`: the steps of the run that are to come. If no flag names a file, no step is drawn.
   StepPicture(const Recipe& recipe, const RunConfig& config, std::string device, World& world, Console& console,
               int64_t begin, int64_t end);
 
   bool is_of(int64_t step) const { return step == step_; }
-  // Before the profile: the clocks of all processes begin together.
+  // Must be called before the profile: the clocks of all processes then begin together.
   void begin() const { world_.communicator().barrier(); }
   void draw(const Session& session, const Profile& profile) const;
 

@@ -21,10 +21,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kEventFile = "events.out.tfevents.";
-constexpr const char* kFileVersion = "brain.Event:2";  // from which on a start of a session takes points back
+constexpr const char* kFileVersion = "brain.Event:2";  // the first in which the start of a session takes points back
 constexpr std::chrono::seconds kEventsKept{1};
 
-// Readers take the files of a folder in the order of their names: now, or the second behind the last one's.
+// Returns the current second, or the one after the newest file's: readers take the files of a folder by their names.
 int64_t second_of_new_file(const fs::path& folder) {
   int64_t second = std::time(nullptr);
   std::error_code unreadable;  // making the file says why
@@ -49,7 +49,7 @@ tensorboard::Event event_at(int64_t step) {
   return event;
 }
 
-// Upper ends of the buckets are the range's, so that a reader needs no bucket beyond it.
+// Copies a histogram. The last bucket ends where the range does, so that a reader needs no bucket beyond it.
 void set_histogram(const Histogram& from, tensorboard::HistogramProto& to) {
   to.set_min(from.least);
   to.set_max(from.greatest);
@@ -65,7 +65,7 @@ void set_histogram(const Histogram& from, tensorboard::HistogramProto& to) {
   }
 }
 
-// Points of one step.
+// The points of one step.
 class Points {
  public:
   explicit Points(int64_t step) : event_(event_at(step)) {}
@@ -89,7 +89,7 @@ class Points {
   tensorboard::Event event_;
 };
 
-// A number or a truth value as such, anything else as text.
+// Returns a number or a truth value as such, anything else as text.
 tensorboard::HyperparameterValue value_of(const std::string& text) {
   tensorboard::HyperparameterValue value;
   double number = 0;
@@ -103,7 +103,7 @@ tensorboard::HyperparameterValue value_of(const std::string& text) {
   return value;
 }
 
-// What HParams knows of a session lies in the description of a value without points.
+// Returns an event that describes a session to HParams, in the metadata of a value that has no points.
 std::string session_message(const char* tag, const tensorboard::HParamsPluginData& data) {
   tensorboard::Event event = event_at(0);
   tensorboard::Summary::Value& value = *event.mutable_summary()->add_value();
@@ -204,7 +204,8 @@ void TensorboardEvents::evaluation(const EvalMetrics& m) {
   flush();
 }
 
-// The best state's stand at the end of the run, where they were found: its step lies before others.
+// Adds figures on the test part. Those of the best state are points at the end of the run, for its step lies before
+// others.
 void TensorboardEvents::test(const TestMetrics& m) {
   if (!m.is_best) return evaluation({m.step, m.epoch, m.evaluation, m.averaged});
   Points scalars(std::max(last_, m.step));

@@ -1,17 +1,17 @@
-// TensorBoard's event files in a run folder: the scalars of metrics.jsonl, a new file for each process that trains in
-// the folder, as TensorBoard has it: events.out.tfevents.SECONDS.HOST.kilobatch.
+// TensorBoard's event files in a run folder. They hold the scalars of metrics.jsonl, in a new file for each process
+// that trains in the folder, as TensorBoard has it: events.out.tfevents.SECONDS.HOST.kilobatch.
 //
 // A run that goes on from a checkpoint has points in the earlier files that lie past it. The new file takes them back
-// by TensorBoard's rule: its first event says that a session starts at the step behind the checkpoint, upon which a
-// reader drops all earlier points of that step and of later ones.
+// by TensorBoard's rule: an event at its start says that a session starts at the step after the checkpoint, upon which
+// a reader drops all earlier points of that step and of later ones.
 //
 //   train/loss, train/NAME (--train-metrics), train/learning_rate, train/samples_per_s, train/data_wait_ms,
-//   train/loss_scale (f16); PART/loss, PART/NAME of every evaluation, PART being test or valid; PART_averaged/.. of
-//   averaged parameters (--ema); PART_best/.. of the best state, at the end of a run that held out samples; with
-//   --log-layers train/gradient_norm over all layers, weight_norm/LAYER, gradient_norm/LAYER and trust/LAYER, and the
-//   histograms weight/LAYER and gradient/LAYER
+//   train/loss_scale (f16), train/gain (AdaScale); PART/loss, PART/NAME of every evaluation, PART being test or valid;
+//   PART_averaged/.. of averaged parameters (--ema); PART_best/.. of the best state, at the end of a run that held out
+//   samples; with --log-layers train/gradient_norm over all layers, weight_norm/LAYER, gradient_norm/LAYER and
+//   trust/LAYER, and the histograms weight/LAYER and gradient/LAYER
 //
-// The step of a point is the number of steps done: that of the loss which step 0 had is 1.
+// The step of a point is the number of steps done: the loss of step 0 is a point at 1.
 //
 // The run is a session of TensorBoard's HParams: its flags are the hyperparameters, its metrics are the last points.
 #pragma once
@@ -28,30 +28,31 @@
 
 namespace kb {
 
-// Names and values, as a command line has them.
+// Names and values of flags, as a command line has them.
 using Hyperparameters = std::vector<std::pair<std::string, std::string>>;
 
-// Whether a file has the name of an event file.
+// Returns whether a file has the name of an event file.
 bool is_event_file(const std::filesystem::path& file);
 
 class TensorboardEvents {
  public:
-  // Makes a file whose name comes behind those of all event files in `folder`. `begins_at`: steps done before this
-  // process's first. `layers`: names, in the order of LayerNorms. Throws Error where it cannot, as all others do.
+  // Makes a file whose name sorts after those of all event files in `folder`. `begins_at`: number of steps done before
+  // this process's first one. `layers`: names, in the order of LayerNorms. All functions throw Error if they cannot
+  // write.
   TensorboardEvents(const std::filesystem::path& folder, int64_t begins_at, std::vector<std::string> layers,
                     const Hyperparameters& flags = {});
 
-  // Kept back for up to a second.
+  // Adds points, which may be kept back for up to a second; the same goes for the next two functions.
   void step(const StepMetrics& metrics);
   void layers(const LayerNorms& norms);
   void histograms(const LayerHistograms& histograms);
-  // Written at once, as the next two.
+  // Adds points and writes them at once, as do the next two functions.
   void evaluation(const EvalMetrics& metrics);
   void test(const TestMetrics& metrics);
-  // The run is over, and no process goes on with it.
+  // Ends the session: the run is over, and no process goes on with it.
   void end(bool is_diverged);
   void flush();
-  // Forces what was flushed onto the disk itself. May be called by another thread than the rest.
+  // Forces what was flushed onto the disk itself. It may be called by another thread than the other functions.
   void sync() const;
 
  private:

@@ -1,5 +1,5 @@
-// Parts that tools over recipes share: `TOOL RECIPE [flags]` or `PROGRAM TOOL [flags]`, and dumps on standard output or
-// in a folder.
+// Parts that all tools over recipes use: their calls, `TOOL RECIPE [flags]` or `PROGRAM TOOL [flags]`, and dumps on
+// standard output or in a folder.
 #pragma once
 #include <optional>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace kb {
 
-// Words that call a tool. `recipe`: of the program that was called; none: the first word names it.
+// The words of a tool's call. `recipe`: that of the program that was called; if empty, the first word names it.
 struct ToolArguments {
   std::string tool;
   std::optional<Recipe> recipe;
@@ -20,10 +20,10 @@ struct ToolArguments {
 
 using CommandFunction = int(const ToolArguments&);
 
-// All of a command's main: the recipe is the one that the first argument names.
+// Runs a command as the whole of a program's main. The first argument names the recipe.
 int command_main(const std::string& name, CommandFunction* command, int argc, char** argv);
 
-// "./run bench", "build/my_model bench".
+// Returns "./run bench", "./run bench lenet_mnist" or "build/my_model bench".
 std::string tool_usage(const ToolArguments& arguments);
 
 struct ToolCall {
@@ -31,10 +31,11 @@ struct ToolCall {
   RunConfig config;
 };
 
-// Returns the recipe and the flags; nothing where help was asked for and printed. Throws UsageError.
+// Returns the recipe and the flags; nothing if help was asked for and printed. Throws UsageError for words that cannot
+// be understood.
 std::optional<ToolCall> parse_tool_call(const ToolArguments& arguments, const std::vector<ToolSwitch>& switches);
 
-// Into the folder --out, or on standard output where none is given.
+// Writes the dumps into the folder --out, or to standard output if none is given.
 void write_dumps(const RunConfig& config, const std::vector<DumpFile>& dumps);
 
 }  // namespace kb

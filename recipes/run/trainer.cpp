@@ -16,7 +16,7 @@
 namespace kb {
 namespace {
 
-// Before anything is compiled.
+// Throws an error if a file cannot be written, before anything is compiled.
 void check_files(const RunConfig& config, bool resumes) {
   check_picture_files(config);
   check_mlperf_file(config, resumes);
@@ -59,8 +59,8 @@ int train_recipe(const Recipe& recipe, const std::vector<std::string>& arguments
   const Interrupt interrupt;
   const std::unique_ptr<World> world = join_world(*config);
   if (world->leads()) check_files(*config, resumes);
-  std::signal(SIGPIPE, SIG_IGN);  // a run outlives the reader of what it says
-  const bool all_resume = world->broadcast(resumes ? "resume" : "") == "resume";  // as the first sees the folder
+  std::signal(SIGPIPE, SIG_IGN);  // a run goes on when the reader of its output has ended
+  const bool all_resume = world->broadcast(resumes ? "resume" : "") == "resume";  // the leading process decides
   if (all_resume) return resume(recipe, *config, *world, arguments);
   std::optional<BranchPoint> branch;
   if (!config->resume.branch.empty()) branch = open_branch(with_absolute_paths(*config).resume.branch);

@@ -1,4 +1,4 @@
-// A recipe trained as a command line asks: compiles, trains, evaluates, and leaves a run folder.
+// Trains a recipe as a command line asks: compiles, trains, evaluates, and leaves a run folder.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,9 +7,9 @@
 
 namespace kb {
 
-// Returns the exit code (recipes/commands/program.h) of `arguments`, the words of the command line behind the program;
-// throws what goes wrong. `program`: words behind this program that stand before `arguments` where mpirun starts its
-// processes; none of a recipe's own program.
+// Trains and returns the exit code (recipes/commands/program.h); throws what goes wrong. `arguments`: words of the
+// command line after the program. `program`: words between this program and `arguments` when mpirun starts its
+// processes; none for a recipe's own program.
 int train_recipe(const Recipe& recipe, const std::vector<std::string>& arguments,
                  const std::vector<std::string>& program = {});
 
