@@ -12,7 +12,6 @@
 
 #include "graph/error.h"
 #include "optim/distributions.h"
-#include "optim/log_law.h"
 
 namespace kb {
 namespace {

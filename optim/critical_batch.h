@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "optim/log_law.h"
 #include "optim/mean_steps.h"
 
 namespace kb {
@@ -31,11 +32,6 @@ inline constexpr double kWidestCritical = 100;
 
 // k is sought from 1 / kWidestBend to kWidestBend.
 inline constexpr double kWidestBend = 8;
-
-// Perfect scaling ends at the minibatch whose steps exceed E_min / B by this share: below it, twice the minibatch takes
-// half the steps. Gain ends at the minibatch whose steps exceed S_min, the fewest, by this share. With k = 1 these are
-// 0.2 B_crit and 4 B_crit; from the second on, doubling the minibatch saves at most 10 % of the steps.
-inline constexpr double kPerfectExcess = 0.2, kGainExcess = 0.25;
 
 struct ScalingLaw {
   double s_min = 0, b_crit = 0, k = 1;

@@ -1,7 +1,5 @@
 #include "optim/log_law.h"
 
-#include "optim/critical_batch.h"
-
 namespace kb {
 namespace {
 

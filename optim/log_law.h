@@ -7,6 +7,11 @@
 
 namespace kb {
 
+// Perfect scaling ends at the minibatch whose steps exceed E_min / B by this share: below it, twice the minibatch takes
+// half the steps. Gain ends at the minibatch whose steps exceed S_min, the fewest, by this share. With k = 1 these are
+// 0.2 B_crit and 4 B_crit; from the second on, doubling the minibatch saves at most 10 % of the steps.
+inline constexpr double kPerfectExcess = 0.2, kGainExcess = 0.25;
+
 // The law in logarithms: log S = log(exp(k s) + exp(k (e - b))) / k, with s = log S_min, e = log E_min, b = log B.
 struct LogLaw {
   double s = 0, e = 0, k = 1;

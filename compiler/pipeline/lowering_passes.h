@@ -27,7 +27,7 @@ void plan_program(ProgramState& program);
 
 // The latest of a program's forms, for dumps.
 std::string to_text(const ProgramState& program);
-// Throws InternalError unless every group stands behind those that write what it reads.
+// Throws InternalError unless every group stands after those that write what it reads.
 void verify_order(const Graph& graph, const std::vector<Group>& groups);
 
 }  // namespace kb

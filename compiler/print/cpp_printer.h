@@ -89,7 +89,7 @@ class CppPrinter : public KernelPrinter {
   // Signed arithmetic wraps, so it is written in unsigned numbers; u8 is cut to its 8 bits.
   void integer(const Instr& instr, DType t) override;
   std::string cut(DType t, const std::string& value, bool fits) const;
-  // By the width or more: what shifting one by one would leave.
+  // A shift by the width or more gives what shifting one by one would leave.
   void shift(const Instr& instr, DType t);
   void bitcast(const Instr& instr) override;
   void convert(const Instr& instr) override;

@@ -51,7 +51,7 @@ void CudaPrinter::integer(const Instr& instr, DType t) {
   define(instr, wraps ? fmt::format("(int)({})", value) : rounded(t, value));
 }
 
-// By the width or more: what shifting one by one would leave.
+// A shift by the width or more gives what shifting one by one would leave.
 void CudaPrinter::shift(const Instr& instr, DType t) {
   const Instr& count = definition(instr.b);
   const std::string a = operand(instr.a), b = operand(instr.b);

@@ -45,7 +45,7 @@ class ValuePlaces {
   const Target& target_;
   Schedule& schedule_;
   std::unordered_map<std::string, int32_t> stores_;
-  // By launch: the last that reads a value's memory, and the exchange that overwrites it.
+  // Numbers of launches: the last that reads a value's memory, and the exchange that overwrites it.
   std::unordered_map<Value, size_t, ValueHash> last_reader_, exchanged_at_;
 };
 

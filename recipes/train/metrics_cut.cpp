@@ -17,7 +17,7 @@ std::string text_of(const std::filesystem::path& path) { return is_there(path) ?
 enum class Kind : uint8_t { step, evaluation, end, final, other, damaged, torn };
 
 struct MetricsLine {
-  std::string_view text;  // with its end
+  std::string_view text;  // the line, with its newline
   Kind kind = Kind::damaged;
   int64_t step = 0, steps = 0;  // set for a step, for an end
   bool is_kept = true;

@@ -21,7 +21,7 @@ using kb::Order;
 constexpr kb::ImageShape kShape = {3, 8, 10};
 constexpr AugmentSpec kAll = {.crop = true, .flip = true, .pad = 2, .cutout = 4, .mixup = 0.4};
 
-/// By the definition, pixel by pixel.
+/// Follows the definition, pixel by pixel.
 std::vector<uint8_t> by_definition(const AugmentRecord& r, const kb::ImageShape& shape,
                                    const std::vector<uint8_t>& fill, std::span<const uint8_t> image) {
   std::vector<uint8_t> out;
@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(any_split_of_a_minibatch_has_the_same_records) {
   }
 }
 
-// As a trainer reads it: a ring filled by threads, with every kind of augmentation.
+// Reads as a trainer does: a ring filled by threads, with every kind of augmentation.
 BOOST_AUTO_TEST_CASE(any_number_of_threads_gives_the_same_batches) {
   const Order order = Order::training(4, 53, 12);
   for (const bool in_loader : {false, true}) {

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// By the md5sum program, so that the sums are those that anybody would see.
+/// Sums by the md5sum program are those that anybody would see.
 std::string md5(const fs::path& path) {
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(("md5sum < '" + path.string() + "'").c_str(), "r"), pclose);
   std::string sum(32, ' ');

@@ -293,7 +293,6 @@ BOOST_AUTO_TEST_CASE(bindings_are_checked) {
   });
 }
 
-// Known answers of Random123 1.14 (kat_vectors, philox4x32 10).
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace kb::interpreter_test

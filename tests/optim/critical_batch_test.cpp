@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(mlperfs_table) {
   BOOST_TEST(of_one.rms < 0.04);
 }
 
-// As far as the steps go, B_crit may be as large as it likes.
+// These steps bound B_crit from below alone.
 BOOST_AUTO_TEST_CASE(perfect_scaling_alone_bounds_it_from_below) {
   for (const int count : {5, 8}) {
     const ScalingFit fit = fit_of(test::synthetic_study({{1e-6, 1e9}, test::doublings(count), 3, 0.05}, 3)).answer;

@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_SUITE(atomic_file)
 
 namespace {
 
-// What a file system without them answers; 0: it has them.
+// Error number of a file system without them; 0: it has them.
 struct Lacking {
   static inline int link = 0, rename = 0;
   Lacking(int no_link, int no_rename) {

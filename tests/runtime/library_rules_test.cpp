@@ -7,6 +7,8 @@ namespace kb::library_test {
 
 BOOST_AUTO_TEST_SUITE(library_rules)
 
+// The sizes are those of the last layers of a large net: Eigen packs its operands on the stack, never on the heap,
+// whatever the extents.
 BOOST_AUTO_TEST_CASE(a_convolution_of_many_channels_on_few_pixels_works_in_f64) {
   LibraryContext context;
   Pool pool(2);

@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_CASE(convolution_bits_depend_on_shards_alone_not_on_threads) {
     const Array expected = run_conv(context, one, c, 3);
     BOOST_REQUIRE_MESSAGE(run_conv(context, two, c, 3) == expected, describe(c.spec));
     BOOST_REQUIRE_MESSAGE(run_conv(context, three, c, 3) == expected, describe(c.spec));
-    // As a machine of 64 processors cuts it.
+    // A machine of 64 processors cuts it so.
     BOOST_REQUIRE_MESSAGE(run_conv(context, many, c, 64) == run_conv(context, one, c, 64), describe(c.spec));
   }
 }
@@ -150,7 +150,6 @@ BOOST_AUTO_TEST_CASE(large_matmuls_are_cut_along_every_axis) {
   }
 }
 
-// As in the last layers of a large net: Eigen packs its operands on the stack, never on the heap, whatever the extents.
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace kb::library_test

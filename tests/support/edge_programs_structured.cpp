@@ -42,7 +42,7 @@ void windows(EdgeTable& table, DType dtype) {
   draft.done();
 }
 
-// As a program calls them, and as the gradients of windows do.
+// Calls them as a program does, and as the gradients of windows do.
 void window_gradient_ops(EdgeTable& table, DType dtype) {
   Draft draft(table, fmt::format("gradient ops of windows of {}", name(dtype)));
   Graph& graph = draft.graph();

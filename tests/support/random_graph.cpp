@@ -90,7 +90,7 @@ void RandomGraphBuilder::finish_loss() {
 
 namespace {
 
-// By node: whether a convolution or moments depend on it.
+// Tells for each node whether a convolution or moments depend on it.
 std::vector<bool> read_as_finite(const Graph& graph) {
   std::vector<bool> read(graph.nodes.size());
   for (size_t n = graph.nodes.size(); n-- > 0;) {

@@ -22,7 +22,7 @@ void golden(const std::string& name, const std::string& text);
 
 void skip_golden(const std::string& name);
 
-// For a text that numbers nodes or registers: they are made in the order in which g++ evaluates arguments. Built by
+// Guards a text that numbers nodes or registers: they are made in the order in which g++ evaluates arguments. Built by
 // clang, which has another, the test only says so.
 inline void golden_in_order([[maybe_unused]] const std::string& name, [[maybe_unused]] const std::string& text) {
 #ifdef __clang__
@@ -55,7 +55,8 @@ class TemporaryDirectory {
   std::filesystem::path path_;
 };
 
-// For programs that this process starts from now on: MPI, cuDNN and cuBLASLt keep what a sanitizer calls leaked.
+// Settings for programs that this process starts from now on: MPI, cuDNN and cuBLASLt keep what a sanitizer calls
+// leaked.
 void allow_libraries_their_leaks();
 
 // A file system of its own in a folder that is there, where mounting is allowed; else the reason why not.

@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(only_what_is_needed_is_built) {
   BOOST_TEST(count_op(g, Op::conv2d_input_grad) == 0u);
 }
 
-// As many nodes a layer, however deep.
+// A layer takes as many nodes in a deep net as in a flat one.
 BOOST_AUTO_TEST_CASE(backward_graph_grows_linearly) {
   const auto nodes = [](int layers) {
     Graph g;
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(backward_nodes_stand_where_the_forward_ones_do) {
     BOOST_TEST(node.frame >= 0);
     if (node.op != Op::matmul) continue;
     BOOST_TEST(g.scopes[static_cast<size_t>(node.scope)] == "fc");
-    BOOST_TEST(g.place(node) == "gradients_test.cpp:" + std::to_string(line));
+    BOOST_TEST(g.place(node) == "graph_gradients_test.cpp:" + std::to_string(line));
     ++at_layer;
   }
   BOOST_TEST(at_layer == 1u);

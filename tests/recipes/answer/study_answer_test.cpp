@@ -1,4 +1,4 @@
-// What a study of minibatches answers: from measurements of a known law to numbers, words, files, figures and page.
+// The answer of a study of minibatches: from measurements of a known law to numbers and words.
 #include "tests/recipes/answer/study_cases.h"
 
 #include <boost/test/unit_test.hpp>
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(the_base_minibatch_is_a_choice) {
     BOOST_TEST((answer.region_of(answer.best[i]) == law_answer().region_of(law_answer().best[i])));
 }
 
-// Of all 137 runs of the reference, where a run weighs by its minibatch's mean.
+// All 137 runs of the reference count, each relative to the mean of its minibatch.
 BOOST_AUTO_TEST_CASE(mlperfs_runs) {
   const StudyAnswer answer = answer_study(reference_runs(), {});
   BOOST_TEST(std::abs(answer.line.value().e_min / 1281167 - 34.5) < 1);

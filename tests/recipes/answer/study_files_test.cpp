@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(a_map_compares_runs_of_the_same_seeds) {
   BOOST_TEST(map.find("1 of 1 runs reached the target, 0 diverged; 100 steps") != std::string::npos);
   BOOST_TEST(map.find(">100</text>") != std::string::npos);
   BOOST_TEST(map.find("same seeds") != std::string::npos);
-  // Where no seed is common to all, every run counts.
+  // Every run counts if no seed is common to all.
   const StudyAnswer apart =
       answer_study(table_runs("minibatch,rate,seed,steps\n8,0.1,1,100\n8,0.1,2,160\n8,0.2,3,110\n"), {});
   BOOST_TEST(of_common_seeds(apart.all[0]).rates[0].runs == 2u);

@@ -7,6 +7,7 @@ namespace kb::report_test {
 
 BOOST_FIXTURE_TEST_SUITE(report_lines, ReportFixture)
 
+// A seed has ended early; curves are straight between their points.
 BOOST_AUTO_TEST_CASE(a_band_holds_every_seed_that_is_there) {
   const auto curve = [](std::vector<std::pair<double, double>> points) {
     Curve made;
@@ -70,7 +71,7 @@ BOOST_AUTO_TEST_CASE(throughput_of_many_runs_is_a_row_each) {
   BOOST_TEST(count_of(points[1], ",") == kMedians);
 }
 
-// What a page does without a browser: tests/peers/report_in_browser.py sorts and filters.
+// The page is looked at without a browser; tests/peers/report_in_browser.py sorts and filters it in one.
 BOOST_AUTO_TEST_CASE(names_are_whole_beside_their_keys) {
   write_run(directory / "run", "", step_lines(3, 2));
   const std::string text = page();

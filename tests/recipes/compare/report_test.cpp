@@ -223,7 +223,6 @@ BOOST_AUTO_TEST_CASE(a_hopeless_trial_is_called_so) {
   BOOST_TEST(page_has(damaged.left_out[0], "which trials are hopeless is not told"), damaged.left_out[0]);
 }
 
-// A seed has ended early; curves are straight between their points.
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace kb::report_test

@@ -86,7 +86,7 @@ struct Output {
   std::vector<std::string> lines;
 };
 
-// What a command prints on standard output.
+// Returns the standard output of a command.
 Output output_of(Words words) {
   const test::TemporaryDirectory directory;
   std::fflush(stdout);

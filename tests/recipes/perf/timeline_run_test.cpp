@@ -7,6 +7,7 @@ namespace kb::timeline_test {
 
 BOOST_AUTO_TEST_SUITE(timeline_run)
 
+// A step with a clock around its parts is a step like others; the files lie where the flags say.
 BOOST_AUTO_TEST_CASE(a_drawn_run_has_the_same_bits) {
   test::TemporaryDirectory folder;
   for (const std::vector<std::string>& more :

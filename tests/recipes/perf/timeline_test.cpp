@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(a_picture_has_a_band_a_phase) {
     const size_t first = picture.find(tip);
     BOOST_TEST(first != std::string::npos, phase);
     BOOST_TEST(picture.find(tip, first + 1) == std::string::npos, phase);
-    BOOST_TEST(picture.find(std::string(">") + phase + "</text>") != std::string::npos, phase);  // of the legend
+    BOOST_TEST(picture.find(std::string(">") + phase + "</text>") != std::string::npos, phase);  // the legend names it
   }
   BOOST_TEST(picture.find("<title>prepare ") == std::string::npos);
 }
@@ -176,7 +176,6 @@ BOOST_AUTO_TEST_CASE(every_kind_has_a_colour) {
   }
 }
 
-// A step with a clock around its parts is a step like others; the files lie where the flags say.
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace kb::timeline_test

@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(no_label_is_larger_than_its_box) {
     }
 }
 
-// As they stand in the file: every label behind the box that it is of.
+// Reads labels as they stand in the file, each after its box.
 BOOST_AUTO_TEST_CASE(labels_of_a_picture_lie_in_their_boxes) {
   std::istringstream lines(picture_svg(many_widths()));
   double left = 0, top = 0, width = 0, height = 0;

@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(a_study_names_the_part_that_it_is_judged_on) {
   BOOST_TEST(svg.find("test") == std::string::npos);
 }
 
-// Of one axis: all of them with units from 1000 on, or none.
+// The ticks of an axis all have units, from 1000 on, or none has.
 BOOST_AUTO_TEST_CASE(numbers_of_an_axis_are_of_one_kind) {
   using Texts = std::vector<std::string>;
   BOOST_TEST(tick_texts({0, 500, 50'000, 100'000}) == (Texts{"0", "500", "50k", "100k"}), per_element());

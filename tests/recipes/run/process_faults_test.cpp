@@ -123,8 +123,6 @@ BOOST_AUTO_TEST_CASE(processes_leave_a_long_step) {
   BOOST_TEST(saved_step(out) == 0);
 }
 
-// The sweep's program is none of a recipe: mpirun starts its ranks all the same.
-
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace kb::processes_test

@@ -177,6 +177,7 @@ BOOST_AUTO_TEST_CASE(images_in_files_give_one_state_in_every_split) {
   BOOST_TEST(test::state_sha256(out) == expected);
 }
 
+// The sweep's program is no recipe's: mpirun starts its ranks all the same.
 BOOST_AUTO_TEST_CASE(a_trial_of_a_sweep_is_several_processes) {
   if (!can_share()) return;
   test::TemporaryDirectory folder;

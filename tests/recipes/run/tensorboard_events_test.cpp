@@ -81,7 +81,7 @@ std::vector<tensorboard::Event> all_events(const fs::path& out) {
   return events;
 }
 
-// As many values as points were written of a tag and a step.
+// Returns the values that were written for a tag and a step.
 using EventPoints = std::map<std::pair<std::string, int64_t>, std::vector<float>>;
 
 // TensorBoard's rule: a start of a session drops all points of its step and of later ones.
@@ -104,7 +104,7 @@ std::map<std::pair<std::string, int64_t>, tensorboard::HistogramProto> histogram
   return found;
 }
 
-// What HParams reads, by the tags that it asks for.
+// Returns what HParams reads, by the tags that it asks for.
 std::map<std::string, tensorboard::HParamsPluginData> sessions_of(const fs::path& out) {
   std::map<std::string, tensorboard::HParamsPluginData> found;
   for (const tensorboard::Event& event : all_events(out))
@@ -256,7 +256,7 @@ BOOST_AUTO_TEST_CASE(layers_have_norms_and_those_that_are_adapted_a_trust) {
   }
 }
 
-// Of all values, by what the lines and the model say of them.
+// Every value agrees with what the lines and the model say of it.
 BOOST_AUTO_TEST_CASE(layers_have_histograms_of_weights_and_gradients) {
   BOOST_REQUIRE(run(out, {"--log-layers", "1st", "--validation", "20"}) == 0);
   const auto histograms = histograms_of(out);

@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(a_signal_while_it_measures_is_a_stop) {
     if (entry.path().filename().string().starts_with("packing-")) BOOST_TEST(fs::is_empty(entry.path()));
 }
 
-// As a build does, of a source that has changed meanwhile.
+// Replaces the program, as a build of a changed source does.
 BOOST_AUTO_TEST_CASE(trials_are_started_by_the_program_that_the_sweep_began_with) {
   const fs::path program = directory / "sweep";
   fs::copy_file(KB_BIN "/sweep", program);

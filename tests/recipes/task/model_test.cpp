@@ -257,7 +257,7 @@ BOOST_AUTO_TEST_CASE(every_recipe_builds_and_is_listed_by_its_summary) {
       verify(training);
       check_same_parameters(training,
                             build_inference_graph(image_task(recipe, input, OptionValues(recipe.options)), 2));
-      // As ./run list finds it: alone on its line.
+      // The summary stands alone on its line, where ./run list finds it.
       const std::string source = test::read_file(test::source_dir() / "recipes" / "papers" / (recipe.name + ".cpp"));
       BOOST_TEST(source.find(" .summary = \"" + recipe.summary + "\",\n") != std::string::npos);
       BOOST_TEST(!recipe.paper.empty());

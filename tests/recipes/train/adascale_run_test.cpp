@@ -52,7 +52,7 @@ struct AdaScaleFixture {
     BOOST_REQUIRE(run(whole, all) == 0);
   }
   int64_t steps() const { return std::ssize(of_kind(lines_of(whole), "step")); }
-  // As it was when the process died after the save of `step`, with lines of later steps and a torn one.
+  // Leaves the folder as if the process had died after the save of `step`: with lines of later steps and a torn one.
   void die_after(int64_t step) const {
     fs::remove_all(out);
     fs::copy(whole, out, fs::copy_options::recursive);
@@ -264,7 +264,7 @@ BOOST_AUTO_TEST_CASE(a_branch_takes_the_same_steps) {
   BOOST_CHECK_NO_THROW(branch({"--seed", "4"}));
 }
 
-// As a function call, stopped by an observer, and on one, two and four processes.
+// Training is a function call here, stopped by an observer, on one, two and four processes.
 BOOST_AUTO_TEST_CASE(every_split_gives_the_same_bits) {
   Points::sigma = 2;
   TrainConfig config = config_of({.minibatch = 32, .schedule = "cosine"});

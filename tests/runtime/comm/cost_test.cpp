@@ -10,8 +10,8 @@ namespace kb::test::cost_test {
 
 BOOST_AUTO_TEST_SUITE(all_reduce_cost)
 
-// By hand, of three ranks: 0 and 1 halve while 2 sends each a half, which 1 waits for; they give their halves to 2, one
-// after the other, and double.
+// The cost of three ranks by hand: 0 and 1 halve while 2 sends each a half, which 1 waits for; they give their halves
+// to 2, one after the other, and double.
 BOOST_AUTO_TEST_CASE(three_ranks_by_hand) {
   BOOST_TEST(halving_doubling_seconds(1000, 3, {0, 1}) == 2000);
   BOOST_TEST(halving_doubling_seconds(1000, 3, {1, 1}) == 2003);

@@ -199,7 +199,7 @@ class CpuLibrary : public cuda::DeviceLibrary {
 
  private:
   static constexpr int kShards = 2;
-  // As a library that measures: two runs of nothing on the device.
+  // Behaves as a library that measures: it runs nothing twice on the device.
   void choose(const std::string& call) const {
     if (picks_.contains(call)) return;
     const cuda::CallMemory memory(handles_, std::array{cuda::TrialOperand{64, DType::f32}}, 0);
