@@ -329,7 +329,9 @@ std::optional<RunConfig> parse_flags(const Recipe& recipe, const std::string& us
     return std::nullopt;
   }
   RunConfig config = base ? *base : preset_config(recipe, given);
+  const RunConfig before = config;
   read_flags(table, given, config);
+  if (!given.contains("--groups")) follow_flags(recipe, before, config);
   if (!split.others.empty()) refuse_extra(split.others.front(), forms);
   // When a run is resumed or branched, or its flags come from a manifest, they are read again with that run's flags as
   // `base`; only then can it be judged whether the flags go together.

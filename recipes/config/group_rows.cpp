@@ -77,25 +77,30 @@ std::string print_learning(const Recipe& recipe, const RunConfig& run, const Lea
 
 }  // namespace
 
+void follow_flags(const Recipe& recipe, const RunConfig& before, RunConfig& config) {
+  const FlagRow row = groups_row(recipe);
+  if (const std::string given = row.print(before); !given.empty()) row.read(config, given);
+}
+
 FlagRow groups_row(const Recipe& recipe) {
   return {
       {kName, "TEXT",
        "learning of groups of parameters, for a model with several losses: each name with its flags, as 'critic --lr "
        "1e-4 --optimizer adam; generator --lr 2e-4'; what is not given is as for all"},
       [&recipe](RunConfig& config, const std::string& value) {
-        config.groups.clear();
+        config.group_learning.clear();
         for (const std::string& part : split_at(value, ';')) {
           std::vector<std::string> words = words_of(part);
           if (words.empty() || words.front().starts_with("-"))
             refuse_value(kName, "NAME FLAG VALUE ...; NAME ...", value);
           const std::string group = words.front();
           words.erase(words.begin());
-          config.groups.push_back({group, read_learning(recipe, config, group, words).learning});
+          config.group_learning.push_back({group, read_learning(recipe, config, group, words).learning});
         }
       },
       [&recipe](const RunConfig& config) {
         std::string text;
-        for (const auto& [group, learning] : config.groups)
+        for (const auto& [group, learning] : config.group_learning)
           text += fmt::format("{}{}{}", text.empty() ? "" : "; ", group, print_learning(recipe, config, learning));
         return text;
       }};

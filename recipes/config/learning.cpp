@@ -78,17 +78,17 @@ std::vector<GroupLearning> learning_of_groups(const TrainConfig& config, const s
   const auto is_row_of = [](const std::string& group) {
     return [&group](const GroupLearning& row) { return row.group == group; };
   };
-  for (const GroupLearning& row : config.groups)
+  for (const GroupLearning& row : config.group_learning)
     if (std::find(groups.begin(), groups.end(), row.group) == groups.end() ||
-        std::count_if(config.groups.begin(), config.groups.end(), is_row_of(row.group)) > 1)
+        std::count_if(config.group_learning.begin(), config.group_learning.end(), is_row_of(row.group)) > 1)
       throw Error(fmt::format(
-          "groups: expected at most one row for each group that the model's losses name, {}, got "
+          "group_learning: expected at most one row for each group that the model's losses name, {}, got "
           "'{}'",
           groups == std::vector<std::string>{""} ? "none" : fmt::format("{}", fmt::join(groups, ", ")), row.group));
   std::vector<GroupLearning> rows;
   for (const std::string& group : groups) {
-    const auto own = std::find_if(config.groups.begin(), config.groups.end(), is_row_of(group));
-    rows.push_back(own == config.groups.end() ? GroupLearning{group, config.learning} : *own);
+    const auto own = std::find_if(config.group_learning.begin(), config.group_learning.end(), is_row_of(group));
+    rows.push_back(own == config.group_learning.end() ? GroupLearning{group, config.learning} : *own);
   }
   return rows;
 }

@@ -29,8 +29,8 @@ void use_optimizer(const Defaults& defaults, const std::vector<Optimizer>& own, 
 // Error for an optimizer or a schedule that does not exist.
 TrainConfig config_of(const Defaults& defaults, const Rules& own = {});
 
-// Returns how each of the groups learns: as config.groups says, else as config.learning says. Throws Error where
-// config.groups names one that is not in `groups`, or names one twice.
+// Returns how each of the groups learns: as config.group_learning says, else as config.learning says. Throws Error
+// where config.group_learning names one that is not in `groups`, or names one twice.
 std::vector<GroupLearning> learning_of_groups(const TrainConfig& config, const std::vector<std::string>& groups);
 
 inline constexpr const char* kBeta2Name = "beta2";

@@ -112,7 +112,7 @@ struct TrainConfig {
   Learning learning = {};
   Arithmetic arithmetic = {};
   Judging judging = {};
-  std::vector<GroupLearning> groups = {};  // groups that do not learn as `learning` says
+  std::vector<GroupLearning> group_learning = {};  // groups that do not learn as `learning` says
 };
 
 inline uint32_t weights_seed(const Arithmetic& arithmetic) {

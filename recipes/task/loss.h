@@ -11,7 +11,7 @@ struct Loss {
   std::string name = "loss";  // key of metrics.jsonl if there are several losses
   Tensor values = {};         // float [N], a value for each sample; never reduced over N
   // Scope of the parameters that the loss moves, such as "generator": they are a group with a learning rate of its own
-  // (TrainConfig::groups). Its gradient reaches no other parameter. Empty: the loss moves all parameters.
+  // (TrainConfig::group_learning). Its gradient reaches no other parameter. Empty: the loss moves all parameters.
   std::string group = {};
 };
 

@@ -1,5 +1,5 @@
-// Scalars of each step of a run: those of every group of parameters (TrainConfig::groups). If there are several groups,
-// a group's name stands before its scalars, as the compiler asks for: "generator.learning_rate".
+// Scalars of each step of a run: those of every group of parameters (TrainConfig::group_learning). If there are several
+// groups, a group's name stands before its scalars, as the compiler asks for: "generator.learning_rate".
 #pragma once
 #include <span>
 #include <string>

@@ -32,14 +32,14 @@ BOOST_AUTO_TEST_SUITE(groups)
 BOOST_AUTO_TEST_CASE(a_group_differs_by_its_flags_alone) {
   const RunConfig config = parse({"--optimizer", "momentum", "--lr", "0.5", "--momentum", "0.8", "--groups",
                                   "a --lr 0.25; b --optimizer adam --beta1 0.5 --clip-norm 2"});
-  BOOST_REQUIRE(config.groups.size() == 2u);
-  BOOST_TEST(config.groups[0].group == "a");
-  BOOST_TEST(config.groups[0].learning.lr == 0.25);
-  BOOST_TEST(hyper_of(config.groups[0].learning, "momentum") == 0.8);
-  BOOST_TEST(config.groups[1].group == "b");
-  BOOST_TEST(config.groups[1].learning.optimizer == "adam");
-  BOOST_TEST(hyper_of(config.groups[1].learning, "beta1") == 0.5);
-  BOOST_TEST(config.groups[1].learning.clip_norm == 2);
+  BOOST_REQUIRE(config.group_learning.size() == 2u);
+  BOOST_TEST(config.group_learning[0].group == "a");
+  BOOST_TEST(config.group_learning[0].learning.lr == 0.25);
+  BOOST_TEST(hyper_of(config.group_learning[0].learning, "momentum") == 0.8);
+  BOOST_TEST(config.group_learning[1].group == "b");
+  BOOST_TEST(config.group_learning[1].learning.optimizer == "adam");
+  BOOST_TEST(hyper_of(config.group_learning[1].learning, "beta1") == 0.5);
+  BOOST_TEST(config.group_learning[1].learning.clip_norm == 2);
   BOOST_TEST(config.learning.lr == 0.5);
 }
 
@@ -51,13 +51,29 @@ BOOST_AUTO_TEST_CASE(words_of_a_run_are_read_to_the_same) {
     const std::vector<std::string> words = flag_words(test::small_recipe(), config);
     const RunConfig again = recorded_config(test::small_recipe(), words);
     BOOST_TEST(flag_words(test::small_recipe(), again) == words, boost::test_tools::per_element());
-    BOOST_REQUIRE(again.groups.size() == config.groups.size());
-    for (size_t g = 0; g < again.groups.size(); ++g) {
-      BOOST_TEST(again.groups[g].learning.lr == config.groups[g].learning.lr);
-      BOOST_TEST(again.groups[g].learning.optimizer == config.groups[g].learning.optimizer);
-      BOOST_TEST(again.groups[g].learning.base_minibatch == config.groups[g].learning.base_minibatch);
+    BOOST_REQUIRE(again.group_learning.size() == config.group_learning.size());
+    for (size_t g = 0; g < again.group_learning.size(); ++g) {
+      BOOST_TEST(again.group_learning[g].learning.lr == config.group_learning[g].learning.lr);
+      BOOST_TEST(again.group_learning[g].learning.optimizer == config.group_learning[g].learning.optimizer);
+      BOOST_TEST(again.group_learning[g].learning.base_minibatch == config.group_learning[g].learning.base_minibatch);
     }
   }
+}
+
+// A preset's group keeps its own flags alone; what the command line says to all reaches it too.
+BOOST_AUTO_TEST_CASE(flags_reach_the_groups_of_a_preset) {
+  Recipe recipe = test::small_recipe();
+  recipe.preset = [](const PresetChoice&) -> Preset { return {{"--groups", "a --lr 0.25"}}; };
+  const auto learning_of_a = [&](const std::vector<std::string>& words) {
+    const RunConfig config = parse_flags(recipe, "", words).value();
+    BOOST_REQUIRE(config.group_learning.size() == 1u);
+    return config.group_learning[0].learning;
+  };
+  const Learning clipped = learning_of_a({"--lr", "0.5", "--clip-norm", "2", "--optimizer", "adam"});
+  BOOST_TEST(clipped.lr == 0.25);
+  BOOST_TEST(clipped.clip_norm == 2);
+  BOOST_TEST(clipped.optimizer == "adam");
+  BOOST_TEST(learning_of_a({"--groups", "a --lr 0.125"}).lr == 0.125);
 }
 
 BOOST_AUTO_TEST_CASE(other_words_are_refused) {

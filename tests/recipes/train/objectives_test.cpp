@@ -70,8 +70,8 @@ TrainConfig config_of_run() {
 
 TrainConfig with_judges_rate(double rate) {
   TrainConfig config = config_of_run();
-  config.groups = {{"judge", config.learning}};
-  config.groups[0].learning.lr = rate;
+  config.group_learning = {{"judge", config.learning}};
+  config.group_learning[0].learning.lr = rate;
   return config;
 }
 
@@ -158,10 +158,10 @@ BOOST_AUTO_TEST_CASE(every_split_and_a_training_that_is_gone_on_with_have_the_sa
 BOOST_AUTO_TEST_CASE(groups_that_the_losses_do_not_name_are_refused) {
   Observer silent;
   TrainConfig config = config_of_run();
-  config.groups = {{"critic", config.learning}};
+  config.group_learning = {{"critic", config.learning}};
   BOOST_CHECK_EXCEPTION(trained(task_of(two_networks), config, silent), Error,
-                        says("groups: expected at most one row", "maker, judge, got 'critic'"));
-  config.groups = {{"judge", config.learning}, {"judge", config.learning}};
+                        says("group_learning: expected at most one row", "maker, judge, got 'critic'"));
+  config.group_learning = {{"judge", config.learning}, {"judge", config.learning}};
   BOOST_CHECK_EXCEPTION(trained(task_of(two_networks), config, silent), Error, says("got 'judge'"));
   const auto one_loss = [](Inputs& in) -> ModelOutput { return {mean(linear("fc", in["x"], 2), {1}), {}}; };
   BOOST_CHECK_EXCEPTION(trained(task_of(one_loss), config, silent), Error, says("name, none, got 'judge'"));
