@@ -33,6 +33,9 @@ said=$(my_model/build/regression parabola.csv)
 echo "$said"
 awk '{ exit !($NF < 0.15 && $NF > 0.05) }' <<<"$said"
 
+# Two networks: one state in every split.
+"$(dirname "$readme")/tests/two_networks_test.sh" "$PWD/my_model/build/two_networks"
+
 # The commands work for a program of one's own.
 my_model/build/my_model inspect --data my_model/images --minibatch 8 | grep '^my_model on cpu'
 my_model/build/my_model bench --data my_model/images --minibatch 8 --steps 2 | grep 'samples/s'
