@@ -26,7 +26,8 @@ struct NamedMetric {
   MetricKind kind = {};
 };
 
-// Values of every sample.
+// Values of every sample. What each batch gives is kept until the evaluation ends, for the order in which it is put
+// together: a sum takes its size times the number of batches, in f64.
 struct MetricOutput {
   Tensor values;            // float [N, ...]
   bool keeps_rows = false;  // false: the values are summed over the samples; true: the row of each sample is kept

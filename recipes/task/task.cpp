@@ -83,8 +83,35 @@ void check_metrics(const std::string& task, const std::vector<Metric>& metrics) 
     for (const NamedMetric& figure : metric.figures) check_metric_name(task, figure.name);
 }
 
+// Throws Error if two figures, losses or drawings have one name, or a drawing a name that is no part of a file's.
+void check_names(const std::string& task, const ModelOutput& output) {
+  std::vector<std::string> names;
+  for (const Metric& metric : output.metrics)
+    for (const NamedMetric& figure : metric.figures) names.push_back(figure.name);
+  for (const Loss& loss : output.losses)
+    if (output.losses.size() > 1) names.push_back(loss.name);
+  for (const Drawing& drawing : output.drawings) {
+    check_metric_name(task, drawing.name);
+    if (drawing.name.find('/') != std::string::npos)
+      throw Error(fmt::format("task {}: drawing '{}'\n  expected: a name without '/', which begins that of a file",
+                              task, drawing.name));
+    names.push_back(drawing.name);
+  }
+  std::sort(names.begin(), names.end());
+  if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
+    throw Error(
+        fmt::format("task {}: '{}' is the name of several\n  expected: a name of its own for each loss, figure "
+                    "and drawing",
+                    task, *twice));
+}
+
 void check_outputs(const std::string& task, const Metric& metric, int64_t minibatch) {
   if (metric.figures.empty()) throw Error(fmt::format("task {}: a metric has no figure\n  expected: a name", task));
+  if (!metric.is_mean && (!metric.finish || metric.outputs.empty()))
+    throw Error(fmt::format(
+        "task {}: metric '{}'\n  expected: outputs, and a function that makes figures of them\n"
+        "  got:      {} outputs, {}",
+        task, metric.figures.front().name, metric.outputs.size(), metric.finish ? "a function" : "no function"));
   const std::string what = fmt::format("metric '{}'", metric.figures.front().name);
   for (const MetricOutput& output : metric.outputs)
     metric.is_mean ? check_per_sample(task, what, output.values, minibatch)
@@ -115,6 +142,7 @@ Declared declare(Graph& graph, const Task& task, int64_t minibatch, DType real) 
   ModelOutput output = task.model(inputs);
   check_losses(task.name, output.losses, minibatch);
   check_metrics(task.name, output.metrics);
+  check_names(task.name, output);
   for (const Metric& metric : output.metrics) check_outputs(task.name, metric, minibatch);
   for (const Drawing& drawing : output.drawings) check_drawing(task.name, drawing, minibatch);
   return {inputs.weights(), std::move(output)};

@@ -188,6 +188,28 @@ BOOST_AUTO_TEST_CASE(losses_need_names_and_scopes_of_their_own) {
   refuses([](Losses& losses) { losses[1].group = "critic"; }, "parameter \"judge.fc.weight\" has not one owner");
 }
 
+BOOST_AUTO_TEST_CASE(metrics_and_drawings_that_cannot_be_told_apart_are_refused) {
+  Observer silent;
+  const auto refuses = [&](auto change, const std::string& text) {
+    const auto model = [change](Inputs& in) {
+      ModelOutput output = two_networks(in);
+      change(output, in["x"]);
+      return output;
+    };
+    BOOST_CHECK_EXCEPTION(trained(task_of(model), config_of_run(), silent), Error, says(text));
+  };
+  const auto image = [](Tensor x) { return reshape(x, {x.size(0), 3, 1, 1}); };
+  refuses([](ModelOutput& o, Tensor x) { o.metrics = {{"judge_loss", mean(x, {1})}}; }, "'judge_loss' is the name of");
+  refuses([=](ModelOutput& o, Tensor x) { o.drawings = {{"a/b", image(x)}}; }, "drawing 'a/b'");
+  refuses([=](ModelOutput& o, Tensor x) { o.drawings = {{"made", x}}; }, "drawing 'made'");
+  refuses(
+      [=](ModelOutput& o, Tensor x) {
+        o.drawings = {{"made", image(x)}, {"made", image(x)}};
+      },
+      "'made' is the name of several");
+  refuses([](ModelOutput& o, Tensor x) { o.metrics = {{{{"sum"}}, {{x}}, nullptr}}; }, "1 outputs, no function");
+}
+
 double half(const ScheduleSpec&, const SchedulePoint& at) { return at.progress < 0.5 ? 1 : 0.5; }
 
 BOOST_AUTO_TEST_CASE(a_tasks_own_schedule_is_known) {
