@@ -15,6 +15,7 @@
 #include "recipes/run/run_texts.h"
 #include "recipes/run/start_time.h"
 #include "recipes/train/init_weights.h"
+#include "recipes/train/layer_log.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
 #include "runtime/process.h"

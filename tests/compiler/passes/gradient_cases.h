@@ -240,7 +240,7 @@ struct Case {
   Build build;
 };
 
-const std::vector<Case>& cases() {
+inline const std::vector<Case>& cases() {
   static const std::vector<Case> table = {
       {Op::broadcast, broadcast_case},
       {Op::reshape,

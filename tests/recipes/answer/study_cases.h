@@ -43,7 +43,7 @@ inline std::vector<Measurement> law_runs() {
   return runs;
 }
 
-const StudyAnswer& law_answer() {
+inline const StudyAnswer& law_answer() {
   static const StudyAnswer answer = answer_study(law_runs(), {});
   return answer;
 }

@@ -108,7 +108,7 @@ struct Hand {
   }
 };
 
-const Box& box(const Timeline& timeline, const std::string& id) {
+inline const Box& box(const Timeline& timeline, const std::string& id) {
   for (const Box& one : timeline.boxes)
     if (one.id == id) return one;
   throw std::logic_error("no box " + id);

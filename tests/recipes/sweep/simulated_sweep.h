@@ -83,7 +83,9 @@ struct Simulation {
   }
 };
 
-double best_lr(const MinibatchPlan& plan) { return std::stod(plan.trials.at(plan.best.value()).values.at("lr")); }
+inline double best_lr(const MinibatchPlan& plan) {
+  return std::stod(plan.trials.at(plan.best.value()).values.at("lr"));
+}
 
 inline size_t searches(const MinibatchPlan& plan) {
   return static_cast<size_t>(
