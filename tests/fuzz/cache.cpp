@@ -1,4 +1,5 @@
-// An entry of the kernel cache. The first byte: 1 puts the right hash at the end, so that what is behind it is reached.
+// Fuzzes the reader of a kernel cache entry. If bit 0 of the first byte is set, the file's last 32 bytes are replaced
+// by the right SHA-256, so that the code after the check of the hash is reached.
 #include "runtime/kernel_entry.h"
 #include "runtime/sha256.h"
 #include "tests/fuzz/target.h"

@@ -1,5 +1,5 @@
-// A checkpoint. The first byte: 1 puts the right hash of the header into it, 2 that of the tensors, so that what is
-// behind the checks is reached.
+// Fuzzes the reader of checkpoints. Bit 0 of the first byte puts the right hash of the header into the file, bit 1 that
+// of the tensors, so that the code after the checks of the hashes is reached.
 #include "runtime/checkpoint.h"
 
 #include "graph/error.h"
@@ -15,7 +15,7 @@ using namespace kb;
 
 constexpr size_t kHashDigits = 64;
 
-// Over the value of a metadata key of the header; nothing where there is no such key.
+// Overwrites the value of a metadata key in the header; does nothing if the header has no such key.
 void patch(std::string& file, const char* key, const std::string& hash) {
   const std::string mark = '"' + std::string(key) + "\":\"";
   const size_t at = file.find(mark);

@@ -1,5 +1,6 @@
-// CIFAR-10 and CIFAR-100 files. The first byte: 1 CIFAR-100, 2 the test part, 4 packed; the next two are the length, to
-// which the rest is repeated, so that inputs stay small though a sample has 3 kB.
+// Fuzzes the readers of CIFAR-10 and CIFAR-100 files. In the first byte, bit 0 chooses CIFAR-100, bit 1 the test part,
+// and bit 2 a packed file. The next two bytes are the length in bytes to which the rest is repeated if the file is not
+// packed, so that inputs stay small although a sample has 3 kB.
 #include "data/sets/cifar.h"
 
 #include "data/error.h"

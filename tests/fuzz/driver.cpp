@@ -1,6 +1,6 @@
-// A fuzz target without libFuzzer: fuzz_NAME FOLDER RUNS runs every file of the corpus, then RUNS mutations of them,
-// the same ones every time. Input, time and memory of a run have the bounds that libFuzzer is given. The input that
-// ended the program is left as fuzz_NAME.input in the working folder.
+// Runs a fuzz target without libFuzzer. fuzz_NAME FOLDER RUNS runs every file of the corpus in FOLDER, then RUNS
+// mutations of them, which are the same in every call. Time and memory have the limits that tests/fuzz/run gives
+// libFuzzer. The input that ended the program is left as fuzz_NAME.input in the working folder.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -21,9 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMostBytes = 1 << 16;    // of an input
-constexpr unsigned kMostSeconds = 10;     // of a run
-constexpr int64_t kMostMemory = 2048000;  // kB at once
+constexpr size_t kMostBytes = 1 << 16;    // greatest size of an input
+constexpr unsigned kMostSeconds = 10;     // greatest time of a run
+constexpr int64_t kMostMemory = 2048000;  // greatest resident memory, kB
 
 using Input = std::vector<uint8_t>;
 
@@ -40,7 +40,8 @@ std::vector<Input> corpus_of(const fs::path& folder) {
   return corpus;
 }
 
-// A file with the input that runs now; it is left behind only if the program ends in the middle of a run.
+// A file with the input that runs now. It is removed at the end, and so remains only if the program ends in the middle
+// of a run.
 class LastInput {
  public:
   explicit LastInput(fs::path path) : path_(std::move(path)) {
@@ -98,7 +99,7 @@ class Mutator {
       case 3:
         input.erase(begin, end);
         break;
-      case 4: {  // a part of it once more, or many times
+      case 4: {  // inserts a part of the input once or 64 times
         const Input part(begin, end);
         for (size_t times = below(4) == 0 ? 64 : 1; times > 0 && input.size() < kMostBytes; --times)
           input.insert(input.begin() + place(input), part.begin(), part.end());
@@ -107,7 +108,7 @@ class Mutator {
       case 5:
         input.erase(begin, input.end());
         break;
-      default: {  // the end of another
+      default: {  // replaces the end by that of another input
         const Input& other = corpus_[below(corpus_.size())];
         input.erase(begin, input.end());
         input.insert(input.end(), other.begin() + place(other), other.end());

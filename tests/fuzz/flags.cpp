@@ -1,5 +1,5 @@
-// A command line: the first byte chooses the recipe, every line of the rest is a word. What is taken is written as
-// words, and read to the same.
+// Fuzzes the command line. The first byte chooses the recipe, and every line of the rest is a word. Flags that are
+// accepted are written as words, and these must be read as the same flags.
 #include "recipes/config/flags.h"
 
 #include "recipes/config/learning.h"

@@ -1,4 +1,5 @@
-// A graph's text. What is parsed prints, and parses to the same text and hash.
+// Fuzzes the reader of a graph's text. A graph that is accepted must print as a text that is read as a graph of the
+// same text and hash.
 #include "graph/error.h"
 #include "graph/text.h"
 #include "tests/fuzz/target.h"

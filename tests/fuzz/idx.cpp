@@ -1,5 +1,5 @@
-// idx files, plain and gzip. The first byte says which of the four files the rest is: 0 to 3, and 4 more of a .gz; the
-// others are good.
+// Fuzzes the reader of idx files, plain and gzip. The first byte says which of the four files of a set the rest is: 0
+// to 3 for a plain file, 4 to 7 for the same files as .gz. The other three files of the set are good.
 #include "data/sets/idx.h"
 
 #include "data/error.h"

@@ -1,5 +1,5 @@
-// Image files, JPEG, PNG and bare pixels: four bytes choose a box of the image and the way it is seen, the rest is the
-// file.
+// Fuzzes the readers of image files: JPEG, PNG and bare pixels. The first four bytes choose a box of the image and how
+// it is viewed; the rest is the file.
 #include "data/images/jpeg.h"
 #include "data/images/open_image.h"
 #include "data/images/view.h"
@@ -9,9 +9,9 @@ namespace {
 
 using namespace kb;
 
-constexpr int64_t kMostDecoded = 4 << 20;  // of a box: above, a run would take long and find the same
+constexpr int64_t kMostDecoded = 4 << 20;  // greatest box, pixels: a greater one takes long, and tests no other code
 
-// A position from 0 to most.
+// Returns a position from 0 to `most`.
 int64_t place(uint8_t byte, int64_t most) { return most * byte / 255; }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The manifest of a run that is resumed: which flags it gives, and what of it goes into the next one.
+// Fuzzes the manifest of a run that is resumed: the flags that are read from it, and the parts that go into the next
+// manifest.
 #include "recipes/papers/table.h"
 #include "recipes/run/resume.h"
 #include "tests/fuzz/target.h"

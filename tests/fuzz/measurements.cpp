@@ -1,4 +1,5 @@
-// A table of measurements (CSV), and what a study answers to it: every text, file and figure.
+// Fuzzes the reader of a table of measurements (CSV), and makes every text, file and figure of the study that follows
+// from the table.
 #include "recipes/answer/measurements.h"
 #include "data/error.h"
 #include "graph/error.h"

@@ -1,5 +1,6 @@
-// metrics.jsonl of a run that is resumed: cut at a step, which is the first byte, with the evaluation behind it or
-// without (the second byte); drawn, and as a table; its norms too, where it holds those of two layers.
+// Fuzzes the readers of metrics.jsonl. The file is cut as for a run that is resumed: at a step, which the first byte
+// gives, with or without the evaluation after that step (bit 0 of the second byte). Then its curves and a table are
+// made, and its layers' norms are drawn if it has those of two layers.
 #include "recipes/report/curves.h"
 #include "recipes/train/layer_log.h"
 #include "recipes/train/metrics_csv.h"

@@ -1,5 +1,5 @@
-// Packs and the index in them. An input that begins with 'i' is an index without its checksum, which is put behind it,
-// and is read alone and in a pack; any other is a pack.
+// Fuzzes the readers of packs and of the index in a pack. An input that begins with 'i' is an index without its
+// checksum; the checksum is appended, and the index is read alone and in a pack. Any other input is a whole pack.
 #include <cstring>
 
 #include "data/augment.h"

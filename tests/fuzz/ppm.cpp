@@ -1,4 +1,5 @@
-// PPM and PGM images: the input is one of four of a folder, the first, so that the others are to be like it.
+// Fuzzes the reader of PPM and PGM images. The input is the first of the four images of a folder, so it sets the shape
+// that the three others must have.
 #include "data/error.h"
 #include "data/sets/folder.h"
 #include "tests/fuzz/target.h"

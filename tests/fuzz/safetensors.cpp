@@ -1,4 +1,5 @@
-// A safetensors file. What is read is written again, and read to the same.
+// Fuzzes the reader of safetensors files. A file that is accepted is written again, and the copy must have the same
+// metadata and as many tensors.
 #include "runtime/safetensors.h"
 
 #include "graph/error.h"

@@ -16,7 +16,7 @@ inline std::string_view text_of(const uint8_t* data, size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-// Takes off the front of an input what steers the target.
+// Takes the bytes that steer a target off the front of its input.
 class Steering {
  public:
   Steering(const uint8_t* data, size_t size) : rest_(text_of(data, size)) {}
@@ -32,7 +32,7 @@ class Steering {
   std::string_view rest_;
 };
 
-// A file in memory alone; its name is a regular file's.
+// A file that is in memory alone, under a path that is opened as a regular file's.
 class MemoryFile {
  public:
   MemoryFile();
@@ -48,7 +48,7 @@ class MemoryFile {
   std::filesystem::path path_;
 };
 
-// A folder that goes at the program's end; in memory where the system has such a place.
+// A folder that is removed when the program ends. It is in memory if the system has /dev/shm.
 class ScratchFolder {
  public:
   ScratchFolder();
@@ -57,14 +57,14 @@ class ScratchFolder {
   ScratchFolder& operator=(const ScratchFolder&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
-  // A name in it that leads to the file.
+  // Adds a name to the folder: a symbolic link to the file.
   void link(const std::filesystem::path& name, const MemoryFile& file) const;
 
  private:
   std::filesystem::path path_;
 };
 
-// Ends the program: what should hold for every input does not for this one.
+// Ends the program with `what` as the message unless the condition holds, which every input must meet.
 void require(bool holds, const char* what);
 
 }  // namespace kb::fuzz

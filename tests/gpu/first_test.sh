@@ -69,7 +69,7 @@ done
 "$@"
 END
 
-echo 283 >"$folder/launches" # the number that the ncu which ends the process has seen
+echo 283 >"$folder/launches" # number of launches that the stub of ncu has profiled when it ends the process
 
 failures=0
 fail() {
@@ -93,7 +93,7 @@ is() { # STAGE STATUS WHAT: fails unless the report has this status
 }
 calls() { wc -l <"$folder/calls"; }
 calls_of() { grep -c -- "$1" "$folder/calls" || true; }
-as_many() { # BEFORE WHAT: checks that nothing but the look at the machine was called since
+as_many() { # BEFORE WHAT: fails if a stage called a program after the first BEFORE calls
   local more
   more=$(tail -n "+$(($1 + 1))" "$folder/calls" | grep -cvE '^(nvidia-smi|python3|c\+\+)' || true)
   [[ $more -eq 0 ]] || { fail "$2: programs were run again:" && tail -n "+$(($1 + 1))" "$folder/calls"; }

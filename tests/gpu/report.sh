@@ -112,7 +112,7 @@ write_report() {
   for name in "${!kept[@]}"; do result[$name]=${kept[$name]}; done
 }
 
-# Packs all of the state that another machine can use; of a cache in another place, only the picks.
+# Packs all of the state that another machine can use. If the cache is in another place, only its picks are packed.
 write_logs() {
   local parts=(results lines logs)
   if [[ $KB_CACHE == "$state/cache" ]]; then

@@ -214,7 +214,7 @@ stage_hashes_bf16() {
 stage_start() {
   need resnet50
   local run
-  export KB_CACHE=$scratch/start.cache # a name that no log has
+  export KB_CACHE=$scratch/start.cache # the logs in this folder have other names
   for run in cold warm; do
     keep "$scratch/$run" ours "$bin/resnet50" --data synthetic --device cuda --precision bf16 --minibatch 256 --dry-run \
       --out "$scratch/start.$run" || return 1

@@ -67,7 +67,7 @@ def lion(w, g, s, h):  # Chen et al. 2023, algorithm 2
     return w - h.eta * ((h.beta1 * m + (1 - h.beta1) * g).sign() + h.wd * w)
 
 
-def schedule_free(y, g, s, h):  # Defazio et al. 2024, algorithm 1, of SGD
+def schedule_free(y, g, s, h):  # Defazio et al. 2024, algorithm 1, with SGD
     return mean_point_step(y, g + h.wd * y, s, h)
 
 
@@ -103,7 +103,7 @@ def lars(w, g, s, h):  # You et al. 2017, algorithm 1
     return w - s["v"]
 
 
-def lars_mlperf(w, g, s, h):  # the MLPerf reference, v negative
+def lars_mlperf(w, g, s, h):  # MLPerf's reference code, in which v has the opposite sign
     update = h.eta * trust_ratio(w, g, h, h.trust, h.epsilon) * (g + h.wd * w)
     s["v"] = h.momentum * kept(s, "v", w) - update
     return w + (h.momentum * s["v"] - update if h.nesterov else s["v"])

@@ -36,8 +36,8 @@ except ImportError:
     schedulefree = None
 
 NET = {"--depth": "20", "--dataset": "synthetic", "--minibatch": "64", "--steps": "10"}
-# The rate of the last of ten steps is a fortieth of that of the first, so that it matters whether a velocity includes
-# the rate, and that of which step.
+# This schedule makes the rate of the tenth step a fortieth of that of the first. So a velocity that includes the rate
+# differs from one that does not, and from one that includes the rate of another step.
 FALLING_RATE = {"--schedule": "cosine", "--warmup": "none", "--scaling": "none"}
 
 
@@ -55,7 +55,8 @@ class Case:
         self.name = " ".join([self.optimizer, *words, *(["constant rate"] if self.constant_rate else [])])
 
 
-# These rates keep the steps small, because a step multiplies the rounding of the step before.
+# A case's name leaves these flags out. Their values keep the steps small, because a step multiplies the rounding of the
+# step before.
 NOT_NAMED = ("--lr", "--skip-lr", "--trust", "--rms-lr", "--center-epoch", "--period-epochs")
 LAYER_WISE = {"--lr": "1", "--skip-lr": "0.001", "--weight-decay": "0.0005"}
 ADAM = {"--lr": "1e-4", "--weight-decay": "0.01"}
@@ -90,7 +91,8 @@ CASES = [
     Case("lamb", {"--lr": "1e-4"}, ("formula", "timm")),
     Case("lamb", {"--lr": "1e-4", "--bias-correction": "0"}, ("formula", "timm")),
     Case("lamb", {"--lr": "1e-4", "--phi-max": "3"}),
-    # An epoch has 64 steps: a step is half plain from the sixth on, and wholly from the ninth on.
+    # An epoch has 64 steps: plain SGD has at least half of the update from the sixth step on, and all of it from the
+    # ninth on.
     Case("rmsprop-warmup", {"--lr": "0.001", "--rms-lr": "1e-5", "--epsilon": "1e-4", "--center-epoch": "0.07",
                             "--period-epochs": "0.1", "--weight-decay": "0.0005"}),
 ]

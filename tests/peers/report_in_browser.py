@@ -113,7 +113,8 @@ def look_at(browser, report, out):
                 context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme,
                                               java_script_enabled=script, device_scale_factor=1)
                 page = context.new_page()
-                # Scripts of the page are off; the browser still evaluates these.
+                # Without JavaScript the page runs no scripts of its own, but the browser still evaluates those of these
+                # checks.
                 faults += faults_of(page, url, name)
                 faults += name_faults(page, name)
                 page.screenshot(path=out / f"{name}.png", full_page=True)

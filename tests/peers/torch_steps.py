@@ -14,7 +14,7 @@ import torch.nn.functional as F
 
 import nets
 
-WARM_STEPS, LEAST_STEPS, MOST_STEPS, SECONDS = 3, 10, 2000, 3.0  # bench has equal numbers
+WARM_STEPS, LEAST_STEPS, MOST_STEPS, SECONDS = 3, 10, 2000, 3.0  # `./run bench` uses the same numbers
 GROUP = 10  # steps on a GPU between two waits
 SHAPES = {"mlp_mnist": ((1, 28, 28), 10), "lenet_mnist": ((1, 28, 28), 10), "resnet_cifar": ((3, 32, 32), 10),
           "resnet50": ((3, 224, 224), 1000)}

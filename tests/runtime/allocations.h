@@ -1,4 +1,5 @@
-// How often operator new ran in this test program, any thread; calls made by oneDNN's own code are counted apart.
+// Counts the calls of operator new in this test program, of all threads. Calls from oneDNN's own code are counted
+// apart.
 #pragma once
 #include <cstdint>
 

@@ -9,7 +9,7 @@ BOOST_AUTO_TEST_SUITE(allocations)
 
 BOOST_AUTO_TEST_CASE(every_new_is_counted_once) {
   const int64_t before = kb::test::allocations_of_ours();
-  ::operator delete(::operator new(4));  // calls: expressions with `new` may be left out by the compiler
+  ::operator delete(::operator new(4));  // the compiler may leave out expressions with `new`
   BOOST_TEST(kb::test::allocations_of_ours() == before + 1);
   constexpr std::align_val_t kWide{128};
   ::operator delete(::operator new(128, kWide), kWide);

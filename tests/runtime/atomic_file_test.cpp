@@ -39,7 +39,8 @@ BOOST_AUTO_TEST_SUITE(atomic_file)
 
 namespace {
 
-// Error number of a file system without them; 0: it has them.
+// While it lives, link() and renameat2() fail with these error numbers, as on a file system that does not have them;
+// with 0 they work.
 struct Lacking {
   static inline int link = 0, rename = 0;
   Lacking(int no_link, int no_rename) {
@@ -56,7 +57,7 @@ int answer(int reason, long result) {
 }
 }  // namespace
 
-// In place of the C library's, in this program.
+// These replace the C library's functions in this program.
 extern "C" int link(const char* from, const char* to) noexcept {
   return answer(Lacking::link, Lacking::link ? -1 : ::syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0));
 }
@@ -84,7 +85,8 @@ BOOST_AUTO_TEST_CASE(written_once_it_stays_as_it_is) {
   BOOST_CHECK_THROW(kb::write_file_once(scratch / "none" / "file", "x"), kb::Error);
 }
 
-// Each way to make a file that others may be making, and the next where the file system has it not.
+// write_file_once() makes the target by a link; without links by a rename that replaces nothing; without both by an
+// exclusive open.
 BOOST_AUTO_TEST_CASE(written_once_without_links) {
   for (const auto& [link, rename] : {std::pair{EPERM, 0}, {ENOSYS, EINVAL}, {EOPNOTSUPP, ENOSYS}}) {
     const Lacking lacking(link, rename);
@@ -97,7 +99,7 @@ BOOST_AUTO_TEST_CASE(written_once_without_links) {
   }
 }
 
-// Its process was killed there, or is about to write it.
+// The process that made an empty target was killed, or is about to write it. Its age decides which of the two holds.
 BOOST_AUTO_TEST_CASE(what_is_empty_for_long_is_written_by_the_next) {
   for (const auto& [link, rename] : {std::pair{0, 0}, {EPERM, 0}, {EPERM, EINVAL}}) {
     const Lacking lacking(link, rename);
@@ -161,7 +163,7 @@ BOOST_AUTO_TEST_CASE(errors_name_the_path_and_the_reason) {
   BOOST_TEST(files_in(scratch.path()) == 1);
 }
 
-// A rename would have put a file in their place.
+// A rename would put a regular file in the place of each of these.
 BOOST_AUTO_TEST_CASE(what_is_no_regular_file_is_not_replaced) {
   TemporaryDirectory scratch;
   const fs::path fifo = scratch / "fifo", link = scratch / "link", loop = scratch / "loop";

@@ -1,4 +1,4 @@
-// Graphs through the whole compiler and the CPU backend, judged by the graph interpreter.
+// Runs graphs through the whole compiler and on the CPU backend, and compares the results with the graph interpreter's.
 #include <sched.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using namespace kb::test;
 
 namespace {
 
-// Sanitized kernels take the host compiler many times as long.
+// Fewer graphs are run with sanitizers, because the host compiler takes many times as long for sanitized kernels.
 #ifdef __SANITIZE_ADDRESS__
 constexpr uint32_t kRandomGraphs = 12;
 #else
@@ -197,7 +197,8 @@ BOOST_AUTO_TEST_CASE(a_load_is_reported) {
   BOOST_TEST(session.arena_bytes() >= session.compiled().program.at(PartRole::final).arena_bytes);
 }
 
-// A launcher may bind a process to a part of the machine: its threads stay in there, and bits are those of any process.
+// A launcher may bind a process to a part of the machine. The process has no more threads than that part has
+// processors, but as many shards as on the whole machine, because bits depend on shards.
 BOOST_AUTO_TEST_CASE(threads_of_a_bound_process) {
   std::string bound;
   std::thread([&] {

@@ -17,7 +17,8 @@ namespace {
 
 const std::string kFirst(64, 'a'), kSecond(64, 'b'), kThird(64, 'c');
 
-// Two names of one file, one damaged file, one of another's.
+// A folder with a cache: two names of one sound file, a damaged file, files that compilations left, and two files that
+// are not the cache's.
 struct Fixture {
   kb::test::TemporaryDirectory cache;
   std::string sound = "image" + kb::make_trailer("image", {.processor = "Vendor 1 2 features 3",

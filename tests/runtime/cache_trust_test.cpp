@@ -1,4 +1,5 @@
-// Whose kernels are loaded: this user's and the administrator's alone.
+// Tests that kernels are loaded only from files and folders that this user or the administrator owns, and that nobody
+// else may write.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -69,7 +70,8 @@ struct Fixture {
     fs::permissions(path, fs::perms::owner_all);
   }
 
-  // Loads, and expects that the entry was not, for the reason; then that what was built in its place is.
+  // Loads, and checks that the entry is refused for the reason and built again, and that the next load takes the new
+  // one.
   void expect_built_again(const std::string& reason) const {
     BOOST_REQUIRE_EQUAL(kb::verify_cache(cache).size(), 1u);
     BOOST_TEST(contains(kb::verify_cache(cache)[0].damage, reason), kb::verify_cache(cache)[0].damage);
@@ -99,7 +101,8 @@ bool is_root() {
   return false;
 }
 
-// In a process of another user, which leaves with what `body` returns.
+// Runs `body` in a child process of another user. Returns the child's exit code, which is the value of `body`; -1 if a
+// signal ended the child.
 int as_stranger(const std::function<int()>& body) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -119,7 +122,7 @@ int as_stranger(const std::function<int()>& body) {
 
 BOOST_FIXTURE_TEST_SUITE(cache_trust, Fixture)
 
-// That the tests below see something: what they plant would be loaded if it were this user's own.
+// This test shows that the others can fail: a planted object is loaded if it belongs to this user.
 BOOST_AUTO_TEST_CASE(what_is_planted_works) {
   kb::make_private_folder(cache);
   plant(entry);
@@ -194,7 +197,7 @@ BOOST_AUTO_TEST_CASE(a_strangers_folder) {
   expect_folder_refused("it belongs to user 4711, and this is user 0");
 }
 
-// /tmp as a cache: everybody may add files, nobody replace another's.
+// The cache is a folder such as /tmp, in which everybody may add files but may not replace those of another user.
 BOOST_AUTO_TEST_CASE(a_folder_of_everybody_in_which_files_are_their_owners) {
   load();
   BOOST_REQUIRE(::chmod(cache.c_str(), 01777) == 0);
@@ -221,7 +224,8 @@ BOOST_AUTO_TEST_CASE(a_cache_of_the_administrator_serves_everybody) {
              }) == 0);
 }
 
-// The folder's name is given to another between the look at it and the loading.
+// Between the check of the folder and the loading its name is given to another folder. The files of the checked one are
+// read.
 BOOST_AUTO_TEST_CASE(a_folder_that_is_exchanged) {
   load();
   const kb::TrustedFolder folder(cache);
@@ -233,7 +237,7 @@ BOOST_AUTO_TEST_CASE(a_folder_that_is_exchanged) {
   BOOST_REQUIRE(file.exists());
   BOOST_TEST((file.read() == sound));
   BOOST_TEST((kb::read_file(folder.path(entry.filename())) == sound));
-  // Another folder has other paths, whatever became of the first.
+  // Files of another folder have other paths, even if it now has the name of the first.
   BOOST_TEST(kb::TrustedFolder(cache).path("a") != folder.path("a"));
   BOOST_TEST(kb::TrustedFolder(scratch / "moved").path("a") == folder.path("a"));
 }

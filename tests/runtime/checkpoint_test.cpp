@@ -36,7 +36,7 @@ std::string complaint(const fs::path& path) {
   return "(nothing thrown)";
 }
 
-// A layer that is called as the slot is, the slot of another, a running mean.
+// The store has a layer whose name looks like that of a slot, the slot of another layer, and a running mean.
 struct Fixture {
   std::unique_ptr<Backend> backend = make_cpu_backend({1, 1, ""});
   StateStore store{*backend};
@@ -66,7 +66,7 @@ struct Fixture {
 
 BOOST_FIXTURE_TEST_SUITE(checkpoint, Fixture)
 
-// On the disk before anybody waits, whoever writes it.
+// If no thread can be made, save() writes the file itself, so that it is on the disk before anybody waits.
 BOOST_AUTO_TEST_CASE(without_a_thread_the_caller_writes) {
   const test::FewThreads few(0);
   CheckpointWriter writer(store, folder(2));
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_written_leaves_the_one_before) {
              said);
   BOOST_TEST(complaint(good) == "(nothing thrown)");
   BOOST_TEST(std::distance(fs::directory_iterator(directory / "c"), fs::directory_iterator()) == 1);
-  writer.save({3, 3, digits});  // once there is room
+  writer.save({3, 3, digits});  // the limit is lifted
   writer.wait();
   BOOST_TEST(read_checkpoint(list_checkpoints(directory / "c").at(0)).step == 3);
 }

@@ -1,5 +1,5 @@
-// The table of edges on the CPU: every program equals its interpretation. CI takes the dtypes by turns; every dtype in
-// every shape is run by
+// Runs the table of edges on the CPU: every program must equal its interpretation. Without flags the dtypes take turns;
+// every dtype in every shape is run by
 //   build/bin/tests_runtime --run_test=edges --log_level=message -- --all
 #include <algorithm>
 #include <boost/test/unit_test.hpp>

@@ -1,4 +1,5 @@
-// Bare graphs: results beside naive loops and the interpreter, and what is said of values that do not fit.
+// Evaluates graphs outside of a training: results are compared with plain loops and the interpreter, and values that do
+// not fit are refused with a message.
 #include "runtime/evaluate.h"
 
 #include <array>
@@ -128,7 +129,7 @@ BOOST_AUTO_TEST_CASE(parameters_are_given_by_name_and_stay) {
   BOOST_TEST(y({{"x", x3}, {"offset", 0}}) == (std::vector<double>{10, 20, 30}), boost::test_tools::per_element());
 }
 
-// running = 0.9 running + 0.1 batch, from 0.
+// A running mean begins at 0. Each run makes it 0.9 times its value plus 0.1 times the mean of the batch.
 BOOST_AUTO_TEST_CASE(written_state_goes_on_in_the_next_run) {
   Graph graph("norm", Mode::training);
   name_output("y", batch_norm("bn", input(graph, "x", DType::f32, {2, 1})));
@@ -162,7 +163,7 @@ BOOST_AUTO_TEST_CASE(dropout_takes_the_scalars_of_its_random_bits) {
                         says("input \"seed\" has no value"));
 }
 
-// Inputs, parameters and constants as outputs; an input that nothing reads.
+// Inputs, parameters and constants may be outputs. An input that nothing reads still needs a value.
 BOOST_AUTO_TEST_CASE(an_output_may_be_anything) {
   Graph graph("leaves", Mode::inference);
   name_output("input", input(graph, "x", DType::i32, {2}));

@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_finite_is_named_with_its_place) {
                "a: 1 of 1 values is not finite, the first at index 0: inf; and 2 more tensors");
   }
   BOOST_TEST(text({tensor("a", DType::f32, {3.4e38, -3.4e38, 1e-45})}) == "");
-  BOOST_TEST(text({tensor("i", DType::i32, {2139095040, -1})}) == "");  // the bits of an infinity
+  BOOST_TEST(text({tensor("i", DType::i32, {2139095040, -1})}) == "");  // 2139095040 has the bits of an f32 infinity
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -62,7 +62,7 @@ extern "C" void three_of_eight(const unsigned short* from, float* to, long rows)
 }
 )";
 
-// A page behind which no memory is.
+// A page of memory. An access after its end ends the process.
 class LastPage {
  public:
   LastPage() { ::mprotect(begin_ + size_, size_, PROT_NONE); }

@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(files_without_a_size_are_read_to_their_end) {
   }
 }
 
-// Each of these hung, or gave an empty text or bytes without end.
+// A read of one of these could wait for ever, or give an empty text or bytes without end.
 BOOST_AUTO_TEST_CASE(what_is_no_regular_file_is_refused_by_name) {
   kb::test::TemporaryDirectory scratch;
   const fs::path fifo = scratch / "fifo", socket = scratch / "socket", folder = scratch / "folder";

@@ -24,7 +24,7 @@ std::string all_bytes() {
   return bytes;
 }
 
-// Bytes among which some make characters, and some the parts of such.
+// Returns random bytes: some make UTF-8 characters, and some are parts of such.
 std::string random_bytes(std::mt19937& random) {
   const std::string pieces[] = {
       "a",    "\"",   "\n",   "\xc3\xa4", "\xe2\x82\xac", "\xf4\x8f\xba\x80", "\xf4\x8f\xbb\xbf", "\xf4", "\x8f",

@@ -1,4 +1,4 @@
-// A kernel cache beside compilers that fail, disks that are full, and work that was left behind.
+// Tests a kernel cache with compilers that fail, with full disks, and with work that killed processes left.
 #include "tests/runtime/kernel_cache_fixture.h"
 
 #include <boost/test/unit_test.hpp>
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(trouble_of_the_compiler_itself_is_not_a_kernels_fault) {
   refused("/bin/true", "it ended without an error but wrote no unit0.so: is it a C++ compiler?\n");
 }
 
-// A compiler that finds no room for its own processes beside others of its kind.
+// The compiler fails at its first call, as if it found no room for its own processes beside others of its kind.
 BOOST_AUTO_TEST_CASE(a_compiler_that_fails_in_company_is_asked_alone) {
   const fs::path program = scratch / "cxx", marks = scratch / "marks";
   fs::create_directory(marks);
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(a_compiler_that_fails_in_company_is_asked_alone) {
   check_values(loaded);
 }
 
-// g++ names a place in a kernel where its own temporary files find no room: TMPDIR is full, the text is right.
+// g++ names a place in a kernel even if it fails because TMPDIR is full, and the text of the kernel is right.
 BOOST_AUTO_TEST_CASE(a_write_that_fails_is_not_a_kernels_fault) {
   const KernelBatch batch = make_batch(1);
   const fs::path program = scratch / "cxx";
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(a_full_disk_is_an_error_that_leaves_nothing) {
   ::umount2(cache.c_str(), MNT_DETACH);
 }
 
-// Left by a killed process: gone with the next compilation, once it is surely nobody's.
+// Work that a killed process left is removed by the next compilation, once it is too old to be in use.
 BOOST_AUTO_TEST_CASE(stale_work_is_removed) {
   fs::create_directories(cache / "tmp-stale");
   fs::create_directories(cache / "tmp-alive");

@@ -70,7 +70,7 @@ inline void check_values(const LoadedKernels& loaded) {
     BOOST_REQUIRE_EQUAL(reinterpret_cast<Kernel>(loaded.entry[i])(2), 6.0 + static_cast<double>(i));
 }
 
-// Work directories and temporary files: what must never be left behind.
+// Returns the names of work directories and temporary files, none of which may ever stay.
 inline std::vector<std::string> leftovers(const fs::path& directory) {
   std::vector<std::string> names;
   for (const fs::directory_entry& item : fs::directory_iterator(directory)) {
@@ -82,7 +82,7 @@ inline std::vector<std::string> leftovers(const fs::path& directory) {
 
 inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// Overwrites in place, as a bad disk would.
+// Changes a byte in place, as a bad disk would.
 inline void change_byte(const fs::path& path, int64_t offset_from_end) {
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
   file.seekg(-offset_from_end, std::ios::end);
@@ -91,7 +91,7 @@ inline void change_byte(const fs::path& path, int64_t offset_from_end) {
   file.put(byte);
 }
 
-// `body` in a process of its own, which leaves with what it returns; Boost must not run in it.
+// Starts `body` in a child process. The exit code of the child is the value of `body`; Boost must not run in it.
 inline pid_t start_child(const std::function<int()>& body) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -112,7 +112,7 @@ inline int leave_code(pid_t child) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-// The files of the cache that this process has mapped; one of several names counts once.
+// Returns the inodes of the cache's files that this process has mapped. A file with several names counts once.
 inline std::set<uint64_t> mapped_files(const fs::path& cache) {
   std::set<uint64_t> inodes;
   std::ifstream maps("/proc/self/maps");

@@ -164,7 +164,8 @@ BOOST_AUTO_TEST_CASE(damage_heals) {
   }
 }
 
-// Right by its hash, and yet the loader refuses it. Never loaded here before: the loader knows files by name too.
+// The hash of the entry is right, and yet the loader refuses the entry. This process has never loaded it, because the
+// loader knows files by name too.
 BOOST_AUTO_TEST_CASE(an_entry_that_does_not_load_heals) {
   const KernelBatch batch = make_batch(1);
   const std::string image = "not an ELF image";
@@ -180,7 +181,8 @@ BOOST_AUTO_TEST_CASE(an_entry_that_does_not_load_heals) {
   BOOST_TEST(load(batch).compiled == 0);
 }
 
-// A directory that holds another processor's kernels and ours: each finds its own, nothing is taken for damage.
+// A directory holds kernels of two processors. Each processor finds its own, and takes those of the other for no
+// damage.
 BOOST_AUTO_TEST_CASE(processors_share_a_directory) {
   const KernelBatch batch = make_batch(2);
   load(batch);
@@ -210,7 +212,7 @@ BOOST_AUTO_TEST_CASE(many_processes_start_with_an_empty_cache) {
   BOOST_TEST(load(batch).compiled == 0);
 }
 
-// All find the same damage and heal it, over each other's feet.
+// All processes find the same damage and repair it at the same time.
 BOOST_AUTO_TEST_CASE(many_processes_heal_at_once) {
   const KernelBatch batch = make_batch(4);
   load(batch);
@@ -224,8 +226,8 @@ BOOST_AUTO_TEST_CASE(many_processes_heal_at_once) {
   BOOST_TEST(kb::verify_cache(cache).empty());
 }
 
-// A warm start compiles nothing and maps each compiled file once, however many kernels it holds. In fresh processes:
-// this one must not have mapped any of them.
+// A warm start compiles nothing and maps each compiled file once, however many kernels it holds. Both starts are in
+// fresh processes, because this one must not have mapped any of the files.
 BOOST_AUTO_TEST_CASE(sixty_kernels_load_warm_from_as_many_files_as_were_compiled) {
   const KernelBatch batch = make_batch(60);
   BOOST_REQUIRE_EQUAL(leave_code(start_child([&] { return load(batch).compiled == 60 ? 0 : 1; })), 0);
@@ -242,7 +244,7 @@ BOOST_AUTO_TEST_CASE(sixty_kernels_load_warm_from_as_many_files_as_were_compiled
              })) == 0);
 }
 
-// One element past the end of a heap array, read by a generated kernel: the sanitizer ends the process.
+// A generated kernel reads one element past the end of a heap array, and the sanitizer ends the process.
 BOOST_AUTO_TEST_CASE(sanitizers_cover_the_kernels) {
   if (!kSanitized) return;
   KernelBatch batch{.prelude = "", .kernels = {}, .options_salt = "test"};
@@ -254,7 +256,7 @@ BOOST_AUTO_TEST_CASE(sanitizers_cover_the_kernels) {
   const std::vector<double> x(8, 1.0);
   BOOST_TEST(sum(x.data(), 8) == 8);
   BOOST_TEST(leave_code(start_child([&] {
-               ::close(STDERR_FILENO);  // the expected report
+               ::close(STDERR_FILENO);  // hides the sanitizer's report, which is expected
                volatile const double past_the_end = sum(x.data(), 9);
                return static_cast<int>(0 * past_the_end);
              })) != 0);

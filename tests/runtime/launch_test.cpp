@@ -1,4 +1,5 @@
-// A launcher as a child: what reaches it, what it leaves, and what is given back.
+// Tests a launcher in a child process: the signals that reach its command, the processes that it leaves, and its exit
+// code.
 #include "runtime/launch.h"
 
 #include <boost/test/unit_test.hpp>
@@ -19,7 +20,7 @@ namespace fs = std::filesystem;
 
 int run_shell(const std::string& line) { return run_launcher({"/bin/sh", "-c", line}); }
 
-// Runs the line in a process of its own, for it to be sent signals; gives the exit code.
+// Runs the line in a process of its own, to which signals can be sent, and gives its exit code.
 class Launching {
  public:
   explicit Launching(const std::string& line) : process_(::fork()) {

@@ -65,7 +65,7 @@ struct Harness {
   Array run(const Node& node, const Epilogue& epilogue, std::vector<std::vector<std::byte>> in) {
     std::unique_ptr<LibraryOp> op = plan_library(context, graph, node, epilogue, 2);
     std::vector<std::byte> out(static_cast<size_t>(node.type().bytes()), std::byte{0xa5});
-    std::vector<std::byte> scratch(op->scratch_bytes() + 64, std::byte{0xa5});  // as an arena is: not zero
+    std::vector<std::byte> scratch(op->scratch_bytes() + 64, std::byte{0xa5});  // an arena is not zero either
     std::vector<const void*> inputs;
     for (auto& bytes : in) inputs.push_back(bytes.data());
     void* outputs[] = {out.data()};
@@ -74,7 +74,7 @@ struct Harness {
     return from_bytes(node.type(), out.data());
   }
 
-  // The weights of `conv` as its plan reads them.
+  // Returns the weights of `conv` in the form in which its plan reads them.
   std::vector<std::byte> pack(const Node& conv, Value weight, const Array& array, const Dims& x_shape) {
     Attrs attrs = conv.attrs;
     attrs.set("usage", std::string(conv.op == Op::conv2d ? "forward" : "input_grad")).set("x_shape", x_shape);
@@ -194,7 +194,8 @@ BOOST_AUTO_TEST_CASE(a_convolution_adds_bias_and_relu) {
   compare(c.text(), expected, h.run(node, epilogue, {to_bytes(h.arrays[0]), weights, to_bytes(h.arrays[2])}));
 }
 
-// NaN and infinities of one column, or of one channel, behind the op's relu: as graph/pointwise_ops.inc says of relu.
+// A column, or a channel, of NaN or infinities passes the relu that is folded into an op as graph/pointwise_ops.inc
+// defines relu.
 BOOST_AUTO_TEST_CASE(a_folded_relu_keeps_nan) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInfinity = std::numeric_limits<double>::infinity();
   constexpr double kLosses[] = {kNan, kInfinity, -kInfinity, -1e30, 1e30};

@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(running_allocates_nothing_of_ours) {
   }
 }
 
-// Scratch is planned before it is known what a call does in the end.
+// Scratch is planned before it is known which epilogue a call gets.
 BOOST_AUTO_TEST_CASE(scratch_does_not_depend_on_the_epilogue) {
   LibraryContext context;
   std::mt19937 random(11);

@@ -1,4 +1,4 @@
-// Runs of library calls, and plain loops in double beside them.
+// Runs library calls, and computes the expected results by plain loops in double.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -17,7 +17,7 @@ namespace kb::library_test {
 
 using Bytes = std::vector<unsigned char>;
 
-// An array of `dtype` whose values are exact in it, on a cache line and with a guard behind it.
+// An array of `dtype` whose values are exact in it. It begins at a multiple of 64 bytes, and a guard follows its end.
 class Array {
  public:
   Array(DType dtype, int64_t count) : dtype_(dtype), count_(count) {
@@ -56,7 +56,7 @@ class Array {
 
 inline Array array_of_bytes(size_t bytes) { return Array(DType::u8, static_cast<int64_t>(bytes)); }
 
-// Relative to the sum of absolute values of a sum's terms.
+// Returns the error that a sum may have, relative to the sum of its terms' absolute values.
 inline double tolerance(DType dtype) {
   if (dtype == DType::f64) return 1e-14;
   if (dtype == DType::f32) return 2e-6;

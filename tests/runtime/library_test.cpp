@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_CASE(convolution_bits_depend_on_shards_alone_not_on_threads) {
     const Array expected = run_conv(context, one, c, 3);
     BOOST_REQUIRE_MESSAGE(run_conv(context, two, c, 3) == expected, describe(c.spec));
     BOOST_REQUIRE_MESSAGE(run_conv(context, three, c, 3) == expected, describe(c.spec));
-    // A machine of 64 processors cuts it so.
+    // A machine of 64 processors cuts the call into 64 shards.
     BOOST_REQUIRE_MESSAGE(run_conv(context, many, c, 64) == run_conv(context, one, c, 64), describe(c.spec));
   }
 }
@@ -55,7 +55,8 @@ BOOST_AUTO_TEST_CASE(a_second_run_and_moved_operands_give_the_same_bits) {
   }
 }
 
-// The combination in which oneDNN 2.6 writes past its buffer: guards on both sides see it, and so does ASan.
+// oneDNN 2.6 writes past its buffer for this combination. The guard after the buffer sees it, and so does
+// AddressSanitizer.
 BOOST_AUTO_TEST_CASE(strided_1x1_weight_gradients_in_nhwc_stay_inside_their_buffers) {
   LibraryContext context;
   Pool pool(2);
@@ -128,7 +129,7 @@ BOOST_AUTO_TEST_CASE(matmuls_of_random_shapes_equal_plain_loops_in_double) {
   }
 }
 
-// Large enough for every shard to be cut and for the library's own blocking.
+// The products are so large that shards cut every axis, and that the library uses its own blocking.
 BOOST_AUTO_TEST_CASE(large_matmuls_are_cut_along_every_axis) {
   LibraryContext context;
   Pool one(1), two(2);

@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(the_launcher_is_known_by_what_it_sets) {
   const auto launcher = [] { return RuntimeOptions::from_environment().launcher; };
   BOOST_TEST(launcher().processes == 1);
   {
-    // A batch script, whose commands Slurm starts once.
+    // In a batch script Slurm starts every command once.
     ScopedVariable job("SLURM_NTASKS", "8"), rank("SLURM_PROCID", "0");
     BOOST_TEST(launcher().processes == 1);
   }

@@ -1,4 +1,4 @@
-// Plug-ins: a program opens those of its own build alone.
+// Tests that a program opens plug-ins of its own build alone.
 #include "runtime/plugin.h"
 
 #include <boost/test/unit_test.hpp>

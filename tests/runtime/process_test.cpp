@@ -15,7 +15,7 @@ BOOST_AUTO_TEST_SUITE(process)
 
 namespace {
 
-// A program that is there and prints a word.
+// Writes a program that prints a word.
 void make_program(const std::filesystem::path& path, const std::string& word) {
   kb::test::write_file(path, "#!/bin/sh\necho " + word + "\n");
   std::filesystem::permissions(path, std::filesystem::perms::owner_all);

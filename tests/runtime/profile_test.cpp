@@ -17,7 +17,7 @@ Step step(FusionClass cls, int32_t reduction = -1, int64_t bytes = 0) {
   return result;
 }
 
-// Two buckets, the second beside the first's wait.
+// Returns a schedule of two buckets. The second one is under way while the first is waited for.
 Schedule two_buckets() {
   Schedule schedule;
   schedule.steps = {step(FusionClass::pointwise), step(FusionClass::exchange, 4, 100),

@@ -1,5 +1,5 @@
-// Random programs of all dtypes, with special values, gradients, and one and two processes, on the CPU: 3,000 are run,
-// and counted, by
+// Runs random programs on the CPU: of all dtypes, with special values, with gradients, on one and two processes. 3,000
+// of them are run, and counted, by
 //   build/bin/tests_runtime --run_test=random_programs --log_level=message -- --programs 3000
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
@@ -18,10 +18,10 @@ using namespace kb::test;
 
 namespace {
 
-constexpr uint32_t kFirst = 100000;  // others than those of backend_test.cpp
-constexpr uint32_t kAtOnce = 200;    // whose kernels are compiled together
+constexpr uint32_t kFirst = 100000;  // first seed; backend_test.cpp has others
+constexpr uint32_t kAtOnce = 200;    // number of programs whose kernels are compiled together
 
-// Sanitized kernels take the host compiler many times as long.
+// Fewer programs are run with sanitizers, because the host compiler takes many times as long for sanitized kernels.
 #ifdef __SANITIZE_ADDRESS__
 constexpr uint32_t kShare = 20;
 #else
@@ -82,7 +82,7 @@ Left run_process(const Graph& graph, const CompileOptions& compile_options, Comm
       const int64_t worker = communicator.rank() * session.virtual_workers() + v;
       for (const auto& [name, array] : random_bindings(graph, static_cast<uint32_t>(10 * step + worker)))
         if (session.has_input(name) && array.type.rank() > 0) set_bytes(session.input(name), array);
-      for (const auto& [name, array] : random_bindings(graph, 5))  // scalars are the same for all
+      for (const auto& [name, array] : random_bindings(graph, 5))  // scalars are the same on all workers
         if (session.has_input(name) && array.type.rank() == 0) session.set_scalar(name, array.data[0]);
       session.set_scalar("learning_rate", 0.01);
       session.set_scalar("seed", 3);
@@ -120,7 +120,7 @@ std::vector<Left> run_split(const Graph& graph, int processes, int virtual_worke
   return left;
 }
 
-// Programs [0, count) by `make`, some at a time.
+// Checks `count` programs that `make` gives, kAtOnce at a time.
 template <class F>
 void check(uint32_t count, F&& make) {
   int64_t values = 0;
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(of_all_dtypes_equal_their_interpretation) { check(programs(
 
 BOOST_AUTO_TEST_CASE(with_gradients_equal_their_interpretation) { check(programs() / 5, training); }
 
-// Tests compile most kernels at level 1, users at 2.
+// Most tests compile kernels at optimisation level 1, and users at level 2.
 BOOST_AUTO_TEST_CASE(kernels_of_every_level_end_in_the_same_bits) {
   for (uint32_t seed = kFirst; seed < kFirst + programs() / 10; ++seed) {
     RandomGraphOptions options{.max_steps = 20, .smooth = true, .whole = true, .split = true};
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(kernels_of_every_level_end_in_the_same_bits) {
   }
 }
 
-// One parameter that fills its blocks is the flat gradient alone.
+// The gradient of a single parameter that fills its blocks is the flat gradient itself.
 BOOST_AUTO_TEST_CASE(a_model_of_one_parameter_ends_in_the_same_bits) {
   Graph graph("one_parameter");
   const Tensor x = input(graph, "x", DType::f32, {3, 16});

@@ -124,7 +124,8 @@ BOOST_AUTO_TEST_CASE(malformed_tensors_are_refused) {
                  .starts_with("not a safetensors file: tensor 'w'"));
 }
 
-// 4 TB of zeros that take no room on the disk: they were to be read before the header was.
+// The file has 4 TB of zeros that take no room on the disk. A reader must check the header before it takes memory for
+// them.
 BOOST_AUTO_TEST_CASE(no_memory_is_taken_for_what_the_header_does_not_tell_of) {
   test::TemporaryDirectory directory;
   const std::filesystem::path path = directory / "x.safetensors";

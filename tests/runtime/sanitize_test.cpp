@@ -1,5 +1,5 @@
-// Planted faults in programs: the guarded arena and the sanitized kernels of an ASan build find them. Those that can be
-// seen in a schedule are refused by verify in every build.
+// Planted faults in programs: the guarded arena and the sanitized kernels of an ASan build find them. Faults that a
+// schedule shows are refused by verify in every build.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,9 +15,9 @@ using namespace kb::test;
 
 namespace {
 
-constexpr int64_t kElements = 1000;  // of 16: a tail of 8
+constexpr int64_t kElements = 1000;  // 62 vectors of 16, and a tail of 8
 
-// A test that needs the sanitizer says so where there is none.
+// Returns whether the build has AddressSanitizer, and prints a message if it has not.
 bool guarded() {
   if (!kGuarded) BOOST_TEST_MESSAGE("skipped: needs AddressSanitizer; configure with -D KB_SANITIZE=address,undefined");
   return kGuarded;

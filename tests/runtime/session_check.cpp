@@ -11,7 +11,8 @@
 namespace kb::test {
 namespace {
 
-// One step of a session on the bindings that the interpreter had, and the same results. Gives how many values.
+// Runs one step of a session on the bindings that the interpreter had, and compares the results. Returns the number of
+// values that were compared.
 int64_t check_session(Backend& backend, const Graph& graph, Judged judged, const CheckOptions& options) {
   StateStore store(backend);
   Session session(backend, store, std::move(judged.compiled));
@@ -34,7 +35,7 @@ int64_t check_session(Backend& backend, const Graph& graph, Judged judged, const
   return values;
 }
 
-// Runs `work` for graph `one`; what it throws fails the test, with the graph's text, and nothing else.
+// Runs `work` for graph `one`. An exception fails the test with the graph's text, and the other graphs go on.
 template <class F>
 void attributed(const NamedGraph& one, F&& work) {
   BOOST_TEST_CONTEXT(one.name) {

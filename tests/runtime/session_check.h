@@ -1,4 +1,4 @@
-// Graphs through the whole compiler and the CPU backend, judged by the graph interpreter.
+// Runs graphs through the whole compiler and on the CPU backend, and compares the results with the graph interpreter's.
 #pragma once
 #include <memory>
 #include <string>
@@ -20,8 +20,8 @@ struct NamedGraph {
 };
 
 void check_graph(Backend& backend, const Graph& graph, CheckOptions options);
-// All kernels of many graphs are compiled at once: the cost of starting the compiler is paid once. A graph that fails
-// is named, and the others go on. Gives how many values were compared.
+// Compiles the kernels of all graphs at once, so that the compiler is started once. A graph that fails is named, and
+// the others go on. Returns the number of values that were compared.
 int64_t check_graphs(const std::vector<NamedGraph>& graphs);
 
 }  // namespace kb::test

@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(outputs_stay_until_the_next_step) {
   BOOST_TEST(again[7] == 0.0);
 }
 
-// Lent memory is what the program reads itself; it stands for one step.
+// The program itself reads lent memory, for one step.
 BOOST_AUTO_TEST_CASE(an_input_may_be_lent) {
   fill_hand_input(session);
   session.step();

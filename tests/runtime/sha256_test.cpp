@@ -1,4 +1,4 @@
-// Vectors: FIPS 180-4 examples and NIST's long messages.
+// The expected hashes are those of the examples of FIPS 180-4 and of NIST's long messages.
 #include <boost/test/unit_test.hpp>
 
 #include "runtime/sha256.h"

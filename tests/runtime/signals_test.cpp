@@ -1,4 +1,5 @@
-// Networks of signals (N, C, L) on the CPU backend: its library's convolutions of images of height 1.
+// Trains networks of signals (N, C, L) on the CPU backend, whose library computes their convolutions as those of images
+// of height 1.
 #include <boost/test/unit_test.hpp>
 
 #include "tests/runtime/session_check.h"

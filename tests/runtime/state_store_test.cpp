@@ -18,7 +18,8 @@ Variable parameter(const std::string& name, Dims shape, Role role, Init init) {
 
 const Init kNormal{InitKind::normal, 0, 1}, kOne{InitKind::constant, 1, 0};
 
-// Two parameters in the flat space, a slot, a running mean; a table and a prepared copy, which are not the store's.
+// The store keeps two parameters in the flat space, a slot and a running mean. It does not keep a table and a prepared
+// copy.
 struct Fixture {
   std::unique_ptr<Backend> backend = make_cpu_backend({1, 1, ""});
   Variable weight = parameter("fc.weight", {3, 5}, Role::weight, kNormal);
@@ -67,7 +68,7 @@ BOOST_AUTO_TEST_CASE(tables_and_prepared_copies_are_not_kept) {
   BOOST_CHECK_THROW(store.data("prepared.0"), InternalError);
 }
 
-// A model may name a layer "flat"; what is over the parameter space is no matter of names.
+// A model may name a layer "flat". The name alone does not make a variable a vector over the parameter space.
 BOOST_AUTO_TEST_CASE(a_state_named_as_a_flat_vector_is_one_of_its_own) {
   StateStore other(*backend);
   const Variable mean{"flat.running_mean",

@@ -62,7 +62,7 @@ std::unique_ptr<Session> training_session(Backend& backend, StateStore& store, i
   return session;
 }
 
-// One step as a trainer takes it.
+// Takes one step as a trainer does.
 void step(Session& session, StepScalars& scalars, int64_t number, std::vector<double>& loss) {
   for (const NamedScalar& scalar : scalars.at(number)) session.set_scalar(scalar.name, scalar.value);
   session.step();
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(steps_with_a_loader_allocate_nothing_and_fault_on_no_page) 
   }
 }
 
-// The counters count.
+// This test shows that the counters count.
 BOOST_AUTO_TEST_CASE(a_fresh_page_is_a_fault) {
   if (kGuarded) return;
   std::unique_ptr<Backend> backend = make_cpu_backend({1, 1, ""});
@@ -179,7 +179,7 @@ struct AllocationsOfSteps : Observer {
   }
 };
 
-// Numbers that follow from the batch; what fills a batch allocates nothing.
+// A source whose numbers follow from the number of the batch. It allocates nothing when it fills a batch.
 struct Ramp : Source {
   int64_t count() const override { return 1024; }
   FieldFill gather(const Order&, int64_t) const override {
@@ -195,7 +195,7 @@ struct Ramp : Source {
   }
 };
 
-// Within an epoch, with all figures that a step may have.
+// The steps are within an epoch, and have all figures that a step may have.
 BOOST_AUTO_TEST_CASE(steps_of_the_training_loop_allocate_nothing) {
   if (kGuarded) return;
   const auto source = std::make_shared<Ramp>();

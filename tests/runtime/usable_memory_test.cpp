@@ -1,4 +1,4 @@
-// Memory that limits of control groups leave, of trees of groups as systems show them.
+// Tests how much memory the limits of control groups leave, with trees of groups as systems show them.
 #include "runtime/usable_memory.h"
 
 #include <unistd.h>

@@ -37,7 +37,7 @@ std::vector<float> whole_numbers(int64_t count, int64_t factor) {
   return values;
 }
 
-// (O, C, 3, 3), by plain loops; products with inputs that lie beside the image are none.
+// Returns the gradient (O, C, 3, 3), computed by plain loops. Inputs outside of the image have no products.
 std::vector<float> by_loops(const ConvSpec& s, const std::vector<float>& x, const std::vector<float>& y) {
   std::vector<float> gradient;
   for (int64_t o = 0; o < s.o; ++o)
@@ -57,7 +57,7 @@ std::vector<float> by_loops(const ConvSpec& s, const std::vector<float>& x, cons
   return gradient;
 }
 
-// Empty where this processor has no AVX2.
+// Returns the gradient that plan_weight_grad computes; empty if this processor has no AVX2.
 std::vector<float> computed(const ConvSpec& s, const std::vector<float>& x, const std::vector<float>& y, int shards,
                             int threads) {
   const auto op = plan_weight_grad(s, shards);
@@ -98,8 +98,8 @@ BOOST_AUTO_TEST_CASE(any_number_of_samples_channels_shards_and_threads_equals_pl
     for (const int shards : {1, 2, 4})
       for (const int threads : {1, 3}) check_equal(spec_of(n, 8 * n, 24, 5, 7, 1), shards, threads);
   check_equal(spec_of(2, 8, 48, 5, 7, 1), 2, 3);   // more output channels than a task has
-  check_equal(spec_of(3, 8, 8, 40, 37, 1), 2, 2);  // an image that is more than a walk has at a time
-  check_equal(spec_of(9, 8, 8, 12, 11, 2), 2, 2);  // several images a walk, and some left
+  check_equal(spec_of(3, 8, 8, 40, 37, 1), 2, 2);  // the inputs of an image exceed those of a walk
+  check_equal(spec_of(9, 8, 8, 12, 11, 2), 2, 2);  // a walk has several images, and the last fewer
 }
 
 BOOST_AUTO_TEST_CASE(an_infinite_input_reaches_the_taps_that_meet_it_and_no_other) {
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(an_infinite_input_reaches_the_taps_that_meet_it_and_no_othe
     x[static_cast<size_t>(place(0, 3, 0, 5, 8, 1, 6))] = std::numeric_limits<float>::infinity();
     const std::vector<float> gradient = computed(s, x, y, 1, 1);
     BOOST_TEST((gradient == by_loops(s, x, y)));
-    BOOST_TEST(std::isfinite(gradient[3 * 9 + 3]));  // the last column is before no output
+    BOOST_TEST(std::isfinite(gradient[3 * 9 + 3]));  // no output reads the last column by this tap
     BOOST_TEST(std::isinf(gradient[3 * 9 + 4]) == (stride == 1));
     BOOST_TEST(std::isinf(gradient[3 * 9 + 5]));
   }

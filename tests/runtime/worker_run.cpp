@@ -17,7 +17,7 @@ namespace {
 Graph model(const WorkerRun& run) {
   Graph g = small_convnet(run.samples);
   if (run.random) {
-    // A loss that differs by random bits of every sample.
+    // The loss depends on random bits of every sample.
     Tensor bits = random_bits(g, "noise", {run.samples});
     Tensor noise = sum(cast(bits, DType::f32) * 1e-12);
     g.outputs[0].value = (Tensor(g, g.outputs[0].value) * (1.0 + noise)).value();
@@ -25,7 +25,7 @@ Graph model(const WorkerRun& run) {
   return g;
 }
 
-// The samples of global worker `worker` at `step`.
+// Fills in the samples of global worker `worker` at `step`.
 void fill(Session& session, int64_t worker, int64_t step, int64_t workers, int64_t n) {
   auto* images = reinterpret_cast<float*>(session.input("images"));
   const int64_t pixels = session.input_type("images").elements();
@@ -48,7 +48,7 @@ const Optimizer& optimizer_of(const WorkerRun& run) {
   return *at;
 }
 
-// Biases and norms of a layer-wise rule at a rate of their own.
+// Returns the scalars of the run. A rule that reads skip_lr gets a rate of its own for biases and norms.
 StepScalars scalars_of(const WorkerRun& run) {
   const Optimizer& optimizer = optimizer_of(run);
   if (run.optimizer.empty()) {

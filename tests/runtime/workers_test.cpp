@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(norms_of_gradients_are_those_of_each_worker_alone) {
     }
 }
 
-// f16: gradients are of the loss times a scale, which is taken out.
+// In f16 gradients are those of the loss times a scale, by which the norms are divided.
 BOOST_AUTO_TEST_CASE(norms_of_gradients_are_those_of_the_loss_itself) {
   const Outcome half = run_split({.split = {1, 4}, .precision = Precision::f16, .gradient_norms = true});
   const Outcome full = run_split({.split = {1, 4}, .gradient_norms = true});
@@ -281,8 +281,8 @@ BOOST_AUTO_TEST_CASE(a_bucket_is_under_way_while_the_next_is_computed) {
   BOOST_TEST((std::find(order.begin(), std::find(order.begin(), order.end(), "wait"), "grad") != order.end()));
 }
 
-// Beside the partial sums a process with many workers needs no more than with one: one gradient in the leaf, one a
-// level.
+// Many workers need the memory of one, and that of partial gradients: one in the leaf, and one for each of the 8 levels
+// of the tree of 256 workers.
 BOOST_AUTO_TEST_CASE(many_workers_take_a_gradient_a_level_and_one_more) {
   const auto bytes = [](int64_t virtual_workers) {
     CompileOptions options;

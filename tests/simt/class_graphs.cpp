@@ -139,7 +139,8 @@ void random_numbers(KernelGraphs& graphs) {
 }
 
 void reductions(KernelGraphs& graphs) {
-  // The cases are rows, columns, both ends kept, everything, and one block or many.
+  // The cases reduce rows, columns, axes with kept ones between them, and whole arrays, with one block of threads or
+  // many.
   const std::vector<std::pair<Dims, Ints>> cases = {{{5, 10}, {1}},
                                                     {{33, 600}, {1}},
                                                     {{40, 3001}, {1}},

@@ -12,7 +12,8 @@ class Fiber {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // The next resume() runs body(argument). What ran here before is forgotten, ended or not; it must own nothing.
+  // The next resume() runs body(argument). A body that ran here before is forgotten, even if it has not ended, so it
+  // must own nothing.
   void start(void (*body)(void*), void* argument);
   // Runs until the fiber suspends or ends. It must not be called from a fiber.
   void resume();

@@ -201,7 +201,8 @@ SIMT_VECTOR(float, float, 8, 16)
 SIMT_VECTOR(double, double, 16, 16)
 )";
 
-// The prelude's load through the cache for constants.
+// These define __ldg, the load through the cache for constants. The watched one reports a read with Use::read_constant
+// (2).
 constexpr std::string_view kConstantLoad = R"(
 template <class T> SIMT_PLAIN static inline T __ldg(const T* p) {
   simt_unit.hooks->access(p, sizeof(T), 2);

@@ -19,7 +19,8 @@ struct Case {
   std::unique_ptr<cuda::Reduction> reduction;
 };
 
-// A captured step branches off the stream of sums and joins it again. With one rank the sum is that rank's own array.
+// The capture branches off to the stream of sums and joins the compute stream again, as in a training step. With one
+// rank the sum is that rank's own array.
 void a_sum_is_captured_and_replayed(TestGpu& gpu) {
   const OpenGpu open(gpu);
   const cuda::Driver& driver = *open.driver;

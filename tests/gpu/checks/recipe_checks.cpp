@@ -32,14 +32,15 @@ Training lenet(const std::string& precision = "f32") {
           {"--minibatch", "8", "--epochs", "1", "--lr", "0.01", "--precision", precision}};
 }
 
-// Its first kernel crops and flips the images.
+// The first kernel of this training crops and flips the images.
 Training resnet8(const std::string& precision = "f32") {
   return {on_noise(resnet_cifar(), {3, 32, 32}, 8),
           {"--depth", "8", "--minibatch", "4", "--steps", "4", "--lr", "0.01", "--warmup-epochs", "0", "--precision",
            precision}};
 }
 
-// Trains on both backends. `lines` and `state` are bounds for the fake GPU; with state 0 the states are not compared.
+// Trains on the CPU and on the GPU, and compares the lines of metrics.jsonl and the last states. `lines` and `state`
+// are the bounds for the fake GPU; with state 0 the states are not compared.
 void check_beside_cpu(TestGpu& gpu, const Training& training, size_t line_count, double lines, double state) {
   const TemporaryDirectory folder;
   const Outcome expected = train(*small_cpu(), training.recipe, training.words, folder / "cpu");
@@ -113,7 +114,8 @@ void a_steps_times_stand_beside_the_models(TestGpu& gpu) {
     BOOST_TEST(table.find(part) != std::string::npos, part << " in\n" << table);
 }
 
-// A time never belongs to steps that were only enqueued; the last group has fewer steps.
+// Steps are timed in groups of 10, each up to a wait for the device, so that no time is one of steps that were only
+// enqueued. The last of the four groups has 5 steps.
 void a_devices_steps_are_timed(TestGpu& gpu) {
   const std::unique_ptr<Backend> backend = gpu.backend();
   NetSession net(*backend);
@@ -130,7 +132,8 @@ void a_devices_matmul_is_timed(TestGpu& gpu) {
   BOOST_TEST((rate.median > 0 && rate.best >= rate.median && std::isfinite(rate.best)));
 }
 
-// A step has four programs: virtual workers of two samples, whose sums are carried.
+// Virtual workers of two samples each run one after another, and their sums are carried from one to the next, so that
+// all four parts of a program (prepare, micro, carry, final) take part.
 void virtual_workers_train_as_on_the_cpu(TestGpu& gpu) {
   Training one = lenet(), other = resnet8();
   for (Training* training : {&one, &other}) training->words.insert(training->words.end(), {"--per-worker", "2"});
@@ -181,7 +184,8 @@ void bits_do_not_depend_on_where_the_data_are(TestGpu& gpu) {
   }
 }
 
-// A recipe's programs, with evaluations between the steps, are replayed or not.
+// A recipe's programs, with evaluations between the steps, give the same bits whether captured graphs are replayed or
+// every call is made anew.
 void captured_runs_equal_uncaptured_ones(TestGpu& gpu) {
   const TemporaryDirectory folder;
   const Training training = resnet8();

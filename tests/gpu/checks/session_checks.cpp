@@ -39,7 +39,8 @@ void state_goes_to_the_device_and_back(TestGpu& gpu) {
   BOOST_TEST(back.store.state_sha256() == net.store.state_sha256());
 }
 
-// Inputs that are filled once serve every later step, in both slots; so do large ones, which are copied apart.
+// Inputs that are filled once serve every later step, in both of the slots that steps use in turn. Large inputs do so
+// too, although each is copied by itself.
 void inputs_keep_their_values(TestGpu& gpu, int64_t samples) {
   const auto losses = [samples](Backend& backend) {
     NetSession net(backend, 3, samples);

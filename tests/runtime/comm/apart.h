@@ -1,4 +1,4 @@
-// Ranks of one machine as if they were on several.
+// A communicator of ranks on one machine that says they are on several machines.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -12,7 +12,7 @@ namespace kb::test {
 
 class Apart : public Communicator {
  public:
-  // So many ranks on each machine.
+  // Every machine seems to have `per_machine` ranks; the last one may have fewer.
   Apart(std::unique_ptr<Communicator> under, int per_machine) : under_(std::move(under)), per_machine_(per_machine) {}
 
   int rank() const override { return under_->rank(); }

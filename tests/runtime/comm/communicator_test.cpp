@@ -25,7 +25,7 @@ namespace {
 
 using Make = std::function<std::unique_ptr<Communicator>(const std::shared_ptr<InProcessNetwork>& network, int rank)>;
 
-// Runs `body` on every rank, a thread each; the first text that is not "" or error.
+// Runs `body` on every rank, each a thread. Returns the first text that is not empty; an exception counts as its text.
 std::string on_made_ranks(int ranks, const Make& make, const auto& body) {
   const auto network = make_in_process_network(ranks);
   std::vector<std::string> results(static_cast<size_t>(ranks));
@@ -49,7 +49,8 @@ std::string on_ranks(int ranks, const CommunicatorOptions& options, const auto& 
   return on_made_ranks(ranks, make, body);
 }
 
-// Whose time is the network's alone: the same on every machine, however busy.
+// Makes communicators that only count the seconds a network takes, so that times are equal on every machine, however
+// busy it is.
 Make counted(const Network& network, Algorithm algorithm = Algorithm::halving_doubling) {
   return [=](const auto& ranks, int rank) {
     const auto link = [&] { return throttled(make_in_process_link(ranks, rank, 30), &network, Throttle::counts); };
@@ -86,7 +87,7 @@ BOOST_AUTO_TEST_CASE(every_count_of_ranks_conforms) {
       BOOST_TEST(on_ranks(ranks, {}, [&](Communicator& c) { return conforms(c, algorithm, 4999); }) == "");
 }
 
-// More than a window of chunks, the last one cut.
+// The arrays have more chunks than a window, and their last chunk is not full.
 BOOST_AUTO_TEST_CASE(long_arrays_conform) {
   for (const int ranks : {3, 4})
     for (const Algorithm algorithm : kOurs)
@@ -118,7 +119,8 @@ BOOST_AUTO_TEST_CASE(traffic_is_what_the_formulas_say) {
   }
 }
 
-// FACTS of the literature: 2 lg p steps, or 2(p - 1), and 2n(p - 1)/p bytes both ways.
+// With p ranks, halving and doubling takes 2 log2(p) steps and a ring 2(p - 1); both send and receive 2n(p - 1)/p bytes
+// of an array of n bytes (Goyal et al. 2017, section 4).
 BOOST_AUTO_TEST_CASE(traffic_of_even_sizes) {
   for (const int ranks : {2, 4, 8})
     for (int rank = 0; rank < ranks; ++rank) {
@@ -175,7 +177,7 @@ BOOST_AUTO_TEST_CASE(the_plans_of_all_ranks_fit) {
   for (const int ranks : {1, 2, 3, 5, 6, 7, 8, 13})
     for (const int64_t unit : {1, 16})
       for (const int64_t elements : {0, 1, 15, 16, 17, 997}) {
-        std::map<std::tuple<int, int, int64_t, int64_t>, int> open;  // from, to, range: sent and not received
+        std::map<std::tuple<int, int, int64_t, int64_t>, int> open;  // sends less receives, keyed by from, to and range
         for (int rank = 0; rank < ranks; ++rank) {
           std::vector<Move> plan;
           plan_halving_doubling(rank, ranks, elements, unit, plan);
@@ -233,7 +235,7 @@ BOOST_AUTO_TEST_CASE(leaving_does_not_hang) {
   std::vector<float> data(1000);
   std::unique_ptr<Communicator> c = make_in_process_communicator(network, 0, {.timeout = 1e6});
   c->all_reduce(reinterpret_cast<std::byte*>(data.data()), 1000, DType::f32);
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it may have begun to wait
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // the reduction may have begun to wait by then
   c.reset();
   BOOST_TEST(!c);
 }
@@ -250,7 +252,7 @@ BOOST_AUTO_TEST_CASE(conforms_too) {
                           [&](Communicator& c) { return conforms(c, algorithm, 150001); }) == "");
 }
 
-// Seconds on rank 0 that the reduction of `elements` took.
+// Returns the seconds that the reduction of `elements` numbers took on rank 0.
 double seconds_of(const Make& make, int64_t elements, int ranks) {
   double seconds = 0;
   const std::string wrong = on_made_ranks(ranks, make, [&](Communicator& c) {
@@ -264,7 +266,8 @@ double seconds_of(const Make& make, int64_t elements, int ranks) {
   return seconds;
 }
 
-// The cost models: 2 lg p latencies, or 2(p - 1), and the bytes' time.
+// The model is 2 log2(p) latencies for halving and doubling, or 2(p - 1) for a ring, and the time in which the network
+// carries the bytes.
 BOOST_AUTO_TEST_CASE(takes_as_long_as_the_network) {
   const Network network{.latency = 2e-3, .bandwidth = 12.5e6};
   const int64_t elements = 1 << 18;
@@ -299,7 +302,7 @@ BOOST_AUTO_TEST_CASE(what_the_network_takes_is_slept) {
   BOOST_TEST(seconds_of(sleeps, 1 << 16, 4) > 0.95 * seconds_of(counted(network), 1 << 16, 4));
 }
 
-// The waiting is slept: a core is free for whom it is needed by.
+// A rank sleeps while it waits for the network, so that its core is free for other work.
 BOOST_AUTO_TEST_CASE(uses_no_core) {
   const auto processor_seconds = [] { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; };
   const double before = processor_seconds();

@@ -75,7 +75,7 @@ std::string reduce_all(Communicator& communicator, bool exact, const std::vector
       started.push_back({dtype, elements, number++, std::move(data), 0});
     }
   for (Started& s : started) s.ticket = communicator.all_reduce(s.data.data(), s.elements, s.dtype);
-  // Backwards: the first wait is for the last.
+  // The waits come in reverse order: the first is for the last reduction.
   for (auto s = started.rbegin(); s != started.rend(); ++s) {
     const Interval interval = communicator.wait(s->ticket);
     if (interval.end < interval.begin) return "a reduction ended before it began";
@@ -131,7 +131,9 @@ std::string difference(DType dtype, const Bytes& expected, const Bytes& got) {
   return "";
 }
 
-// |sum - exact| <= (p - 1) u sum |x| to first order, twice for two sums; infinities and NaNs are where they were.
+// A sum of p numbers has |sum - exact| <= (p - 1) u sum |x| to first order, with the unit roundoff u. The bound is
+// doubled, because both sums that are compared are rounded. Infinities and NaNs must be where the expected sum has
+// them.
 std::string distance(DType dtype, int64_t elements, int ranks, int reduction, const Bytes& got) {
   if (!is_float(dtype)) return difference(dtype, tree_sum(dtype, elements, 0, ranks, reduction), got);
   std::vector<Bytes> all;
@@ -163,7 +165,8 @@ std::string conforms(Communicator& communicator, Algorithm algorithm, int64_t la
   return fmt::format("{}, rank {}: {}", communicator.description(), communicator.rank(), wrong);
 }
 
-// The binary blocks once more, from the front: a block's size is the largest power of two that is left.
+// The binary blocks of halving and doubling are derived once more, from rank 0 on: each has as many ranks as the
+// greatest power of two that is not more than the number of ranks left.
 Traffic expected_traffic(Algorithm algorithm, int64_t elements, int64_t element_bytes, int rank, int ranks) {
   if (algorithm == Algorithm::mpi || algorithm == Algorithm::mpi_blocking)
     return {1, elements * element_bytes, elements * element_bytes};

@@ -1,5 +1,5 @@
-// Checks that every communicator must pass, as one rank sees them: all ranks run them at the same time. Each function
-// returns what is wrong, "" where nothing is.
+// Checks that every communicator must pass, as one rank sees them: all ranks run them at the same time. A function that
+// returns a text says what is wrong; the text is empty if nothing is.
 #pragma once
 #include <string>
 #include <vector>
@@ -12,22 +12,23 @@ inline constexpr DType kSummed[] = {DType::f64, DType::f32, DType::bf16, DType::
 
 using Bytes = std::vector<std::byte>;
 
-// Returns what `rank` adds to that reduction: numbers of very different sizes, infinities and NaNs among them.
+// Returns the array that `rank` gives to the reduction of this number: values of very different sizes, infinities and
+// NaNs among them.
 Bytes contribution(DType dtype, int64_t elements, int rank, int reduction);
 
-// The tree of enum Algorithm over ranks [first, first + ranks), by its definition.
+// Returns the sum over ranks [first, first + ranks) in the order of the tree that enum Algorithm defines.
 Bytes tree_sum(DType dtype, int64_t elements, int first, int ranks, int reduction);
 
-// Empty, or the first element that differs; NaNs are equal.
+// Returns a text about the first element that differs, or "". Any two NaNs are equal.
 std::string difference(DType dtype, const Bytes& expected, const Bytes& got);
-// Empty, or the first element that is further off than sums in another order may be.
+// Returns a text about the first element that is further off than a sum in another order may be, or "".
 std::string distance(DType dtype, int64_t elements, int ranks, int reduction, const Bytes& got);
 
-// Sizes 0, 1, prime and `large` of every dtype, many reductions under way at a time, gathers and barriers between them.
-// Bits where the algorithm is exact.
+// Sums arrays of 0, 1, 2, 3, 13, 1009 and `large` elements of every dtype, many at a time, with gathers and barriers
+// between them. Bits are compared if the algorithm is exact.
 std::string conforms(Communicator& communicator, Algorithm algorithm, int64_t large);
 
-// The formulas of struct Traffic, written out for one reduction.
+// Returns the traffic of one reduction by the formulas of struct Traffic.
 Traffic expected_traffic(Algorithm algorithm, int64_t elements, int64_t element_bytes, int rank, int ranks);
 
 }  // namespace kb::test

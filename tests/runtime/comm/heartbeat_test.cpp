@@ -20,7 +20,7 @@ namespace {
 
 using test::Apart;
 
-// A process that does nothing, to be killed.
+// A process that does nothing until it is killed.
 class Idle {
  public:
   Idle() : process_(::fork()) {
@@ -45,10 +45,10 @@ struct Hub {
   uint64_t secret = 0;
   unsigned port = 0;
 };
-// Called in every process once it knows that; and, without it, when it has connected.
+// A function that is called in every process when it knows the hub, and again, with null, when it has connected to it.
 using Spy = std::function<void(int rank, const Hub* hub)>;
 
-// A machine of its own for each rank.
+// A communicator that puts each rank on a machine of its own, and tells a spy about the hub.
 class Watched : public Apart {
  public:
   Watched(std::unique_ptr<Communicator> under, Spy spy) : Apart(std::move(under), 1), spy_(std::move(spy)) {}
@@ -68,7 +68,8 @@ class Watched : public Apart {
   bool knows_hub_ = false;
 };
 
-// Processes in one: what each finds.
+// Ranks as threads of this process, each with a heartbeat that watches an idle child in its place, and the faults that
+// they find.
 struct Ranks {
   explicit Ranks(double patience, int count = 2, bool apart = false, Spy spy = {})
       : network(make_in_process_network(count)),
@@ -167,7 +168,7 @@ BOOST_AUTO_TEST_CASE(who_goes_on_is_not_missed) {
   BOOST_TEST(pair.fault(0, 0.5) == "none");
 }
 
-// Compilers and files have more time.
+// A rank that works outside of steps (compilers, files) is waited for five times as long as one in a step.
 BOOST_AUTO_TEST_CASE(work_outside_of_steps_is_waited_for) {
   Ranks pair(0.1);
   pair.beats[1]->at_work("checkpoint");
@@ -178,7 +179,8 @@ BOOST_AUTO_TEST_CASE(work_outside_of_steps_is_waited_for) {
   BOOST_TEST(pair.fault(1) == "rank 0 (process " + dead + ") has died at wait; rank 1 stands at checkpoint");
 }
 
-// Steps of minutes on machines that are not equally fast.
+// Machines are not equally fast: a rank is waited for at least twice as long as the longest part of a step took on the
+// rank that waits.
 BOOST_AUTO_TEST_CASE(long_parts_of_a_step_are_waited_for) {
   Ranks pair(0.1);
   pair.beats[0]->at_step(1);
@@ -254,7 +256,7 @@ BOOST_AUTO_TEST_CASE(who_leaves_another_machine_is_not_missed) {
   BOOST_TEST(ranks.fault(2, 0.4) == "none");
 }
 
-// All stop before the same of the things that they do together, wherever each of them stands when one is asked.
+// All ranks stop before the same joint step, wherever each of them stands when one of them is asked to stop.
 BOOST_AUTO_TEST_CASE(all_stop_in_one_place) {
   for (const bool apart : {false, true})
     for (size_t one = 0; one < 4; ++one) {
@@ -299,7 +301,7 @@ BOOST_AUTO_TEST_CASE(what_is_begun_is_done) {
   BOOST_CHECK(each([](Heartbeat& beat) { return beat.begin(); }) == none);
 }
 
-// Who connects and says nothing keeps nobody out, nor who says what no process of the run does.
+// A stranger that connects and says nothing, or says what no process of the run says, keeps no process out.
 BOOST_AUTO_TEST_CASE(strangers_hold_up_nobody) {
   std::vector<std::unique_ptr<Stranger>> strangers;
   Ranks ranks(60, 3, true, [&](int rank, const Hub* hub) {
@@ -315,7 +317,8 @@ BOOST_AUTO_TEST_CASE(strangers_hold_up_nobody) {
   BOOST_TEST(ranks.fault(1).starts_with("rank 2 (process " + dead));
 }
 
-// The machine that it comes from is as good as lost. Rank 2 comes last, so that rank 0 listens until rank 1 has come.
+// A message about an impossible number of ranks is taken for the loss of the machine that sent it. Rank 2 connects
+// last, so that rank 0 still listens when the stranger connects as rank 1.
 BOOST_AUTO_TEST_CASE(a_message_of_ranks_that_are_not_there_is_refused) {
   for (const int32_t beats : {-5, 1 << 30}) {
     std::unique_ptr<Stranger> stranger;

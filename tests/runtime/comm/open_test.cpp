@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_library_is_refused) {
   BOOST_TEST(error.find("libkilobatch_mpi.so") != std::string::npos);
 }
 
-// Every task would train alone, and say nothing.
+// If the tasks were not refused, every one would train alone, and no message would say so.
 BOOST_AUTO_TEST_CASE(tasks_that_nothing_connects_are_refused) {
   const std::string error = error_of([] { open_communicator({}, {"srun", 4, false}, {}); });
   BOOST_TEST(error ==

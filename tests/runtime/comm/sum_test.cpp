@@ -17,7 +17,7 @@ struct Format {
 };
 const Format kFormats[] = {{DType::bf16, float_to_bf16, bf16_to_float}, {DType::f16, float_to_f16, f16_to_float}};
 
-// How many of the sums of every 16-bit pattern with `other` are not as graph/dtype.h rounds them.
+// Returns for how many 16-bit patterns the sum with `other` is not rounded as graph/dtype.h rounds it.
 int64_t wrong_sums(const Format& format, uint16_t other, bool other_first) {
   std::vector<uint16_t> own(65536), others(65536, other);
   for (size_t i = 0; i < own.size(); ++i) own[i] = static_cast<uint16_t>(i);
@@ -36,7 +36,8 @@ int64_t wrong_sums(const Format& format, uint16_t other, bool other_first) {
 
 BOOST_AUTO_TEST_SUITE(comm_sum)
 
-// Zeros, subnormal numbers, ones next to a power of two, the largest, infinity, NaN; both signs.
+// The second numbers are zeros, subnormal numbers, neighbours of powers of two, the largest, infinity and NaN, of both
+// signs.
 BOOST_AUTO_TEST_CASE(sixteen_bits_are_summed_as_the_graph_rounds) {
   for (const Format& format : kFormats)
     for (const uint16_t other : {0x0000, 0x0001, 0x0155, 0x03ff, 0x0400, 0x1234, 0x3bff, 0x3c00, 0x3c01, 0x3f7f, 0x3f80,
@@ -46,7 +47,7 @@ BOOST_AUTO_TEST_CASE(sixteen_bits_are_summed_as_the_graph_rounds) {
           BOOST_TEST(wrong_sums(format, static_cast<uint16_t>(other | sign), first) == 0);
 }
 
-// Vectors and what is left of them, from any address.
+// Arrays have any number of whole vectors and a rest, and begin at any address.
 BOOST_AUTO_TEST_CASE(any_length_and_place) {
   for (int64_t length = 0; length < 70; ++length)
     for (const int64_t offset : {0, 1, 3}) {

@@ -1,5 +1,5 @@
-// The CUDA backend on a fake GPU: the calls that a step is made of, planted faults, errors. What it computes is the
-// subject of tests/gpu/checks.
+// Tests the CUDA backend on a fake GPU: the calls of a step, planted faults, and errors. The results of steps are
+// compared by tests/gpu/checks.
 #include "runtime/cuda/backend.h"
 
 #include <fcntl.h>
@@ -31,7 +31,7 @@ struct OnFake {
     net.step(i);
     return std::move(gpu.log);
   }
-  // The name of one of the training step's kernels.
+  // Returns the name of one of the training step's kernels.
   const std::string& kernel() const { return net.session.compiled().program.at(PartRole::final).kernels.at(1).name; }
 
   FakeTestGpu test_gpu;
@@ -48,7 +48,7 @@ int64_t count(const std::vector<std::string>& log, const std::string& what) {
   return std::count_if(log.begin(), log.end(), [&](const std::string& line) { return line.starts_with(what); });
 }
 
-// Catches what is printed there meanwhile.
+// Returns all that `work` prints to the standard error.
 std::string standard_error_of(const std::function<void()>& work) {
   const TemporaryDirectory folder;
   const std::string path = folder / "printed";
@@ -76,8 +76,8 @@ BOOST_FIXTURE_TEST_CASE(a_step_is_one_graph_and_copies_beside_it, OnFake) {
     BOOST_TEST(count(log, "cuGraphInstantiate") == 1);
     BOOST_TEST(count(log, "cuStreamSynchronize") == 0);
   }
-  // Compute is s1, copies s2. A slot has a graph, and two events, made one after the other: its inputs were copied, it
-  // was computed.
+  // Stream s1 computes and s2 copies. Each of the two slots has a graph and two events, which are made one after the
+  // other: the first is recorded when the slot's inputs were copied, the second when it was computed.
   std::string copied_of_slot[2], launch_of_slot[2];
   for (uint32_t i : {3u, 4u, 5u, 6u}) {
     const std::vector<std::string> log = log_of_step(i);
@@ -102,7 +102,8 @@ BOOST_FIXTURE_TEST_CASE(a_step_is_one_graph_and_copies_beside_it, OnFake) {
   BOOST_TEST(launch_of_slot[0] != launch_of_slot[1]);
 }
 
-// A host that only takes steps lets the device run behind; reading late waits for the step before the last.
+// A host that only takes steps runs ahead of the device. Reading the loss of the step before the last waits for that
+// step alone.
 BOOST_FIXTURE_TEST_CASE(reading_late_waits_for_no_more_than_it_needs, OnFake) {
   for (uint32_t i = 0; i < 4; ++i) net.step(i);
   net.session.read_scalar("loss", 1);
@@ -127,14 +128,14 @@ BOOST_AUTO_TEST_CASE(everything_is_freed) {
   {
     const std::unique_ptr<Backend> backend = gpu.backend();
     train(*backend, 3);
-    BOOST_TEST(gpu.gpu.live_allocations() == 1);  // what transfers go through
+    BOOST_TEST(gpu.gpu.live_allocations() == 1);  // the block that transfers go through
   }
   BOOST_TEST(gpu.gpu.live_allocations() == 0);
 }
 
 // ---- planted faults ----
 
-// One block, where two steps are under way.
+// One block is lent for every step, although two steps are under way, so that the host fills it before it was copied.
 BOOST_AUTO_TEST_CASE(lent_memory_that_is_filled_too_early_is_noticed) {
   const std::vector<double> expected = losses_of_lent(*small_cpu(), 1);
   FakeTestGpu gpu;
@@ -144,7 +145,7 @@ BOOST_AUTO_TEST_CASE(lent_memory_that_is_filled_too_early_is_noticed) {
   BOOST_TEST(worst > 1e-3);
 }
 
-// The host fills memory that is still being copied.
+// Without its waits, the host fills memory that is still being copied.
 BOOST_FIXTURE_TEST_CASE(a_host_that_does_not_wait_is_noticed, OnFake) {
   const Trained expected = train(*small_cpu(), 5);
   gpu.skip("cuEventSynchronize");
@@ -169,7 +170,7 @@ BOOST_FIXTURE_TEST_CASE(a_kernel_that_fails_at_first_is_named_with_the_users_lin
                              " of final: ", "compile_check.cpp:"));
 }
 
-// In a replayed step only that it failed can be told, and how to find out more.
+// A replayed step that fails tells no more than that it failed, so a hint says how to find out more.
 BOOST_FIXTURE_TEST_CASE(a_kernel_that_fails_in_a_replay_leads_to_sync_steps, OnFake) {
   train(net, 0, 4);
   gpu.poison(kernel());
@@ -188,7 +189,7 @@ BOOST_FIXTURE_TEST_CASE(with_sync_steps_a_kernel_that_fails_later_is_named, OnFa
   });
 }
 
-// Nobody waits between its steps, so that the call that tells of a fault is another's.
+// Nothing waits between the parts of a profiled step, so the call that reports a fault may belong to a later part.
 BOOST_FIXTURE_TEST_CASE(a_fault_in_a_profiled_step_is_not_blamed_on_the_step_that_tells, OnFake) {
   train(net, 0, 4);
   net.fill(4);
@@ -217,7 +218,8 @@ BOOST_AUTO_TEST_CASE(a_device_that_is_full_says_so) {
 
 // ---- captures that are refused ----
 
-// A library that allocates at a later run than its first; each slot has a capture of its own.
+// A capture fails, for instance if a library allocates in a later run than its first. Each slot has a capture of its
+// own, and is captured again in its next step.
 BOOST_FIXTURE_TEST_CASE(a_step_that_cannot_be_captured_runs_all_the_same, OnFake) {
   const Trained expected = train(*small_cpu(), 8);
   std::vector<int64_t> captures, graphs;
@@ -252,7 +254,7 @@ BOOST_FIXTURE_TEST_CASE(a_step_that_can_never_be_captured_is_told_once_and_goes_
   BOOST_TEST(printed.find("\n  in step ") != std::string::npos);
 }
 
-// Whatever ran in its place would fail with the same, and be blamed for it.
+// Work that ran uncaptured in its place would fail with the same error, and be blamed for it.
 BOOST_FIXTURE_TEST_CASE(a_lost_device_ends_a_capture_for_good, OnFake) {
   net.step(0);
   net.fill(1);
@@ -268,7 +270,7 @@ BOOST_AUTO_TEST_CASE(without_a_device_it_says_what_is_missing) {
   BOOST_CHECK_EXCEPTION(gpu.backend(), Error, says("missing: a device\n  got:     cuInit failed: "));
 }
 
-// So that what a copy reads is not what the cache keeps of the copy before.
+// The copy is so large that it reads nothing which the cache still holds from the copy before.
 BOOST_AUTO_TEST_CASE(a_copy_is_timed_on_much_of_what_is_free) {
   const auto bytes = [](int64_t memory, int64_t taken) {
     FakeTestGpu gpu({.memory = memory});

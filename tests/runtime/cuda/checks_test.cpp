@@ -27,7 +27,7 @@ void on_the_fake(const GpuCheck& check, const FakeOptions& options = {}, bool wa
 
 }  // namespace
 
-// With the emulator's checks of every access: the same programs as those of tests/simt, out of the cache.
+// The emulator checks every access. The programs are those of tests/simt, so they come out of the kernel cache.
 BOOST_AUTO_TEST_SUITE(cuda_kernels)
 BOOST_DATA_TEST_CASE(of_class, make(kernel_checks()), check) { on_the_fake(check, {}, true); }
 BOOST_AUTO_TEST_SUITE_END()
@@ -38,7 +38,8 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(cuda_sessions)
 BOOST_DATA_TEST_CASE(lazy, make(session_checks()), check) { on_the_fake(check); }
-// Steps of minutes, of which f32 gives single microseconds, on a clock as coarse as the driver's.
+// The longest step takes more than a minute, whose times f32 gives to some microseconds, and the clock is as coarse as
+// the driver's.
 BOOST_AUTO_TEST_CASE(clocks_may_be_coarse) {
   const std::vector<GpuCheck> all = session_checks();
   const auto profiled =
@@ -58,7 +59,7 @@ BOOST_AUTO_TEST_SUITE(cuda_sums)
 BOOST_DATA_TEST_CASE(over_nccl, make(collective_checks()), check) { on_the_fake(check); }
 BOOST_AUTO_TEST_SUITE_END()
 
-// Whole steps with every access of every kernel watched, in the memory that the planner gave it.
+// Whole steps run with every access of every kernel watched, in the memory that the planner gave it.
 BOOST_AUTO_TEST_SUITE(cuda_watched)
 BOOST_AUTO_TEST_CASE(steps_of_a_small_net) { on_the_fake(session_checks().at(0), {}, true); }
 BOOST_AUTO_TEST_CASE(lenet_mnist) { on_the_fake(recipe_checks().at(0), {}, true); }

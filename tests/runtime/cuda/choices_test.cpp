@@ -16,7 +16,8 @@ using namespace kb::test;
 
 BOOST_AUTO_TEST_SUITE(cuda_choices)
 
-// The choices that a library made by measuring are saved as text and used again; those of another device are told.
+// The choices that a library made by measuring are saved as text and used again. A text from another device is answered
+// with a message.
 BOOST_AUTO_TEST_CASE(choices_are_used_again) {
   const auto compile = [](Backend& backend) {
     const Recipe recipe = on_noise(lenet_mnist(), {1, 28, 28}, 8);

@@ -25,7 +25,7 @@ std::unique_ptr<const cuda::Driver> initialised(const FakeRank& rank) {
   return driver;
 }
 
-// Reductions alone.
+// Runs reductions without a session.
 void conform(const FakeRank& rank, Algorithm algorithm, std::initializer_list<int64_t> sizes) {
   const auto driver = initialised(rank);
   const cuda::OpenDevice device(*driver, 0);
@@ -35,7 +35,7 @@ void conform(const FakeRank& rank, Algorithm algorithm, std::initializer_list<in
 
 // ---- sessions
 
-// Every rank's outcome; they must agree.
+// Runs every process of the run on a fake GPU of its own, checks that all outcomes are equal, and returns the first.
 WorkerOutcome run_on_gpus(const WorkerRun& run, const CudaOptions& options = {}, const FakeOptions& gpu = {}) {
   std::vector<WorkerOutcome> outcomes(static_cast<size_t>(run.split.processes));
   on_fake_ranks(
@@ -51,7 +51,8 @@ WorkerOutcome run_on_gpus(const WorkerRun& run, const CudaOptions& options = {},
 
 // ---- faults planted
 
-// Waits of one stream for what another has recorded do nothing. Streams have numbers: 1 computes, 3 communicates.
+// A planted fault: waits of stream `waits` for events that stream `records` has recorded do nothing. Streams have
+// numbers: 1 computes, 2 copies, 3 communicates.
 struct PlantedGap {
   cuda::Stream waits = nullptr, records = nullptr;
   std::map<cuda::Event, cuda::Stream> recorded;
@@ -81,7 +82,7 @@ std::unique_ptr<const cuda::Driver> driver_with_gap(const FakeRank& rank, size_t
   return driver;
 }
 
-// `profiled`: steps that are not captured, and that no host waits for in between.
+// If `profiled`, steps are not captured, and no host waits between their parts.
 void train_with_gap(size_t waits, size_t records, bool profiled) {
   const WorkerRun run{.split = {2, 1}, .steps = 4, .bucket_bytes = 4096, .profiled = profiled};
   on_fake_ranks(2, [&](const FakeRank& rank) {
@@ -144,7 +145,7 @@ BOOST_AUTO_TEST_CASE(a_missing_wait_is_seen) {
   BOOST_CHECK_EXCEPTION(train_with_gap(3, 1, false), DriverFault,
                         says("a captured stream waits for work outside the capture"));
   BOOST_CHECK_EXCEPTION(train_with_gap(1, 3, false), std::exception, says("CUDA_ERROR_STREAM_CAPTURE_UNJOINED"));
-  BOOST_CHECK_NO_THROW(train_with_gap(2, 3, false));  // a wait that nobody makes
+  BOOST_CHECK_NO_THROW(train_with_gap(2, 3, false));  // stream 2 never waits for stream 3
 }
 
 BOOST_AUTO_TEST_CASE(a_step_that_does_not_join_is_not_captured) {
@@ -185,7 +186,7 @@ BOOST_AUTO_TEST_CASE(a_dead_rank_is_an_error_of_the_others) {
   BOOST_TEST(error.starts_with("rank 0: NCCL cannot go on: remote process exited (6)\n  hint: another rank has died"));
 }
 
-// Half of a group may have gone: nothing waits for the other half.
+// When a call in a group fails, the calls before it may have gone out; nothing waits for the rest of the group.
 BOOST_AUTO_TEST_CASE(a_failed_call_is_told_by_its_step) {
   const WorkerRun run{.split = {2, 1}, .steps = 4, .bucket_bytes = 4096};
   BOOST_CHECK_EXCEPTION(
@@ -199,7 +200,7 @@ BOOST_AUTO_TEST_CASE(a_failed_call_is_told_by_its_step) {
       says("ncclSend failed: invalid usage (5)\n  hint: NCCL_DEBUG=INFO", "\n  in step ", " of final: all_reduce "));
 }
 
-// The other rank's step is captured, and NCCL wants all or none.
+// The other rank's step is captured, and NCCL requires that the calls of all ranks are captured or none.
 BOOST_AUTO_TEST_CASE(a_capture_that_one_rank_is_refused_ends_the_run) {
   const WorkerRun run{.split = {2, 1}, .steps = 4, .bucket_bytes = 4096};
   BOOST_CHECK_EXCEPTION(on_fake_ranks(2,
@@ -221,8 +222,8 @@ BOOST_AUTO_TEST_CASE(profiled_steps_tell_of_the_sums) {
   for (const Overlap& overlap : got.overlaps) check_clock(overlap);
 }
 
-// The loop, the loader, evaluations that the ranks share, what the first of them writes: as one process with as many
-// virtual workers. The library's choices are the first rank's.
+// The loop, the loader, the evaluations that the ranks share, and the files that the first rank writes are as in one
+// process with as many virtual workers. The library's choices are the first rank's.
 BOOST_AUTO_TEST_CASE(recipes_end_in_the_bits_of_one_process) {
   const Recipe recipe = on_noise(lenet_mnist(), {1, 28, 28}, 20);
   for (const int processes : {2, 4}) {
@@ -275,7 +276,7 @@ BOOST_AUTO_TEST_CASE(a_missing_library_is_every_ranks_error) {
   BOOST_TEST(errors == std::vector<std::string>(3, "rank 1: none here"), boost::test_tools::per_element());
 }
 
-// NVIDIA's own, where it is: no device is needed to look for its functions.
+// NVIDIA's own library is opened if it is installed. Looking for its functions needs no device.
 BOOST_AUTO_TEST_CASE(the_real_library_has_every_function) {
   std::unique_ptr<const cuda::Nccl> nccl;
   try {

@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_CASE(a_missing_library_is_named) {
   BOOST_TEST(driver.init.function == nullptr);
 }
 
-// Any library is no driver.
+// libm stands for a library that is no driver.
 BOOST_AUTO_TEST_CASE(a_missing_function_is_named) {
   Driver driver;
   std::string why;
@@ -32,7 +32,7 @@ BOOST_AUTO_TEST_CASE(every_call_is_in_the_table_once) {
     BOOST_TEST(std::string(slot.symbol).starts_with("cu"));
     BOOST_TEST(symbols.insert(slot.symbol).second);
   }
-  // All that a driver is but functions is the list of them.
+  // A Driver consists of its functions and the list of them, so that no function is missing in the list.
   BOOST_TEST(driver.slots.size() * sizeof driver.init + sizeof driver.slots == sizeof driver);
 }
 

@@ -12,10 +12,11 @@
 namespace kb::test {
 namespace {
 
-// A kernel that two GPUs have is one in memory.
+// Two fake GPUs that have the same kernel share its program, which runs one launch at a time (simt.h).
 std::mutex launching;
 
-// The parameters of the one kernel in `text`: "(const float* b0, unsigned* b1, long long n0)".
+// Returns the parameters of the kernel `name` in `text`, which reads like "(const float* b0, unsigned* b1, long long
+// n0)".
 std::vector<FakeKernel::Parameter> parameters_of(const std::string& text, const std::string& name) {
   const size_t head = text.find(name + "(");
   ensure(head != std::string::npos, "a kernel's text without its name");
@@ -79,8 +80,8 @@ class EmulatedCompiler : public cuda::Compiler {
   const simt::Instrument instrument_;
 };
 
-// One call of the CPU's library on a graph made for a GPU, whose filters may lie (O, KH, KW, I) and whose filters'
-// gradients may be narrow. Filters are brought to the CPU's own form at every call.
+// One call of the CPU's library on a graph made for a GPU, whose filters may have the order (O, KH, KW, I) and whose
+// gradients of filters may have 16 bits. Filters are brought into the CPU's own form at every call.
 class CpuCall {
  public:
   CpuCall(LibraryContext& context, const Graph& graph, const Node& node, const Epilogue& epilogue, int shards)
@@ -126,7 +127,7 @@ class CpuCall {
     return to;
   }
 
-  // Between the order of the graph's filters and (O, I, KH, KW).
+  // Copies filters between the order of the graph and (O, I, KH, KW).
   void move_weights(const void* from, DType from_type, void* to, DType to_type, bool to_canonical) const {
     const int64_t inputs = asked_.c / asked_.groups, taps = asked_.kh * asked_.kw;
     const auto* source = static_cast<const std::byte*>(from);
@@ -199,7 +200,7 @@ class CpuLibrary : public cuda::DeviceLibrary {
 
  private:
   static constexpr int kShards = 2;
-  // Behaves as a library that measures: it runs nothing twice on the device.
+  // Behaves as a library that measures: runs two trials on the device for a call that has no pick yet.
   void choose(const std::string& call) const {
     if (picks_.contains(call)) return;
     const cuda::CallMemory memory(handles_, std::array{cuda::TrialOperand{64, DType::f32}}, 0);

@@ -10,8 +10,8 @@ namespace kb::test {
 
 class FakeTestGpu : public TestGpu {
  public:
-  // Kernels run with the emulator's checks of every access, or as fast as it can.
-  // `nccl`: for backends of several ranks.
+  // If `watched`, the emulator checks every access of a kernel; otherwise it runs kernels as fast as it can. `nccl`
+  // connects the backends of several ranks; null: there is one rank.
   explicit FakeTestGpu(const FakeOptions& options = {}, bool watched = false, FakeNccl* nccl = nullptr)
       : gpu(options), watched_(watched), nccl_(nccl) {}
   cuda::Factories factories(const CudaOptions& options) override;

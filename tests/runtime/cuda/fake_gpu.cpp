@@ -16,10 +16,10 @@ namespace {
 
 using namespace cuda;
 
-constexpr std::chrono::seconds kPatience{60};  // with work that cannot go on
+constexpr std::chrono::seconds kPatience{60};  // limit on waiting for work that cannot go on
 
 std::mutex gpus_mutex;
-std::map<size_t, FakeGpu*> gpus;  // that live, by number
+std::map<size_t, FakeGpu*> gpus;  // living GPUs, keyed by number
 size_t gpus_made = 0;
 thread_local FakeGpu* own = nullptr;
 thread_local bool has_context = false;
@@ -135,16 +135,16 @@ bool FakeGpu::any_capture() const {
   return std::any_of(streams_.begin(), streams_.end(), [](const StreamState& s) { return s.capture != 0; });
 }
 
-// A call that may not stand in a capture spoils it.
+// Returns an error if a capture is under way, and spoils it: the call that asks may not stand in a capture.
 Result FakeGpu::not_while_capturing() {
   if (!any_capture()) return kSuccess;
   for (const StreamState& s : streams_) captures_[s.capture].spoilt = true;
   return kCaptureUnsupported;
 }
 
-// Whether the first stream knows in the end of all that was captured on others.
+// Returns whether the first stream, at the end of the capture, comes after all that was captured on others.
 bool FakeGpu::is_joined(const Capture& capture) const {
-  std::map<size_t, std::map<size_t, int64_t>> clocks;  // of each stream, by stream
+  std::map<size_t, std::map<size_t, int64_t>> clocks;  // clock of each stream, keyed by stream
   std::map<const Record*, std::map<size_t, int64_t>> recorded;
   for (const auto& [at, operation] : capture.operations) {
     std::map<size_t, int64_t>& clock = clocks[at];
@@ -241,7 +241,7 @@ void FakeGpu::advance(size_t at, const Record* until) {
   }
 }
 
-// Whether it is done; a host that asks lets work go on.
+// Returns kNotReady if work of stream `at`, up to `until`, is not done. Asking lets the work go on.
 Result FakeGpu::ask(size_t at, const Record* until, const Clock& clock) {
   try {
     advance(at, until);
@@ -347,7 +347,7 @@ Result FakeGpu::launch(const FakeKernel& kernel, unsigned blocks, unsigned threa
 Result FakeGpu::launch_graph(size_t exec, Stream handle) {
   if (exec == 0 || exec >= execs_.size() || !execs_[exec].live) fault("a graph that is not there");
   const Capture& captured = execs_[exec].captured;
-  std::map<const Record*, std::shared_ptr<Record>> records;  // of this launch, by those of the capture
+  std::map<const Record*, std::shared_ptr<Record>> records;  // records of this launch, keyed by those of the capture
   for (const auto& [at, operation] : captured.operations) {
     size_t lane = number(handle);
     if (at != captured.origin) {

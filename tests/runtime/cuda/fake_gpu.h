@@ -1,7 +1,7 @@
 // A GPU for tests: a driver table whose device memory is a range of the host's own that only the fake's own work can
 // touch, and whose streams, events and captured graphs are modelled. Work runs when the host waits for it and no sooner
-// (or at once), so that a host that reads or overwrites too early gets wrong numbers; that streams touch one piece of
-// memory in an order that events establish is checked by vector clocks. Misuse throws DriverFault.
+// (or at once), so that a host that reads or overwrites too early gets wrong numbers. Vector clocks check that events
+// establish an order between streams that touch the same memory. Misuse throws DriverFault.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -29,11 +29,12 @@ struct FakeOptions {
   int devices = 1;
   int capability = 90;
   int64_t memory = int64_t{1} << 30;
-  double operation_ms = 0.001;  // what every operation takes
-  double resolution_ms = 1e-9;  // of a time between two events
+  double operation_ms = 0.001;  // time of every operation, milliseconds
+  double resolution_ms = 1e-9;  // resolution of the time between two events, milliseconds
 };
 
-// A kernel of an image: what a launch does with its parameters, one address a pointer or number.
+// A kernel of an image. `run` is the work of a launch, with one address for each parameter: that of the pointer or
+// number.
 struct FakeKernel {
   std::string name;
   enum Parameter : uint8_t { number, read, written };
@@ -49,7 +50,7 @@ struct MemoryRange {
   }
 };
 
-// An exception of work that cannot go on yet: the work stays at the head of its stream, and is tried again.
+// Thrown by work that cannot go on yet: the work stays at the head of its stream, and is tried again.
 struct NotYet {};
 
 // Returns whether two ranges share a byte.
@@ -70,37 +71,38 @@ class FakeGpu {
   // Returns the GPU that the calling thread's calls go to.
   static FakeGpu& here();
 
-  // Kernels of an image; gives the image's bytes.
+  // Adds an image of these kernels and returns the image's bytes.
   std::string add_image(std::vector<FakeKernel> kernels);
   // Puts work on a stream as a library does, behind the driver's back.
   void enqueue(cuda::Stream stream, std::string what, std::vector<MemoryRange> reads, std::vector<MemoryRange> writes,
                std::function<void()> work);
   bool is_capturing(cuda::Stream stream) { return this->stream(stream).capture != 0; }
   [[noreturn]] void fault(const std::string& what);
-  // A kernel given this address touches so many bytes there; of any kernel where it has no name. Without this: all that
-  // is left of the allocation.
+  // Tells that a kernel which is given the address `data` touches this many bytes there; an empty name stands for every
+  // kernel. Without this, a kernel is taken to touch all of the allocation from that address on.
   void know(const std::string& kernel, const void* data, int64_t bytes);
-  // A live allocation from `data` on: what work may touch that was given this address; all of it.
+  // Return the range of the live allocation that holds `data`: from `data` on, which is the range that work given this
+  // address may touch, or all of it.
   MemoryRange rest_of(const void* data);
   MemoryRange all_of(const void* data);
 
-  // Calls of the driver by name, arguments that tell something behind it: "cuMemcpyHtoDAsync_v2 512 s2".
+  // Calls of the driver: the name, then the arguments that tell something, for instance "cuMemcpyHtoDAsync_v2 512 s2".
   std::vector<std::string> log;
-  // The call with this number (0: the next) of a function fails.
+  // Makes a function fail at the call with this number (0: the next).
   void fail(const std::string& symbol, int number, cuda::Result result);
-  // From this call on, with the same numbering, every one gives the result: the device is lost.
+  // Loses the device: from the call with this number on, every call of any function gives the result.
   void lose(const std::string& symbol, int number, cuda::Result result) {
     losing_ = result;
     fail(symbol, number, result);
   }
-  // From now on every call of a function fails in a capture: it allocates there.
+  // From now on every call of this function in a capture fails, as a call that allocates does.
   void fail_in_captures(const std::string& symbol) { uncapturable_ = symbol; }
   // From now on these calls do nothing and succeed: a fault planted in the backend.
   void skip(const std::string& symbol) { skipped_.insert(symbol); }
   // The next run of a kernel of this name fails, and with it the next wait and every later one.
   void poison(const std::string& kernel) { poisoned_ = kernel; }
 
-  int64_t live_allocations() const;  // of the device and page-locked
+  int64_t live_allocations() const;  // number of blocks, on the device and page-locked
   int64_t operations() const { return operations_; }
 
  private:
@@ -122,7 +124,7 @@ class FakeGpu {
     int opened = 0;  // counts the ranges in it of operations that run
   };
   struct Record {
-    size_t stream = 0, capture = 0;  // capture: of the one that it was captured in
+    size_t stream = 0, capture = 0;  // `capture`: number of the capture that it is part of, 0: none
     bool done = false;
     double time = 0;
     Clock clock{};
@@ -196,23 +198,23 @@ class FakeGpu {
   cuda::Result launch_graph(size_t exec, cuda::Stream handle);
 
   FakeOptions options_;
-  const size_t number_;    // of its context
+  const size_t number_;    // number of its context
   char* range_ = nullptr;  // addresses of device memory
   int64_t used_ = 0, taken_ = 0;
-  std::map<uint64_t, Allocation> allocations_;  // by address, dead ones too
-  std::deque<StreamState> streams_;             // 0 is none; the handle is the number
+  std::map<uint64_t, Allocation> allocations_;  // keyed by address; dead ones too
+  std::deque<StreamState> streams_;             // entry 0 is no stream; a handle is the index
   std::deque<EventState> events_;
   std::deque<std::vector<FakeKernel>> images_;
   std::deque<ModuleState> modules_;
   std::deque<GraphState> graphs_, execs_;
-  std::deque<Capture> captures_;         // by their numbers
-  std::map<size_t, size_t> side_lanes_;  // where a graph runs what was captured on another stream than its first
+  std::deque<Capture> captures_;         // index: number of the capture
+  std::map<size_t, size_t> side_lanes_;  // streams for work captured on other streams than the first
   std::deque<std::pair<size_t, const FakeKernel*>> kernels_;  // module, kernel
   std::map<std::string, std::pair<int, cuda::Result>> failures_;
   std::set<std::string> skipped_;
   std::string uncapturable_;
   cuda::Result losing_ = cuda::kSuccess, lost_ = cuda::kSuccess;
-  std::map<std::pair<std::string, uint64_t>, int64_t> known_;  // bytes, by kernel and address
+  std::map<std::pair<std::string, uint64_t>, int64_t> known_;  // bytes, keyed by kernel and address
   std::string poisoned_;
   bool broken_ = false, has_faulted_ = false, is_initialised_ = false;
   int retained_ = 0;

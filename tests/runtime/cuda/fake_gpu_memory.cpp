@@ -22,8 +22,8 @@ Result FakeGpu::allocate(Address* address, size_t bytes) {
   const int64_t mapped = (size + kPage - 1) / kPage * kPage;
   ensure(used_ + mapped + kPage <= kFakeRange, "the fake GPU has no addresses left");
   char* data = range_ + used_;
-  used_ +=
-      mapped + kPage;  // a page that nobody may touch lies behind every allocation, and addresses are not used again
+  // A page that nobody may touch lies after every allocation, and addresses are not used again.
+  used_ += mapped + kPage;
   taken_ += size;
   mprotect(data, static_cast<size_t>(mapped), PROT_READ | PROT_WRITE);
   std::memset(data, 0xa5, bytes);
@@ -112,8 +112,8 @@ MemoryRange FakeGpu::touched(const std::string& kernel, uint64_t address) {
 
 MemoryRange FakeGpu::rest_of(const void* data) { return {MemoryRange::of(data, 0).begin, all_of(data).end}; }
 
-// Makes the allocations that an operation names readable and writable while its work runs: nobody may touch the
-// device's memory at any other time, nor work what it does not name.
+// Makes the allocations that an operation names readable and writable while its work runs. At other times nobody may
+// touch the device's memory, and work may not touch memory that it does not name.
 void FakeGpu::open_memory(const Operation& operation, bool open) {
   for (const auto* ranges : {&operation.reads, &operation.writes})
     for (const MemoryRange range : *ranges) {

@@ -67,7 +67,7 @@ std::unique_ptr<Driver> FakeGpu::driver() {
   return result;
 }
 
-// The rest of a body where the call is to go on.
+// Begins the body of a driver's function: logs the call, and returns early if the call is to fail.
 #define KB_CALL(SYMBOL, ARGUMENTS) \
   FakeGpu& gpu = FakeGpu::here();  \
   if (const Result early = gpu.called(SYMBOL, ARGUMENTS)) return early;
@@ -194,7 +194,7 @@ void FakeGpu::Table::fill_streams(Driver& d) {
       gpu.fault("a captured stream waits for work outside the capture");
     if (captured != 0 && gpu.streams_[gpu.captures_[captured].origin].capture != captured)
       gpu.fault("a wait for an event of a capture that has ended");
-    state.capture = captured;  // joins it
+    state.capture = captured;  // a stream that waits for captured work joins the capture
     if (last) gpu.add(number(s), {"a wait", {}, {}, {}, last, nullptr});
     return kSuccess;
   };
@@ -304,7 +304,7 @@ void FakeGpu::Table::fill_graphs(Driver& d) {
     FakeGpu& gpu = FakeGpu::here();
     const Result early = gpu.called("cuStreamEndCapture", stream_name(s));
     gpu.stream(s);
-    const Result result = gpu.end_capture(number(s), captured);  // one that fails has ended, too
+    const Result result = gpu.end_capture(number(s), captured);  // a capture ends even if the call fails
     if (early) *captured = nullptr;
     return early ? early : result;
   };

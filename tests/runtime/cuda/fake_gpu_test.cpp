@@ -1,4 +1,4 @@
-// The fake catches what it is there to catch.
+// Tests that the fake GPU finds the faults that it is there to find.
 #include "tests/runtime/cuda/fake_gpu.h"
 
 #include <boost/test/unit_test.hpp>

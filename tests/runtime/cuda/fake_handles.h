@@ -9,7 +9,7 @@ template <class Handle>
 size_t number(Handle handle) {
   return static_cast<size_t>(reinterpret_cast<uintptr_t>(handle) >> 4);
 }
-// No address of anything: whoever looks behind one crashes.
+// A handle is the address of nothing, so that code which dereferences one crashes.
 template <class Handle>
 Handle handle(size_t number) {
   return reinterpret_cast<Handle>(static_cast<uintptr_t>(number) << 4);

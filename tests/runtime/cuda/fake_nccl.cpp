@@ -17,7 +17,7 @@ struct ncclComm {
   kb::test::FakeGpu& gpu;
   const int rank, ranks;
   std::set<int> connected;                               // ranks that it has spoken with outside any capture
-  std::shared_ptr<int> work = std::make_shared<int>(0);  // every piece of work holds one
+  std::shared_ptr<int> work = std::make_shared<int>(0);  // every piece of work holds a reference
   std::atomic<int> failure{kb::cuda::kNcclSuccess};
   std::atomic<bool> is_aborted{false};
 };
@@ -147,7 +147,7 @@ void FakeNccl::submit(Pending group) {
                     parts = std::move(group.parts)]() mutable { run(comm, kind, parts); });
 }
 
-// A graph runs it again and again.
+// Runs the parts that are not done yet. The last line makes them ready for the next launch of their graph.
 void FakeNccl::run(ncclComm& comm, const std::string& kind, std::vector<Part>& parts) {
   for (Part& part : parts) {
     if (part.is_done || !part.sends) continue;
@@ -163,13 +163,13 @@ void FakeNccl::run(ncclComm& comm, const std::string& kind, std::vector<Part>& p
   for (Part& part : parts) part.is_done = false;
 }
 
-// In the order of the ranks, which is no tree.
+// Sums in the order of the ranks, and not in that of a tree, as a library may.
 void FakeNccl::submit_sum(ncclComm& comm, Stream stream, const void* from, void* to, size_t count, DType dtype) {
   const size_t bytes = count * static_cast<size_t>(size_of(dtype));
   const auto* source = static_cast<const std::byte*>(from);
   auto* target = static_cast<std::byte*>(to);
   const std::string kind = fmt::format("{}all-reduce", comm.gpu.is_capturing(stream) ? "captured " : "");
-  std::map<int, std::vector<std::byte>> given;  // by rank, of those that have come
+  std::map<int, std::vector<std::byte>> given;  // arrays that have come, keyed by rank
   comm.gpu.enqueue(stream, "an all-reduce", {range_of(source, bytes)}, {range_of(target, bytes)},
                    [=, this, &comm, work = comm.work]() mutable {
                      if (given.empty()) {
@@ -238,8 +238,8 @@ std::vector<std::string> FakeNccl::faults() {
   return faults_;
 }
 
-// Work that is under way, or that a captured graph holds: a destroyed communicator may have none, an aborted one waits
-// until it is gone.
+// Takes a rank out of its group. Work that is under way, or that a captured graph holds, is a fault if the communicator
+// is destroyed; a communicator that is aborted waits until there is none.
 void FakeNccl::leave(ncclComm& comm, bool aborts) {
   comm.is_aborted = aborts;
   const auto end = std::chrono::steady_clock::now() + kPatience;

@@ -1,6 +1,6 @@
-// NCCL for tests: its ranks are threads of this process, each with a fake GPU of its own. What is sent travels when the
-// sender's stream comes to it; a stream that receives stands still until something has come. Misuse is a DriverFault,
-// or one of `faults`.
+// NCCL for tests: its ranks are threads of this process, each with a fake GPU of its own. A message travels when the
+// sender's stream comes to it; a stream that receives stands still until the message has come. Misuse throws
+// DriverFault, or is noted in `faults`.
 #pragma once
 #include <condition_variable>
 #include <deque>
@@ -17,25 +17,25 @@ namespace kb::test {
 
 class FakeNccl {
  public:
-  // One lives at a time: a table's functions know no object. It outlives the ranks' GPUs.
+  // Only one may live at a time, because the functions of a table know no object. It must outlive the ranks' GPUs.
   explicit FakeNccl(int version = 22809);
   ~FakeNccl();
   FakeNccl(const FakeNccl&) = delete;
   FakeNccl& operator=(const FakeNccl&) = delete;
 
   std::unique_ptr<cuda::Nccl> table();
-  // A process that has died: what waits for it never ends, and is told so.
+  // Makes a rank look like a process that has died: work that waits for it never ends, and its communicator says so.
   void kill(int rank);
-  // A rank's send with this number, from now on (0: the next), fails.
+  // Makes a send of a rank fail: the one with this number from now on (0: the next).
   void fail_send(int rank, int number);
-  // Calls of a rank in their order: "send 64 to 1", "all-reduce 16 f32".
+  // Returns the calls of a rank in their order: "send 64 to 1", "all-reduce 16 f32".
   std::vector<std::string> calls(int rank);
   std::vector<std::string> faults();
 
  private:
   struct Table;
   struct Letter {
-    std::string kind;  // of the call, and whether it was captured
+    std::string kind;  // kind of the call, and whether it was captured
     std::vector<std::byte> bytes;
   };
   struct Part {
@@ -66,14 +66,14 @@ class FakeNccl {
 
   static thread_local Pending pending_;
   const int version_;
-  std::mutex mutex_;  // of everything below
+  std::mutex mutex_;  // guards everything below
   std::condition_variable changed_;
   int groups_ = 0;
-  std::map<std::string, int> present_;  // ranks that have joined a group
+  std::map<std::string, int> present_;  // number of ranks that have joined, keyed by group
   std::deque<ncclComm> comms_;
-  std::map<std::pair<int, int>, std::deque<Letter>> letters_;  // by (from, to)
+  std::map<std::pair<int, int>, std::deque<Letter>> letters_;  // keyed by (from, to)
   std::set<int> dead_;
-  std::map<int, int> failing_;  // sends that a rank has left before one fails
+  std::map<int, int> failing_;  // number of sends that succeed before one fails, keyed by rank
   std::map<int, std::vector<std::string>> calls_;
   std::vector<std::string> faults_;
 };

@@ -10,8 +10,8 @@
 namespace kb::test {
 namespace {
 
-// Tells the GPU how much of its memory every launch touches: what is computed may stand beside what travels only where
-// they do not touch the same.
+// A backend that tells the fake GPU which memory every launch touches. Kernels may run beside sums that are under way
+// only if they touch other memory.
 class KnownLaunches : public Backend {
  public:
   KnownLaunches(std::unique_ptr<Backend> under, FakeGpu& gpu, int rank, int ranks)

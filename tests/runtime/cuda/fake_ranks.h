@@ -13,13 +13,13 @@ struct FakeRank {
   FakeNccl& nccl;
 
   int number() const { return communicator.rank(); }
-  // Its own of the run's. `driver`: of its GPU, with faults planted, or the GPU's as it is.
+  // Makes the rank's backend. `driver` is a driver of its GPU with planted faults; null stands for the GPU's own.
   std::unique_ptr<Backend> backend(CudaOptions options = {},
                                    std::unique_ptr<const cuda::Driver> driver = nullptr) const;
 };
 
-// A rank that throws ends for the others as a process that dies does. What the first of them threw is thrown again,
-// and an error where the fake NCCL was used wrongly.
+// Runs `body` on every rank, each a thread. To the other ranks, one that throws looks like a process that has died. The
+// exception of the first one is thrown again, and DriverFault if the fake NCCL was used wrongly.
 void on_fake_ranks(int ranks, const std::function<void(const FakeRank&)>& body, const FakeOptions& options = {});
 
 }  // namespace kb::test

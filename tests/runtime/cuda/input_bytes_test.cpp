@@ -14,7 +14,8 @@ using namespace kb::test;
 
 namespace {
 
-// Bytes of each step's inputs: copies on the second stream, up to the event behind a step's last.
+// Returns the bytes of each step's inputs: those of the copies on the second stream, up to the event that follows a
+// step's last copy.
 std::vector<int64_t> bytes_of_steps(const FakeGpu& gpu) {
   const std::string copy = "cuMemcpyHtoDAsync_v2 ";
   std::vector<int64_t> bytes{0};
@@ -36,7 +37,8 @@ std::vector<int64_t> bytes_of_run(const Recipe& recipe, std::vector<std::string>
   return bytes_of_steps(gpu.gpu);
 }
 
-// Numbers of samples in place of images and labels; what else is sent - scalars, weights, records - stays.
+// A resident data set makes a step send numbers of samples in place of images and labels. All else that is sent
+// (scalars, weights, records) stays.
 void check_bytes(const Recipe& recipe, const std::vector<std::string>& words, int64_t minibatch, int64_t pixels) {
   const std::vector<int64_t> sent = bytes_of_run(recipe, words, "off"), resident = bytes_of_run(recipe, words, "auto");
   BOOST_REQUIRE(sent.size() == resident.size());
@@ -66,7 +68,7 @@ BOOST_AUTO_TEST_CASE(a_data_set_larger_than_the_device_is_refused) {
   const TemporaryDirectory folder;
   FakeTestGpu gpu({.memory = 100 << 10});
   const std::unique_ptr<Backend> device = gpu.backend();
-  const Recipe recipe = on_noise(lenet_mnist(), {1, 28, 28}, 80);  // 144 of 788 bytes
+  const Recipe recipe = on_noise(lenet_mnist(), {1, 28, 28}, 80);  // 144 samples of 788 bytes
   BOOST_CHECK_EXCEPTION(
       train(*device, recipe, {"--minibatch", "8", "--resident", "on"}, folder / "run"), UsageError,
       [](const UsageError& error) {

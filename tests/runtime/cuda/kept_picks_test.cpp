@@ -12,7 +12,7 @@ using namespace kb::cuda;
 
 namespace {
 
-// Measures: each choice that it was not given is another one.
+// A library whose pick depends on its mood, as if it measured, unless it was given one.
 class Moody : public DeviceLibrary {
  public:
   explicit Moody(int mood) : mood_(mood) {}

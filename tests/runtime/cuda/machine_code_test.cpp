@@ -17,7 +17,7 @@
 namespace kb::machine_code_test {
 namespace {
 
-// Kernels that are printed, and run by nobody.
+// Kernels that are printed and never run.
 class PrintedKernels : public test::GpuKernels {
  public:
   using GpuKernels::add;
@@ -37,13 +37,14 @@ class PrintedKernels : public test::GpuKernels {
   std::map<std::string, std::string> texts_;
 };
 
-// VIMNMX.RELU with a predicate that is set, which ptxas takes for an equality with an operand, and which is none.
+// Returns the number of VIMNMX.RELU instructions that set a predicate. ptxas uses this predicate for an equality with
+// an operand, which it does not give.
 std::ptrdiff_t wrong_equalities(const std::string& sass) {
   static const std::regex pattern(R"(VIMNMX\S*RELU\S* \S+, P[0-6])");
   return std::distance(std::sregex_iterator(sass.begin(), sass.end(), pattern), std::sregex_iterator());
 }
 
-// True, with a line that says why, where nothing can be compiled and read.
+// Returns true, and prints the reason, if nothing can be compiled and read here.
 bool skipped(cuda::Nvrtc& nvrtc, const std::string& cuobjdump) {
   std::string why;
   if (cuda::open_nvrtc(nvrtc, why) && !std::filesystem::exists(cuobjdump)) why = "no " + cuobjdump;

@@ -1,4 +1,4 @@
-// The derivation of cuBLASLt's column-major layouts, read as cuBLASLt reads them, against a row-major product.
+// Compares products computed as cuBLASLt reads its column-major layouts with row-major products.
 #include "runtime/cuda/matmul_layout.h"
 
 #include <boost/test/unit_test.hpp>

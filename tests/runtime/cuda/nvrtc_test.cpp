@@ -1,5 +1,5 @@
-// Kernels through NVRTC: the architecture, images and their names, the cache, errors. What needs the library itself is
-// skipped, with the reason, where it is not.
+// Tests the compilation by NVRTC: the architecture, images and their names, the cache, errors. Tests that need the
+// library itself are skipped, with the reason, if it is not there.
 #include "runtime/cuda/nvrtc.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ namespace {
 
 using namespace kb::cuda;
 
-// True, with a line that says why, where there is no NVRTC.
+// Returns true, and prints the reason, if there is no NVRTC.
 bool skipped(Nvrtc& nvrtc) {
   std::string why;
   if (open_nvrtc(nvrtc, why)) return false;
@@ -30,7 +30,8 @@ bool skipped(Nvrtc& nvrtc) {
   return true;
 }
 
-// Doubles numbers, those of a block in reverse order by way of `shared` bytes of block storage.
+// Returns a kernel that doubles numbers. With `shared` bytes of shared memory it reverses the order of a block's
+// numbers.
 KernelSource doubling(const std::string& name, int shared = 0) {
   const std::string body = shared == 0
                                ? "y[i] = x[i] * 2;"
@@ -104,7 +105,7 @@ BOOST_AUTO_TEST_CASE(without_threads_the_caller_compiles_alone) {
   BOOST_TEST(names_in(images).size() == 9u);
 }
 
-// An array that is indexed by what only the device knows lies in local memory.
+// An array whose index is known only at run time lies in local memory.
 BOOST_AUTO_TEST_CASE(local_memory_is_seen) {
   Nvrtc nvrtc;
   if (skipped(nvrtc)) return;

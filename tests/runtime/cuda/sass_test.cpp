@@ -1,4 +1,5 @@
-// Machine code as cuobjdump prints it: which loop of a kernel is its main one, and what a round of it takes.
+// Tests what is read from machine code as cuobjdump prints it: the main loop of a kernel, and the cycles of one round
+// of it.
 #include "runtime/cuda/sass.h"
 
 #include <boost/test/unit_test.hpp>
@@ -11,7 +12,8 @@ namespace {
 
 using cuda::LoopWork;
 
-// Two loops before the last block's: 16 bytes a round, then 2; behind the atomic operation one of 32.
+// k_sums has two loops before its atomic operation, which load 16 bytes and 2 bytes a round. The loop after it, of the
+// last block alone, loads 32 bytes a round.
 constexpr const char* kReduction = R"(
 	code for sm_90
 		Function : k_sums
@@ -62,7 +64,7 @@ BOOST_AUTO_TEST_CASE(a_kernel_without_a_loop_counts_whole) {
   BOOST_TEST(cuda::main_loops("").empty());
 }
 
-// 128 instructions, 64 operations in the pipe "alu" or 16 special ones a cycle.
+// A multiprocessor runs 128 instructions in a cycle at most, of which 64 are in the pipe "alu" and 16 are special.
 BOOST_AUTO_TEST_CASE(a_round_takes_the_cycles_of_its_busiest_pipe) {
   BOOST_TEST((LoopWork{256, 64, 0, 0, 0}.cycles()) == 2.0);
   BOOST_TEST((LoopWork{256, 192, 0, 0, 0}.cycles()) == 3.0);

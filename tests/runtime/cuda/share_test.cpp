@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(ranks_of_a_node_take_its_gpus_in_turn) {
   BOOST_TEST(taken == std::vector<std::string>({"0", "1", "2"}), boost::test_tools::per_element());
 }
 
-// srun --gpus-per-task=1
+// `srun --gpus-per-task=1` shows each rank one device, whose number is 0.
 BOOST_AUTO_TEST_CASE(a_launcher_may_show_each_rank_its_own) {
   const auto taken = shared(2, [](int rank) { return BusIds{rank == 0 ? "0000:17:00.0" : "0000:65:00.0"}; });
   BOOST_TEST(taken == std::vector<std::string>({"0", "0"}), boost::test_tools::per_element());

@@ -25,7 +25,8 @@ struct Hollow<kMember> {
   static void set(cuda::Driver& driver) { original = std::exchange((driver.*kMember).function, call); }
 };
 
-// The fake GPU keeps books, and so allocates; without what a steady step calls, all that is left is Kilobatch's own.
+// The fake GPU records its calls, for which it allocates. The functions that a steady step calls are made hollow, so
+// that all allocations left are Kilobatch's own.
 class HollowGpu : public FakeTestGpu {
  public:
   ~HollowGpu() override { is_hollow = false; }
@@ -45,7 +46,7 @@ class HollowGpu : public FakeTestGpu {
 
 void step(Session& session, int64_t i) {
   for (const char* name : {"images", "labels", "weights"})
-    if (i % 3 != 2 || name[0] != 'w')  // an input now and then keeps its value
+    if (i % 3 != 2 || name[0] != 'w')  // the weights keep their values in every third step
       std::memset(session.input(name), 0, static_cast<size_t>(session.input_type(name).bytes()));
   session.set_scalar("learning_rate", 1e-3 * static_cast<double>(i));
   session.step();

@@ -20,10 +20,10 @@ using kb::test::says;
 
 namespace {
 
-// A device on which time passes only in runs, at once or out of a graph: events note the clock.
+// A device on which time passes only while work runs, directly or from a graph. Events note the time.
 struct Clock {
   double now = 0;        // milliseconds
-  double captured = -1;  // of the graph being captured; -1: none
+  double captured = -1;  // milliseconds of the graph being captured; -1: none
   std::vector<double> graphs;
   int launches = 0, live_graphs = 0;
   double (*factor)(int launch) = [](int) { return 1.0; };
@@ -32,7 +32,7 @@ struct Clock {
   std::map<Address, int64_t> fills;                                        // bytes, by address
   int live_events = 0, live_memory = 0;
   int64_t warm = -1;        // the copy of operands that a run would find in the cache; -1: none
-  Result fault = kSuccess;  // of all work from now on, told by who waits
+  Result fault = kSuccess;  // result of all waits from now on
 };
 Clock* current = nullptr;
 
@@ -117,12 +117,12 @@ struct FakeDevice {
     current = nullptr;
   }
 
-  // Work of so many milliseconds.
+  // Runs, or captures, work of `time` milliseconds.
   void run(double time) { (clock.captured < 0 ? clock.now : clock.captured) += time; }
   size_t fastest(size_t count, const std::function<void(size_t)>& enqueue) {
     return fastest_on(256, count, [&](size_t i, size_t) { enqueue(i); });
   }
-  // With an operand of so many bytes.
+  // Returns the fastest implementation of a call with one operand of `bytes` bytes.
   size_t fastest_on(int64_t bytes, size_t count, const std::function<void(size_t, size_t)>& enqueue) {
     const CallMemory memory(handles, std::array{TrialOperand{bytes, DType::f32}}, 0);
     return kb::cuda::fastest(
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_captured_is_not_chosen) {
   BOOST_CHECK_THROW(device.fastest(2, never), std::runtime_error);
 }
 
-// The device is lost with it, and the library tells but its own code.
+// The fault costs the whole device, and the library may tell no more than an error code of its own.
 BOOST_AUTO_TEST_CASE(one_that_makes_the_device_fail_ends_the_trials_and_is_named) {
   for (const bool told : {false, true}) {
     FakeDevice device;
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(a_single_implementation_is_not_run) {
   BOOST_TEST(device.fastest(1, [](size_t) { BOOST_ERROR("run"); }) == 0u);
 }
 
-// The first is the faster one where the operands of the run before are still there.
+// The first implementation is the faster one only if its operands are still in the cache from the run before.
 BOOST_AUTO_TEST_CASE(runs_find_no_operand_in_the_cache) {
   for (const int64_t bytes : {256, 300 << 10, 1 << 20}) {
     FakeDevice device;
@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(runs_find_no_operand_in_the_cache) {
   }
 }
 
-// Before each of the runs that count and the one before them.
+// The cache is flushed before every timed launch, even in the first round, which does not count.
 BOOST_AUTO_TEST_CASE(runs_of_small_operands_begin_with_a_flushed_cache) {
   FakeDevice device;
   device.clock.fills.clear();

@@ -1,7 +1,9 @@
-// Run by mpirun: what every communicator must do, on this process's rank. `mpi_ranks conform`, or with a rank that
-// hangs (`stop`) or is killed (`kill`) between reductions, is the first of another machine and killed (`leader`), or
-// never comes where the others wait from different times on (`late`); or with all suspended for a while (`suspend`); or
-// with one suspended that waits (`one_stopped`). `mpi_ranks node 0110`: as if on these machines.
+// mpirun starts this program, which checks what every communicator must do on the rank of this process. `mpi_ranks
+// conform` runs these checks, and `mpi_ranks throttle` some of them on a throttled network. In the other modes rank 1
+// hangs (`stop`) or is killed (`kill`) between reductions; the first rank of another machine is killed (`leader`); a
+// rank never comes, and the others begin to wait at different times (`late`); all ranks are suspended for a while
+// (`suspend`); a rank is suspended while it waits (`one_stopped`); or the ranks seem to be on the machines 0 and 1 that
+// digits name (`node 0110`).
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -40,7 +42,8 @@ std::string counts(Communicator& communicator) {
   return "";
 }
 
-// Rank 0 waits half a second for the others, a few hundredths of it on a core; the library's other threads are counted.
+// Rank 0 waits half a second for the others, and may use at most 0.1 s of processor time meanwhile, that of the
+// library's own threads included.
 std::string waits_asleep(Communicator& communicator) {
   communicator.choose(Algorithm::halving_doubling);
   Bytes data(4000000);
@@ -62,7 +65,7 @@ std::string conform(const Launcher& launcher, bool throttle) {
   if (placement.nodes != 1 || placement.local_rank != communicator->rank() ||
       placement.local_size != communicator->size())
     return "the ranks are not placed on one node";
-  const int64_t large = launcher.processes == 2 ? 300007 : 50021;  // chunks under way both ways, in a window or in two
+  const int64_t large = launcher.processes == 2 ? 300007 : 50021;  // elements: more than a window of chunks, or less
   std::string wrong;
   for (const Algorithm algorithm :
        {Algorithm::halving_doubling, Algorithm::ring, Algorithm::mpi, Algorithm::mpi_blocking}) {
@@ -85,7 +88,8 @@ void lose_a_rank(const Launcher& launcher, int signal) {
   }
 }
 
-// Kills rank 2, the first of its machine. Of 4 ranks one is left there and sees it; of 3 others only hear no more.
+// Kills rank 2, the first rank of its machine. With 4 ranks, one is left on that machine and sees the death; with 3,
+// the others only cease to hear from rank 2.
 void lose_a_leader(const Launcher& launcher) {
   std::signal(SIGTERM, SIG_IGN);  // mpirun sends it at a rank's death; a training loop does not end by it either
   Apart communicator(open_communicator({}, launcher), launcher.processes / 2);
@@ -98,7 +102,7 @@ void lose_a_leader(const Launcher& launcher) {
   std::this_thread::sleep_for(std::chrono::seconds(20));
 }
 
-// Rank 2 finds it, while rank 0 has not waited long enough.
+// Rank 1 never comes. Rank 2 reports it, because rank 0 began to wait later and has not waited long enough.
 void wait_for_rank_1(const Launcher& launcher) {
   const auto communicator = open_communicator({}, launcher);
   Heartbeat heartbeat(*communicator, {.patience = 1});
@@ -120,7 +124,7 @@ void suspend_soon() {
   ::_exit(0);
 }
 
-// Rank 0 waits before, after and in between; rank 1 works, longer than it is suspended.
+// Rank 0 waits before, during and after the suspension; rank 1 works for longer than the suspension lasts.
 void suspend_all(const Launcher& launcher) {
   const auto start = std::chrono::steady_clock::now();
   suspend_soon();
@@ -135,7 +139,7 @@ void suspend_all(const Launcher& launcher) {
   if (communicator->rank() == 0) fmt::print("nobody was missed\n");
 }
 
-// Rank 1 waits for rank 2, as all others do, when it is stopped.
+// Rank 1 is stopped while it waits for rank 2, as all other ranks do.
 void stop_rank_1(const Launcher& launcher) {
   const auto communicator = open_communicator({}, launcher);
   Heartbeat heartbeat(*communicator, {.silence = 1});
@@ -146,7 +150,8 @@ void stop_rank_1(const Launcher& launcher) {
   std::this_thread::sleep_for(std::chrono::seconds(20));
 }
 
-// Ranks that the launcher dealt out to machines in turn stand one machine behind the other.
+// Ranks that the launcher dealt out to machines in turn get new numbers, so that the ranks of a machine follow each
+// other.
 std::string number_by_node(const Launcher& launcher, int node) {
   const auto communicator = open_communicator({.node = node}, launcher);
   const Placement placement = communicator->placement();

@@ -29,14 +29,14 @@ std::vector<Plan> plans_of(const ConvSpec& spec, const PlanRules& rules) {
   return candidates(conv_graph(spec, device), device, rules, 100);
 }
 
-// The numbers of the engines, in the order of the plans.
+// Returns the numbers of the plans' engines.
 std::set<std::string> engines(const std::vector<Plan>& plans) {
   std::set<std::string> found;
   for (const Plan& plan : plans) found.insert(plan.pick.substr(0, plan.pick.find(' ')));
   return found;
 }
 
-// The engines, among all that cuDNN knows for the graph, that build a plan.
+// Returns how many of the engines that cuDNN knows for the graph build a plan.
 int engine_count(const ConvSpec& spec, const PlanDevice& device) {
   const Descriptor graph = conv_graph(spec, device);
   int count = 0;
@@ -57,7 +57,8 @@ constexpr int64_t kMuch = int64_t{1} << 40;
 
 BOOST_AUTO_TEST_SUITE(cuda_convolutions)
 
-// Extents that no engine loves: channels that are no multiple of 8, groups, dilation, strides, both orders of layouts.
+// Few engines take these convolutions: channels that are no multiple of 8, groups, dilation, strides, both orders of
+// layouts.
 BOOST_AUTO_TEST_CASE(odd_convolutions_have_plans) {
   cuda::LibraryPicks picks;
   Convolutions convolutions("sm_90", picks, true);
@@ -120,7 +121,7 @@ BOOST_AUTO_TEST_CASE(picks_given_are_used) {
   }
 }
 
-// Without leave, f32 stays f32.
+// Engines may round f32 operands to tf32 only if the rules say so.
 BOOST_AUTO_TEST_CASE(f32_is_not_rounded_to_tf32_unless_allowed) {
   for (const ConvKind kind : kKinds) {
     const ConvSpec spec = square(DType::f32, kind);
@@ -148,7 +149,8 @@ BOOST_AUTO_TEST_CASE(the_workspace_is_limited) {
   for (const Plan& plan : some) BOOST_TEST(plan.workspace <= 1 << 20);
 }
 
-// ResNet-50's first: its favourite pads 3 channels, to 206 MB at 256 samples.
+// The convolution is the first one of ResNet-50. The engine that cuDNN likes best pads its 3 channels, which takes 206
+// MB of workspace at 256 samples.
 BOOST_AUTO_TEST_CASE(a_large_minibatch_has_the_same_engines_as_a_small_one) {
   cuda::LibraryPicks picks;
   Convolutions convolutions("sm_90", picks, true);
@@ -166,7 +168,7 @@ BOOST_AUTO_TEST_CASE(a_large_minibatch_has_the_same_engines_as_a_small_one) {
   BOOST_TEST(engines.size() == 1u);
 }
 
-// Strict f32 at a stride: cuDNN 9 has engines that copy both operands, and no other.
+// A strided convolution in strict f32 has no engine in cuDNN 9 but those that copy both operands.
 BOOST_AUTO_TEST_CASE(where_no_engine_keeps_to_the_limit_the_least_workspace_is_taken_and_said) {
   cuda::LibraryPicks picks;
   Convolutions convolutions("sm_90", picks, true);
@@ -184,8 +186,8 @@ BOOST_AUTO_TEST_CASE(where_no_engine_keeps_to_the_limit_the_least_workspace_is_t
   BOOST_TEST((convolutions.plan(s)->implementation().find("workspace") == std::string::npos));
 }
 
-// The precision pass rounds a GPU's weight gradients, and those of the CPU that it is compared with, because of all
-// engines with or without leave, none gives f32 of 16 bits. Where a new version has one, the pass should use it.
+// The precision pass rounds the weight gradients of a GPU, and those of the CPU that it is compared with, because no
+// engine, with or without leave, gives f32 of 16 bits. If a new version of cuDNN has one, the pass should use it.
 BOOST_AUTO_TEST_CASE(no_engine_gives_a_wide_weight_gradient_of_16_bits) {
   const PlanDevice device(std::string("sm_90"));
   const auto check = [&](DType dtype, int64_t c, int64_t size, int64_t o, int64_t kernel, int64_t stride) {
@@ -210,7 +212,7 @@ BOOST_AUTO_TEST_CASE(no_engine_gives_a_wide_weight_gradient_of_16_bits) {
   }
 }
 
-// cuDNN gives no f32 of 16-bit inputs, for which the precision pass writes a bf16 gradient.
+// cuDNN gives no weight gradient in f32 of 16-bit inputs, so the precision pass asks for one of 16 bits.
 BOOST_AUTO_TEST_CASE(what_cudnn_lacks_is_an_error_that_says_so) {
   cuda::LibraryPicks picks;
   Convolutions convolutions("sm_90", picks, true);

@@ -1,5 +1,5 @@
-// Every convolution of every recipe as a plan of cuDNN for three architectures, on a machine without a GPU:
-// descriptors, heuristics, engines and workspaces are cuDNN's own; only the kernels are not run.
+// Plans every convolution of every recipe with cuDNN for three architectures, on a machine without a GPU: descriptors,
+// heuristics, engines and workspaces are cuDNN's own; only the kernels are not run.
 #include <fmt/format.h>
 
 #include <boost/test/unit_test.hpp>
