@@ -31,7 +31,7 @@ Task ramps() {
     return {mean(error * error, {1}), {}};
   };
   return {.name = "ramps",
-          .fields = {{"x", DType::f32, {1}, "", 0, true}},
+          .fields = {{.name = "x", .dtype = DType::f32, .shape = {1}, .in_memory = true}},
           .model = model,
           .train = source,
           .test = source};

@@ -36,7 +36,7 @@ Task line_task(const TaskRequest&) {
     return {error * error, {{"distance", error}, {"nearness", 3.0 - error, {.higher_is_better = true}}}};
   };
   return {.name = "line",
-          .fields = {{"x", DType::f32, {1}, "", 0, true}},
+          .fields = {{.name = "x", .dtype = DType::f32, .shape = {1}, .in_memory = true}},
           .model = model,
           .train = points(90),
           .test = points(41)};

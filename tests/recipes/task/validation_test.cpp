@@ -32,7 +32,7 @@ Task slope() {
     return {error, {{"distance", error}}};
   };
   return {.name = "slope",
-          .fields = {{"x", DType::f32, {1}, "", 0, true}},
+          .fields = {{.name = "x", .dtype = DType::f32, .shape = {1}, .in_memory = true}},
           .model = model,
           .train = numbered_samples(90),
           .test = numbered_samples(41)};

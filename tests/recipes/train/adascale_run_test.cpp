@@ -95,7 +95,7 @@ struct Points {
       return {sum(apart * apart, {1}) * 0.5, {}};
     };
     return {.name = "points",
-            .fields = {{"x", DType::f32, {kDims}, "", 0, true}},
+            .fields = {{.name = "x", .dtype = DType::f32, .shape = {kDims}, .in_memory = true}},
             .model = model,
             .train = source,
             .test = source};

@@ -49,7 +49,7 @@ Task number_task() {
     return {mean(error * error, {1}), {}};
   };
   return {.name = "numbers",
-          .fields = {{"x", DType::f32, {1}, "", 0, true}},
+          .fields = {{.name = "x", .dtype = DType::f32, .shape = {1}, .in_memory = true}},
           .model = model,
           .train = source,
           .test = source};

@@ -79,7 +79,7 @@ Task labelled(const Field& label, FieldBytes labels) {
     return {cross_entropy(logits, label), {{"error", 1.0 - argmax_equals(logits, label), {.is_share = true}}}};
   };
   return {.name = "labelled",
-          .fields = {{"x", DType::f32, {2}, "", 0, true}, label},
+          .fields = {{.name = "x", .dtype = DType::f32, .shape = {2}, .in_memory = true}, label},
           .model = model,
           .classes = 3,
           .train = source,
@@ -91,7 +91,8 @@ Task labelled_tokens(int32_t last, bool in_memory) {
   std::vector<int32_t> labels = labels_with(2);
   const std::vector<int32_t> more = labels_with(last);
   labels.insert(labels.end(), more.begin(), more.end());
-  Task task = labelled({"label", DType::i32, {2}, "", 0, in_memory}, field_bytes(labels));
+  Task task =
+      labelled({.name = "label", .dtype = DType::i32, .shape = {2}, .in_memory = in_memory}, field_bytes(labels));
   task.model = [](Inputs& in) -> ModelOutput {
     const Tensor x = in["x"];
     const Tensor logits = linear("fc", reshape(x, {x.size(0), 2, 1}), 3);
@@ -201,19 +202,19 @@ BOOST_AUTO_TEST_CASE(bytes_know_their_type) {
     BOOST_CHECK_EXCEPTION(trained(labelled(label, std::move(bytes)), config), Error, test::says(expected));
   };
   const FieldBytes numbers = field_bytes(labels_with(0)), floats = field_bytes(std::vector<float>(kRows));
-  refused({"label", DType::f32, {}, "", 3}, numbers, "field 'label' has `below`, as indices have");
-  refused({"label", DType::f32, {}, "", 3}, floats, "got:      dtype f32, below 3");
-  refused({"label", DType::i32, {}, "", -2}, numbers, "got:      dtype i32, below -2");
+  refused({.name = "label", .dtype = DType::f32, .below = 3}, numbers, "field 'label' has `below`, as indices have");
+  refused({.name = "label", .dtype = DType::f32, .below = 3}, floats, "got:      dtype f32, below 3");
+  refused({.name = "label", .dtype = DType::i32, .below = -2}, numbers, "got:      dtype i32, below -2");
   refused({"label", DType::f32}, numbers, "expected: training samples whose bytes are f32\n  got:      bytes of i32");
-  refused({"label", DType::i32, {}, "", 3}, floats, "field 'label' is declared as i32");
+  refused({.name = "label", .dtype = DType::i32, .below = 3}, floats, "field 'label' is declared as i32");
   refused({"label", DType::f32}, floats, "cross_entropy: labels have the wrong dtype");
-  BOOST_CHECK_NO_THROW(trained(labelled({"label", DType::i32, {}, "", 3}, numbers), config));
+  BOOST_CHECK_NO_THROW(trained(labelled({.name = "label", .dtype = DType::i32, .below = 3}, numbers), config));
 }
 
 BOOST_AUTO_TEST_CASE(classes_bound_the_labels_by_themselves) {
   for (const bool in_memory : {false, true}) {
     const TrainConfig config = config_with(in_memory);
-    const Field label{"label", DType::i32, {}, "", 0, in_memory};
+    const Field label{.name = "label", .dtype = DType::i32, .in_memory = in_memory};
     BOOST_CHECK_NO_THROW(trained(labelled(label, field_bytes(labels_with(2))), config));
     BOOST_CHECK_NO_THROW(trained(labelled_tokens(2, in_memory), config));
     for (const int32_t wrong : {3, -1}) {
@@ -241,7 +242,7 @@ BOOST_AUTO_TEST_CASE(a_bad_label_is_named_by_its_number_in_the_data) {
     for (const auto& [sample, part] : {std::pair{trained_on, "training"}, {held_out, "validation"}}) {
       TrainConfig config = config_with(in_memory);
       config.judging.validation = kHeldOut;
-      const Field label{"label", DType::i32, {}, "", 3, in_memory};
+      const Field label{.name = "label", .dtype = DType::i32, .below = 3, .in_memory = in_memory};
       Task task = labelled(label, field_bytes(labels_with(2)));
       std::vector<int32_t> labels = labels_with(2);
       labels[static_cast<size_t>(sample)] = 7;
@@ -256,7 +257,7 @@ BOOST_AUTO_TEST_CASE(a_bad_label_is_named_by_its_number_in_the_data) {
 
 // Only what must be labels is bounded.
 BOOST_AUTO_TEST_CASE(other_numbers_keep_their_range) {
-  Task task = labelled({"label", DType::i32, {}, "", 3}, field_bytes(labels_with(2)));
+  Task task = labelled({.name = "label", .dtype = DType::i32, .below = 3}, field_bytes(labels_with(2)));
   task.fields.push_back({"age", DType::i32});
   BOOST_TEST(checked_task(task).fields.back().below == 0);
   task.fields[1].below = 0;

@@ -42,7 +42,8 @@ ModelOutput two_waves(Inputs& in) {
 
 Task vectors() {
   return {.name = "vectors",
-          .fields = {{"x", DType::f32, {5}, "C", 0, true}, {"y", DType::f32, {2}, "", 0, true}},
+          .fields = {{.name = "x", .dtype = DType::f32, .shape = {5}, .axes = "C", .in_memory = true},
+                     {.name = "y", .dtype = DType::f32, .shape = {2}, .in_memory = true}},
           .model = two_waves,
           .train = waves(640, 1),
           .test = waves(101, 2)};
@@ -272,7 +273,8 @@ Task classes_of(const std::vector<int32_t>& labels) {
     return {cross_entropy(linear("fc", in["x"], 3), in["label"]), {}};
   };
   return {.name = "classes",
-          .fields = {{"x", DType::f32, {1}, "", 0, true}, {"label", DType::i32, {}, "", 3, true}},
+          .fields = {{.name = "x", .dtype = DType::f32, .shape = {1}, .in_memory = true},
+                     {.name = "label", .dtype = DType::i32, .below = 3, .in_memory = true}},
           .model = model,
           .train = source,
           .test = source};
