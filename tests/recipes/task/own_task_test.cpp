@@ -20,7 +20,7 @@ namespace {
 using Words = std::vector<std::string>;
 using test::run, test::trace, test::lines_of, test::of_kind;
 
-// A file of lines "x0 x1 y", of which every fourth tests.
+// Reads a file of lines "x0 x1 y"; every fourth line is a test sample.
 Task plane(const TaskRequest& request) {
   std::vector<float> x[2], y[2];
   std::istringstream text(read_file(request.data));
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(noise_has_values_that_the_fields_allow) {
   for (size_t f = 0; f < fields.size(); ++f) check_indices(fields[f], bytes[f], kRows);
 }
 
-// Rows of a minibatch are told by the samples that they hold.
+// A message names a row of a minibatch by the number of the sample that the row holds.
 BOOST_AUTO_TEST_CASE(a_bad_index_names_its_sample) {
   Field labels{.name = "labels", .dtype = DType::i32};
   labels.below = 3;

@@ -1,4 +1,5 @@
-// Samples held out: which they are, that a run judges on them, and that the test part is looked at once, at the end.
+// Tests samples that are held out: the choice of them, that a run judges on them, and that the test part is looked at
+// once, at the end.
 #include "recipes/task/validation.h"
 
 #include <boost/test/unit_test.hpp>

@@ -16,7 +16,7 @@ using test::lines_of, test::of_kind, test::run;
 
 Dataset hundred_images(const std::filesystem::path&) { return synthetic_dataset({{2, 4, 4}, 3, 100, 37, 1}); }
 
-// Its logits do not depend on the images: the loss stays at ln 3.
+// The model's logits do not depend on the images, so that the loss stays at ln 3.
 Recipe stuck_recipe() {
   Recipe recipe = test::small_recipe();
   recipe.load = hundred_images;
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(a_training_tells_that_it_diverged_in_every_process) {
   for (const Result& result : results) {
     BOOST_TEST((result.loop.ending == Ending::diverged));
     BOOST_TEST(result.loop.is_diverged);
-    BOOST_TEST(result.loop.steps == 200);  // of 20 an epoch
+    BOOST_TEST(result.loop.steps == 200);  // 10 epochs of 20 steps
     BOOST_TEST(result.loop.reason.find("the mean training loss of epoch 10 is ") == 0u, result.loop.reason);
     BOOST_TEST(result.state.step == 200);
   }
