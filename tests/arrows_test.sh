@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Which room may include which, which folder inside a room which, and that neither modules nor folders include each other
-# in a circle, checked over every source of the repository. A module is a header with the sources that are named after it.
+# Checks over every source of the repository that a room includes only rooms that it may, that a folder includes only
+# folders of its room that it may, and that neither modules nor folders include each other in a circle. A room is a
+# folder at the top of the repository; a module is a header with the sources that are named after it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 status=0
@@ -9,7 +10,8 @@ fail() { # TEXT...
   status=1
 }
 
-# Arrows between rooms. A quoted include is a path from the root; it has to begin with an allowed room.
+# may[ROOM] lists the rooms whose headers ROOM may include. A quoted include is a path from the root; it has to begin
+# with an allowed room.
 declare -A may=([graph]="graph" [optim]="optim graph" [compiler]="compiler graph" [data]="data"
                 [runtime]="runtime compiler graph" [recipes]="recipes runtime compiler graph optim data")
 for room in "${!may[@]}"; do
@@ -30,21 +32,22 @@ if grep -rnE '\bgetenv\(' --include='*.h' --include='*.cpp' graph compiler optim
   fail "^ environment variables are read in runtime/options.cpp alone"
 fi
 
-# JSON is read and written in one place each: its library costs whoever includes it seconds to compile.
+# One module reads JSON and one writes it: every source that includes JSON's library takes seconds longer to compile.
 if grep -rn '#include <nlohmann' --include='*.h' --include='*.cpp' graph compiler optim data recipes runtime |
   grep -vE '^runtime/json(_reader)?\.cpp:'; then
   fail "^ JSON is written by runtime/json.h and read by runtime/json_reader.h"
 fi
 
-# "FROM TO" for every include of a module by another: paths without .h and .cpp. A list, .inc, is a module of its own.
+# Prints "FROM TO", paths without .h and .cpp, for every include of a module by another. A list, .inc, is a module of
+# its own.
 includes() {
   grep -rE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' --include='*.h' --include='*.cpp' --include='*.inc' "${!may[@]}" |
     sed -E 's#^([^:]*):[^"]*"([^"]*)".*#\1 \2#; s#\.(h|cpp)( |$)#\2#g' | awk '$1 != $2' | sort -u
 }
 edges=$(includes)
 
-# Folders of the rooms, a row each: which of its room's folders it may include besides itself. A dot is the files at the
-# room's top.
+# A row for each folder of a room names the folders of that room which it may include besides itself. A dot means the
+# files at the room's top.
 folders='graph:
 optim:
 compiler:
@@ -116,7 +119,7 @@ if [[ -n $unlisted ]]; then
   fail "$unlisted" "^ folders of sources that no row above speaks of"
 fi
 
-# circles EDGES: the modules or folders of every circle, a line each, sorted.
+# circles EDGES prints the modules or folders of every circle, a line for each circle, sorted.
 circles() {
   awk '
     { to[$1] = to[$1] " " $2; known[$1]; known[$2] }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # clang_kernels_test.sh TESTS_COMPILER: printed kernels of every vector width, compiled by clang 14 or newer (the first
-# that is installed), give the interpreter's results. Where there is no clang it says so.
+# that is installed), give the interpreter's results. It says so if there is no clang.
 set -euo pipefail
 for version in -14 -15 -16 -17 -18 -19 -20 -21 ""; do
   clang=$(command -v "clang++$version") || continue

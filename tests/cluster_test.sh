@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What people copy from recipes/cluster: the container installs what ./run installs and its last step runs here; the
-# launcher's wrapper hands signals on; the Slurm script is a script, and asks for what the README says.
-# cluster_test.sh ROOT BUILD
+# cluster_test.sh ROOT BUILD: checks the files of recipes/cluster that people copy. The container installs what ./run
+# installs, and its last step runs here; the launcher's wrapper hands signals on; the Slurm scripts are valid and have
+# the words that the README promises.
 set -euo pipefail
 root=$1 build=$2
 folder=$(mktemp -d)
@@ -19,7 +19,7 @@ eval "$(awk '/^(programs|libraries|optional)=/ { inside = 1 } inside { print } /
 for package in "${programs[@]#*:}" "${libraries[@]}" "${optional[@]}"; do
   [[ $package == libboost-test-dev ]] || grep -qw -- "$package" <<<"$installed" || fail "the container lacks $package"
 done
-# The last step, beside this build in place of the container's.
+# The container's last step runs here, with this build in place of the container's.
 (cd "$folder" && ln -s "$build" build && sh -ec "$(tail -n 1 <<<"${steps//\/tmp\/run/$folder/run}")" >"$folder/log") ||
   fail "the container's last step: $(cat "$folder/log")"
 
@@ -33,7 +33,8 @@ for word in --array '--signal=TERM@' 'bin/sweep" lenet_mnist' --grid --store; do
   grep -q -- "$word" "$root/recipes/cluster/sweep.slurm" || fail "sweep.slurm lacks $word"
 done
 
-# A launcher that ends as its processes do; at any signal but SIGUSR1 as mpirun does.
+# A stand-in for mpirun. It ends with its processes' exit code, 138, at SIGUSR1 (10), but with 1 at other signals; the
+# wrapper has to end with 128 + the signal's number at all of them.
 cat >"$folder/mpirun" <<'END'
 #!/bin/sh
 trap 'exit 138' USR1

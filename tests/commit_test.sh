@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# commit_test.sh ROOT CMAKE: what a build calls itself (cmake/commit.cmake) is another name after every change of a source, also
-# of one that git does not know yet, and the same one after a change of what no program holds.
+# commit_test.sh ROOT CMAKE: the name that a build gives itself (cmake/commit.cmake) changes with every change of a
+# source, even of one that git does not know yet, and stays when a file changes that no program is built from.
 set -euo pipefail
 root=$1 cmake=$2
 folder=$(mktemp -d)
@@ -9,7 +9,7 @@ fail() {
   echo "commit_test: $*" >&2
   exit 1
 }
-unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE # of a hook that runs the tests
+unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE # a git hook that runs the tests sets them
 command -v git >/dev/null || {
   echo "skipped: no git, without which every commit is unknown"
   exit 0
@@ -25,7 +25,7 @@ name() {
   sed -n 's,^const char\* source_commit() { return "\(.*\)"; }$,\1,p' "$folder/commit.cpp"
 }
 names=()
-# expect WHAT PATTERN: the name is of that form, and none that was there before.
+# expect WHAT PATTERN: the build's name matches PATTERN and is none of the names before.
 expect() {
   local got known
   got=$(name)
@@ -35,7 +35,7 @@ expect() {
   done
   names+=("$got")
 }
-# same WHAT: the name is the last one.
+# same WHAT: the build's name has not changed.
 same() {
   local got
   got=$(name)

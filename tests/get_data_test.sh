@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# get_data_test.sh ROOT: data/get.sh over files of this machine: what comes is checked, whole or absent, kept where it is
-# right, and every failure says what to do.
+# get_data_test.sh ROOT: runs data/get.sh over file:// addresses. A file that was fetched is checked and is there whole
+# or not at all; a right one that is there already is not fetched again; every failure says what to do.
 set -euo pipefail
 root=$1
 folder=$(mktemp -d)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # old_compiler_test.sh SOURCE COMPILER: a compiler without std::source_location is refused by the configure step, by its
-# name, with what it lacks and which compilers will do. COMPILER is made such a one by an empty header; clang 14 is one.
+# name, with what it lacks and which compilers will do. COMPILER is given an empty header of that name, and so lacks it;
+# clang 14 lacks it by itself.
 set -euo pipefail
 work=$(mktemp -d "${TMPDIR:-/tmp}/kilobatch-compiler-XXXXXX")
 trap 'rm -rf "$work"' EXIT

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run_processors_test.sh RUN: what the function `processors` of the script RUN makes of trees of control groups, on a
-# machine that says it has 64.
+# run_processors_test.sh RUN: checks the number that the function `processors` of the script RUN finds in trees of
+# control groups, on a machine that says it has 64 processors.
 set -euo pipefail
 eval "$(sed -n '/^processors() {/,/^}/p' "$1")"
 nproc() { echo 64; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run_progress_test.sh RUN: what the script RUN says while it builds (its functions steps, time_left, progress), and which
-# plug-ins it builds beside a program.
+# run_progress_test.sh RUN: checks what the script RUN says while it builds (its functions steps, time_left, progress),
+# and which plug-ins it builds beside a program.
 set -euo pipefail
 eval "$(sed -n '/^plugins() {/,/^tick=15/p' "$1")"
 build=$(mktemp -d "${TMPDIR:-/tmp}/kilobatch-progress-XXXXXX")
@@ -13,7 +13,7 @@ expect() { # WHAT EXPECTED GOT
 }
 say() { echo "$*"; }
 
-# A build whose own file is never up to date to ninja -n, as one that CMake looks through for new sources.
+# To ninja -n the file of this build is never up to date, as in a build in which CMake looks for new sources every time.
 mkdir "$build/Unity"
 for source in one two; do
   head -c 4999 /dev/zero | tr '\0' 'x' >"$build/$source.cpp" && echo >>"$build/$source.cpp"

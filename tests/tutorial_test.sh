@@ -26,7 +26,7 @@ said=$(my_model/build/three_rates)
 echo "$said"
 awk 'NR == 3 { middle = $3 } END { exit !(NR == 4 && middle < 40) }' <<<"$said"
 
-# A task of vectors: a parabola with a known noise of 0.1, of which the error comes near.
+# A task of vectors: a parabola with a known noise of 0.1, to which the error comes near.
 awk 'BEGIN { srand(1); for (i = 0; i < 2000; ++i) { a = 2 * rand() - 1; b = 2 * rand() - 1
   printf "%.6f,%.6f,%.6f\n", a, b, a * a - b + 0.1 * (rand() + rand() + rand() + rand() - 2) * sqrt(3) } }' >parabola.csv
 said=$(my_model/build/regression parabola.csv)

@@ -6,10 +6,10 @@ program=$1
 folder=$(mktemp -d "${TMPDIR:-/tmp}/kilobatch-two-networks-XXXXXX")
 trap 'rm -rf "$folder"' EXIT
 
-# state NAME: the hash of the state at the end of the run in the folder NAME.
+# state NAME: prints the hash of the state at the end of the run in the folder NAME.
 state() { sed -n 's/.*"kind":"end".*"state_sha256":"\([0-9a-f]*\)".*/\1/p' "$folder/$1/metrics.jsonl" | tail -n 1; }
 
-# trains NAME FLAG...: the hash at the end of a run in the folder NAME.
+# trains NAME FLAG...: runs the program in the folder NAME and prints the hash of the state at its end.
 trains() {
   "$program" --quiet --out "$folder/$1" --steps 60 --per-worker 25 --threads 1 "${@:2}" >&2
   state "$1"
@@ -24,7 +24,7 @@ whole=$(trains 1x4)
 [[ $(state stopped) == "$whole" ]]
 [[ $(trains still --groups 'discriminator --lr 0') != "$whole" ]]
 
-# What was drawn of the same noise changes as the generator learns.
+# The images that are drawn of the same noise change as the generator learns.
 cmp -s "$folder/1x4/made-00000040.png" "$folder/1x4/made-00000060.png" && exit 1
 head -c 4 "$folder/1x4/made-00000060.png" | grep -q PNG
 grep -q '"lr.discriminator":0.0005' "$folder/1x4/metrics.jsonl"

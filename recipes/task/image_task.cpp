@@ -18,12 +18,13 @@ enum : size_t { kImages, kLabels, kWindow, kBox, kPartner, kMix, kFieldCount };
 std::vector<Field> image_fields(const InputSpec& input) {
   const ImageShape& s = input.shape;
   std::vector<Field> fields(kFieldCount);
-  fields[kImages] = {"images", DType::u8, {s.channels, s.height, s.width}, "CHW", 0, true};
-  fields[kLabels] = {"labels", DType::i32, {}, "", input.classes, true};
-  fields[kWindow] = {"augment.window", DType::i32, {3}};
-  fields[kBox] = {"augment.box", DType::i32, {4}};
-  fields[kPartner] = {"augment.partner", DType::i32, {}, "", Field::kRows};
-  fields[kMix] = {"augment.mix", DType::f32};
+  fields[kImages] = {
+      .name = "images", .dtype = DType::u8, .shape = {s.channels, s.height, s.width}, .axes = "CHW", .in_memory = true};
+  fields[kLabels] = {.name = "labels", .dtype = DType::i32, .below = input.classes, .in_memory = true};
+  fields[kWindow] = {.name = "augment.window", .dtype = DType::i32, .shape = {3}};
+  fields[kBox] = {.name = "augment.box", .dtype = DType::i32, .shape = {4}};
+  fields[kPartner] = {.name = "augment.partner", .dtype = DType::i32, .below = Field::kRows};
+  fields[kMix] = {.name = "augment.mix", .dtype = DType::f32};
   return fields;
 }
 

@@ -7,12 +7,12 @@
 
 namespace kb::test {
 
-// Flags of lenet_mnist.
+// Returns the configuration that these flags of lenet_mnist give.
 RunConfig lenet_config(const std::vector<std::string>& words);
-// Returns what is said where they are refused, else "(nothing thrown)".
+// Returns the message with which the flags are refused, else "(nothing thrown)".
 std::string usage_error(const std::vector<std::string>& words);
 
-// Flags are judged as where no launcher started the tests.
+// Removes the variables of launchers, so that flags are judged as if no launcher had started the tests.
 struct NoLauncher {
   NoLauncher();
 };

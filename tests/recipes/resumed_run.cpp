@@ -39,7 +39,7 @@ void ResumedRun::die_after(int64_t step) const {
     if (path.filename() > checkpoint_name(step)) fs::remove(path);
   write_file(out / "checkpoints" / (checkpoint_name(step + 1) + ".77.0.tmp"), "half of one");
   const std::string text = read_file(out / "metrics.jsonl");
-  write_file(out / "metrics.jsonl", text.substr(0, text.size() - 20));  // a torn end
+  write_file(out / "metrics.jsonl", text.substr(0, text.size() - 20));  // the last line is torn
 }
 
 }  // namespace kb::test

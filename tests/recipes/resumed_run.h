@@ -1,4 +1,4 @@
-// A small run with a checkpoint after each step, and what its folder is when its process dies.
+// A small run with a checkpoint after each step, and its folder as the run leaves it when its process dies.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -23,7 +23,8 @@ struct ResumedRun {
 
   // Trains 20 steps with a checkpoint after each into `whole`.
   void train(std::vector<std::string> words = {}) const;
-  // Makes `out` what `whole` was when the process died after `step` steps, or in the middle of the next save.
+  // Makes `out` the folder that a run as in `whole` leaves if its process dies after `step` steps, in the middle of the
+  // next save.
   void die_after(int64_t step) const;
 };
 

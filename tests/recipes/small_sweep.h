@@ -1,5 +1,5 @@
-// A sweep of seconds, of a small net on drawn images, by the program `sweep`: two minibatches, three rates each, and
-// the best under a second seed.
+// A sweep of a small net on drawn images, which the program `sweep` trains in seconds: two minibatches, three rates for
+// each, and the best rate under a second seed.
 #pragma once
 #include <chrono>
 #include <filesystem>
@@ -14,11 +14,11 @@ namespace kb::test {
 
 using Words = std::vector<std::string>;
 
-// The command, with `more` words behind it.
+// Returns the command of the sweep, with `more` words after it.
 Words sweep(const std::filesystem::path& store, const Words& more = {});
-// Command of a worker of one trial at once.
+// Returns the command of a worker that trains one trial at a time.
 Words worker(const std::filesystem::path& store, const Words& more = {});
-// Sets the value behind a flag that is among the words; takes the flag away.
+// with_value sets the value after a flag that is among the words; without takes the flag and its value away.
 Words with_value(Words words, const std::string& flag, const std::string& value);
 Words without(Words words, const std::string& flag);
 
@@ -29,7 +29,8 @@ SweepPlan plan_of(const std::filesystem::path& store);
 
 // The store of a sweep that nothing disturbed.
 const std::filesystem::path& undisturbed_sweep();
-// All trials are done, each took its steps once, and the best ones are those of the undisturbed sweep, to the bit.
+// Checks that all trials are done, that each took its steps once, and that the best ones are those of the undisturbed
+// sweep, to the bit.
 void check_whole(const std::filesystem::path& store);
 
 template <class Condition>

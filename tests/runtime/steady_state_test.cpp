@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(steps_of_the_training_loop_allocate_nothing) {
     return {error * error, {{"distance", error}}};
   };
   const Task task = {.name = "points",
-                     .fields = {{"x", DType::f32, {2}, "", 0, true}},
+                     .fields = {{.name = "x", .dtype = DType::f32, .shape = {2}, .in_memory = true}},
                      .model = model,
                      .train = source,
                      .test = source};

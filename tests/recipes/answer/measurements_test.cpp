@@ -1,4 +1,4 @@
-// Tables of measurements: what is read of them, and how what cannot be read is told.
+// Tests tables of measurements: the runs that are read from them, and the messages about tables that cannot be read.
 #include "recipes/answer/measurements.h"
 
 #include <boost/test/unit_test.hpp>
@@ -15,7 +15,7 @@ std::vector<Measurement> runs_of(const std::string& table, std::optional<double>
   return parse_measurement_table(table, "runs.csv", samples_per_epoch).runs;
 }
 
-// The error that the table gives, under a line that tells it from others.
+// Returns the message with which the table is refused, and a blank line that parts it from the next one.
 std::string refusal(const std::string& table) {
   try {
     parse_measurement_table(table, "runs.csv");
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(columns_in_any_order) {
 BOOST_AUTO_TEST_CASE(steps_from_samples_and_from_epochs) {
   BOOST_TEST(runs_of("minibatch,samples\n8,4000\n")[0].steps.value() == 500);
   BOOST_TEST(runs_of("minibatch,epochs\n8,2.5\n", 1600)[0].steps.value() == 500);
-  // The first of steps, samples, epochs counts.
+  // If a table has several of the columns steps, samples and epochs, the first of these three counts.
   const Measurements both = parse_measurement_table("minibatch,epochs,steps\n8,2,7\n", "runs.csv");
   BOOST_TEST(both.runs[0].steps.value() == 7);
   BOOST_TEST((both.ignored == std::vector<std::string>{"epochs"}));

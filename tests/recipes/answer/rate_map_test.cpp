@@ -1,4 +1,5 @@
-// The map of a study's steps over minibatches and rates: what it says that its cells compare, and the numbers in them.
+// Tests the map of a study's steps over minibatches and rates: its words about what the cells compare, and the numbers
+// in the cells.
 #include <boost/test/unit_test.hpp>
 #include <optional>
 #include <vector>
@@ -48,7 +49,7 @@ BOOST_AUTO_TEST_CASE(numbers_in_cells_are_of_one_kind) {
   for (const char* mark : {"99999", "99000"}) BOOST_TEST(shows(small, mark), small);
 }
 
-// A trial that was done before its minibatch's best one is shown as one that was stopped.
+// A hopeless trial is drawn alike whether it was stopped or had ended before its minibatch's best trial was known.
 BOOST_AUTO_TEST_CASE(a_hopeless_trial_looks_alike_whenever_it_was_stopped) {
   const auto map_with = [](std::optional<double> steps) {
     Measurement best{.minibatch = 8, .rate = 0.1, .seed = 1, .steps = 100, .samples = 800},

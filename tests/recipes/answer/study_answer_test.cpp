@@ -40,9 +40,9 @@ BOOST_AUTO_TEST_CASE(the_law_is_found) {
   BOOST_TEST(answer.line.value().b_crit().value() == kLawCritical, boost::test_tools::tolerance(1e-6));
   // Perfect scaling ends at 0.2 B_crit = 30, gain at 4 B_crit = 600.
   const auto region = [&](size_t i) { return answer.region_of(answer.best[i]).value(); };
-  BOOST_TEST((region(1) == ScalingRegion::perfect));      // 16
-  BOOST_TEST((region(2) == ScalingRegion::diminishing));  // 32
-  BOOST_TEST((region(6) == ScalingRegion::diminishing));  // 512
+  BOOST_TEST((region(1) == ScalingRegion::perfect));      // minibatch 16
+  BOOST_TEST((region(2) == ScalingRegion::diminishing));  // minibatch 32
+  BOOST_TEST((region(6) == ScalingRegion::diminishing));  // minibatch 512
   BOOST_TEST((region(7) == ScalingRegion::no_gain));
   BOOST_TEST(answer.slopes.size() == 8u);
   BOOST_TEST(answer.slopes[0] == std::log((8 + kLawCritical / 2) / (8 + kLawCritical)) / std::log(2), near);
@@ -51,8 +51,8 @@ BOOST_AUTO_TEST_CASE(the_law_is_found) {
 BOOST_AUTO_TEST_CASE(a_lucky_run_of_a_rate_at_which_others_diverged_is_not_the_best) {
   const StudyAnswer answer = answer_study(table_runs("minibatch,rate,seed,steps,diverged\n"
                                                      "8,0.1,1,100,0\n8,0.1,2,110,0\n8,0.1,3,120,0\n"
-                                                     "8,0.2,1,105,0\n"                           // alone
-                                                     "8,0.4,1,80,0\n8,0.4,2,,1\n8,0.4,3,,1\n"),  // one of three
+                                                     "8,0.2,1,105,0\n"                           // one seed alone
+                                                     "8,0.4,1,80,0\n8,0.4,2,,1\n8,0.4,3,,1\n"),  // one seed of three
                                           {});
   BOOST_TEST(answer.best[0].best.rate.value() == 0.1);
   BOOST_TEST(answer.best[0].diverged_from.value() == 0.4);
@@ -75,29 +75,31 @@ BOOST_AUTO_TEST_CASE(runs_of_other_settings_are_not_pooled) {
   BOOST_TEST(answer_text(answer).find("Best with momentum=0.9 at minibatch 8 (rate / (1 - momentum) 1)") !=
              std::string::npos);
   BOOST_TEST(answer_csv(answer).find("\n8,0.1,momentum=0.9,500,") != std::string::npos);
-  // The map has a cell a rate: of its settings the best.
+  // The map has one cell for each minibatch and rate, which shows the best of the settings.
   const std::vector<AnswerFigure> figures = answer_figures(answer);
   BOOST_TEST(figures.back().name == "rate_map");
   BOOST_TEST(count_of(figures.back().svg, "<title>rate ") == 6u);
 }
 
-// A sweep gives its best rate further seeds, which say how far chance goes and not whether it is the best.
+// A sweep trains its best rate under further seeds. They tell how much chance matters; the best rate is chosen by the
+// seeds that all rates have.
 BOOST_AUTO_TEST_CASE(rates_are_compared_by_the_seeds_that_all_have) {
   const StudyAnswer answer =
       answer_study(table_runs("minibatch,rate,seed,steps,reached\n8,0.1,1,100,1\n8,0.1,2,300,0\n8,0.2,1,120,1\n"), {});
   BOOST_TEST(answer.best[0].best.rate.value() == 0.1);
-  // It was given up at 300 steps, and two runs do not tell by how much seeds scatter: a bound from below.
+  // Seed 2 was given up at 300 steps, so that the geometric mean of both seeds is a lower bound, without an interval.
   BOOST_TEST(answer.best[0].steps == std::sqrt(100.0 * 300), boost::test_tools::tolerance(1e-9));
   BOOST_TEST(!answer.best[0].interval);
   BOOST_TEST(answer.best[0].best.runs == 2u);
-  // Equal rates: the one with further seeds is the best.
+  // If two rates take equally many steps, the one with further seeds is the best.
   const StudyAnswer equal =
       answer_study(table_runs("minibatch,rate,seed,steps\n8,0.1,1,100\n8,0.2,1,100\n8,0.2,2,300\n"), {});
   BOOST_TEST(equal.best[0].best.rate.value() == 0.2);
 }
 
-// Pairs of seeds apart by a factor of e^0.2: sigma = 0.2 / sqrt(2) on two degrees of freedom, whose 97.5 % point in
-// Student's t is 4.303; of single runs log steps have to differ by 4.303 sigma sqrt(2) = 0.861 to be told apart.
+// At each of two minibatches two seeds differ by a factor of e^0.2 in their steps: the log steps have sigma = 0.2 /
+// sqrt(2) on two degrees of freedom, for which Student's t has its 97.5 % point at 4.303. The log steps of two single
+// runs have to differ by 4.303 sigma sqrt(2) = 0.861 to be told apart.
 BOOST_AUTO_TEST_CASE(rates_that_seeds_do_not_tell_from_the_best_are_an_interval) {
   std::string table = "minibatch,rate,seed,steps\n";
   for (const int minibatch : {8, 16})
@@ -107,7 +109,7 @@ BOOST_AUTO_TEST_CASE(rates_that_seeds_do_not_tell_from_the_best_are_an_interval)
   const BestResult one = answer_study(table_runs(table), {}).best[0];
   BOOST_TEST(one.best.rate.value() == 0.1);
   BOOST_TEST(one.rate_interval.value().low == 0.05);
-  BOOST_TEST(!one.rate_interval.value().has_high());  // rates were tried no further
+  BOOST_TEST(!one.rate_interval.value().has_high());  // no higher rate is told from the best one
   BOOST_TEST(!answer_study(table_runs("minibatch,rate,steps\n8,0.1,100\n8,0.2,120\n"), {}).best[0].rate_interval);
 }
 
@@ -139,7 +141,8 @@ BOOST_AUTO_TEST_CASE(without_rates_and_with_few_minibatches) {
   BOOST_TEST(answer_json(answer, kSource).find("\"missing\"") != std::string::npos);
 }
 
-// At rate 0.1 a run went on to 900 steps, at 0.2 to 700: the best takes 700 at least. What diverged bounds nothing.
+// At minibatch 32 the longest run at rate 0.1 was given up after 900 steps, that at 0.2 after 700: the best rate takes
+// 700 steps at least. A run that diverged bounds nothing.
 BOOST_AUTO_TEST_CASE(where_no_run_reached_the_target_its_steps_are_bounded) {
   const StudyAnswer answer = answer_study(
       table_runs("minibatch,rate,seed,steps,reached,diverged\n8,0.1,1,100,1,0\n32,0.1,1,600,0,0\n32,0.1,2,900,0,0\n"
@@ -170,12 +173,12 @@ BOOST_AUTO_TEST_CASE(the_base_minibatch_is_a_choice) {
   BOOST_TEST(answer.base_result().efficiency == 1);
   BOOST_TEST(answer.best[0].linear_rate.value() == answer.base_result().best.rate.value() / 8,
              boost::test_tools::tolerance(1e-9));
-  // Regions are of the fit: all bases have the same.
+  // The regions follow from the fit, so that they are the same for all bases.
   for (size_t i = 0; i < answer.best.size(); ++i)
     BOOST_TEST((answer.region_of(answer.best[i]) == law_answer().region_of(law_answer().best[i])));
 }
 
-// All 137 runs of the reference count, each relative to the mean of its minibatch.
+// All 137 runs of MLPerf's reference count, each relative to the mean of its minibatch.
 BOOST_AUTO_TEST_CASE(mlperfs_runs) {
   const StudyAnswer answer = answer_study(reference_runs(), {});
   BOOST_TEST(std::abs(answer.line.value().e_min / 1281167 - 34.5) < 1);
@@ -206,7 +209,7 @@ BOOST_AUTO_TEST_CASE(bounds_are_told) {
     BOOST_TEST(flat.find(part) != std::string::npos, flat);
 }
 
-// Minibatches so near to each other, and so many rates, that cells have no room.
+// The minibatches are so near to each other, and the rates so many, that the map's cells have no room.
 BOOST_AUTO_TEST_CASE(a_crowded_study_is_drawn) {
   std::vector<Measurement> runs;
   for (int64_t minibatch = 1000; minibatch < 1400; minibatch += 4)

@@ -24,9 +24,10 @@ namespace kb::study_answer_test {
 
 constexpr double kLawSteps = 200, kLawCritical = 150;
 
-// Minibatches 8 to 2048 by two, rates a factor of two apart around a best one that follows the square root. Away from
-// the best rate a run takes more steps; at four times it diverges; at a sixteenth it does not reach the target. The
-// best rate has three seeds, a little apart; all others have one.
+// Returns runs at the minibatches 8, 16, ..., 2048, with rates a factor of two apart around a best one that grows with
+// the square root of the minibatch. Away from the best rate a run takes more steps; at four times that rate it
+// diverges, at a sixteenth it does not reach the target. The best rate has three seeds, a little apart; all others have
+// one.
 inline std::vector<Measurement> law_runs() {
   std::vector<Measurement> runs;
   for (int64_t minibatch = 8; minibatch <= 2048; minibatch *= 2) {
@@ -54,7 +55,7 @@ inline std::vector<Measurement> table_runs(const std::string& table) {
   return parse_measurement_table(table, "runs.csv").runs;
 }
 
-// Steps of the reference's runs of ResNet-50, a seed each.
+// Returns the runs of MLPerf's reference for ResNet-50 on ImageNet, with their steps to the target.
 inline std::vector<Measurement> reference_runs() {
   constexpr double kImageNetSamples = 1281167;
   std::vector<Measurement> runs;

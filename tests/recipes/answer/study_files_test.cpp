@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(the_page_holds_all_and_loads_nothing) {
     BOOST_TEST(page.find(part) != std::string::npos, part);
   for (const char* part : {"https:", "<script", "<link", "@import", "src=", "href=", "url("})
     BOOST_TEST(page.find(part) == std::string::npos, part);
-  // The name of SVG is no address that anything asks for.
+  // SVG's namespace looks like an address, but no browser fetches it.
   BOOST_TEST(count_of(page, "http:") == figures.size());
   BOOST_TEST(count_of(page, "xmlns=\"http://www.w3.org/2000/svg\"") == figures.size());
 }
@@ -99,10 +99,10 @@ BOOST_AUTO_TEST_CASE(efficiency_beyond_a_hundred_per_cent_is_drawn) {
   BOOST_TEST(most >= 100 * answer.base_result().samples / answer.fit->answer.samples_at(8 / 1.3));
   std::smatch points;
   BOOST_REQUIRE(std::regex_search(svg, points, fit));
-  BOOST_TEST(std::stod(points[1]) == 66);  // from the left end of the axis on
+  BOOST_TEST(std::stod(points[1]) == 66);  // the line of the fit begins at the left end of the axis
 }
 
-// The best rate has further seeds; its cell has those that all other rates have, too.
+// The best rate has further seeds; its cell in the map counts only those that all other rates have too.
 BOOST_AUTO_TEST_CASE(a_map_compares_runs_of_the_same_seeds) {
   const std::string table =
       "minibatch,rate,seed,steps,diverged\n"
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(a_map_compares_runs_of_the_same_seeds) {
   BOOST_TEST(of_common_seeds(apart.all[0]).rates[0].runs == 2u);
 }
 
-// A legend as long as a sweep over many minibatches has it.
+// The legend is as long as that of a sweep over many minibatches.
 BOOST_AUTO_TEST_CASE(no_entry_of_a_legend_passes_the_edge) {
   constexpr double kRight = 520, kLetters = 12;
   std::vector<ChartEntry> entries = {{"target"}};
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(no_entry_of_a_legend_passes_the_edge) {
   const std::string text = svg.str();
   const std::regex words(R"RE(<text x="([0-9.]+)" y="([0-9.]+)"[^>]*>([^<]*)</text>)RE");
   size_t found = 0;
-  std::map<double, double> end_of_line;  // by its y
+  std::map<double, double> end_of_line;  // the key is the y of the line
   for (std::sregex_iterator at(text.begin(), text.end(), words), end; at != end; ++at, ++found) {
     BOOST_TEST((*at)[3] == entries[found].words);
     double& last = end_of_line[std::stod((*at)[2])];

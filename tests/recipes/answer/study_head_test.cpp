@@ -1,4 +1,4 @@
-// The head of a study: its rows, and that it tells trials of several builds or devices.
+// Tests the head of a study: its rows, and its notes about trials that several builds or devices trained.
 #include "recipes/answer/study_head.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The crossing of a target, between two evaluations.
+// Tests the step at which a run crosses its target, which is estimated between two evaluations.
 #include "recipes/answer/target_noise.h"
 
 #include <boost/test/unit_test.hpp>
@@ -7,8 +7,8 @@
 namespace kb::target_crossing_test {
 namespace {
 
-// The curve of a run whose error falls as 0.01 + s^-power, evaluated after 1.1^k steps up to the first below the
-// target.
+// Returns a run whose error after s steps is 0.01 + s^-power, evaluated after 1.1^k steps, k = 0, 1, ..., up to the
+// first error below the target.
 RunReport simulated(double target, double power) {
   RunReport run;
   int64_t before = 0;
@@ -53,13 +53,13 @@ BOOST_AUTO_TEST_CASE(without_an_evaluation_before_it_stays_the_step) {
   BOOST_TEST(target_crossing(run, {"error", 0.1}) == 10);
   run.evaluations = {{10, 0, 1, 0.05, 0}};
   BOOST_TEST(target_crossing(run, {"error", 0.1}) == 10);
-  run.evaluations = {{0, 0, 1, 0.9, 0}, {10, 0, 1, 0.05, 0}};  // before the first step
+  run.evaluations = {{0, 0, 1, 0.9, 0}, {10, 0, 1, 0.05, 0}};  // the first evaluation is before the first step
   BOOST_TEST(target_crossing(run, {"error", 0.1}) == 10);
   run.evaluations = {{8, 0, 1, std::nan(""), 0}, {10, 0, 1, 0.05, 0}};
   BOOST_TEST(target_crossing(run, {"error", 0.1}) == 10);
   run.evaluations = {{8, 0, 1, 0.15, 0}, {10, 0, 1, 0.05, 0}};
   BOOST_TEST(target_crossing(run, {"error", 0.1}) == std::sqrt(80.0), boost::test_tools::tolerance(1e-9));
-  BOOST_TEST(target_crossing(run, {"top5", 0.1}) == 10);  // which the evaluations do not have
+  BOOST_TEST(target_crossing(run, {"top5", 0.1}) == 10);  // the evaluations do not have this metric
 }
 
 // The error falls as 1 / steps, so that a deviation of 12.7 % of the target is 12.7 % of the steps.

@@ -1,4 +1,4 @@
-// Holds what optim/README.md says of the optimizers, its table and its picture to the optimizers as they are now.
+// Checks that the words, the table and the picture of optim/README.md are true of the optimizers as they are now.
 #include "recipes/charts/optimizer_paths.h"
 
 #include <boost/test/unit_test.hpp>
@@ -65,7 +65,8 @@ BOOST_AUTO_TEST_CASE(variants_of_lars_agree_on_the_weight_and_part_on_the_bias) 
   check_same(path("lars --skip-lr 0.1").weight, path("lars").weight);
   BOOST_TEST(path("lars-mlperf --nesterov 1").weight[1] > 1.5 * path("lars").weight[1]);
   BOOST_TEST(path("lars-unscaled").weight[5] > 1.1 * path("lars").weight[5]);
-  // Skipped, it sees the learning rate itself: 2 in lars, 0.002 in lars-plain, 0.1 with --skip-lr.
+  // LARS skips the bias, whose steps then have the learning rate itself: 2 in lars, 0.002 in lars-plain, 0.1 with
+  // --skip-lr.
   check_same(path("lars").bias, path("lars-plain").bias, 1000);
   check_same(path("lars").bias, path("lars --skip-lr 0.1").bias, 20);
   check_same(path("lars --skip-lr 0.1").bias, path("uncorrected-momentum").bias);

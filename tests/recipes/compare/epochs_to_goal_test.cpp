@@ -13,7 +13,7 @@ namespace kb::epochs_to_goal_test {
 
 namespace {
 
-// A run of recipe r at kn 50 with 4 steps an epoch, whose errors after epochs 1, 2, ... are these.
+// Writes the folder of a run with 4 steps an epoch, which has these errors after epochs 1, 2, ...
 std::filesystem::path folder_of(const std::filesystem::path& path, const std::vector<double>& errors,
                                 const std::string& recipe = "r", int64_t minibatch = 50) {
   std::filesystem::create_directories(path);

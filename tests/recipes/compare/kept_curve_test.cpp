@@ -18,7 +18,7 @@ RunCurve curve_with(double loss, double error, const std::string& state = "a") {
   return {{{"library", "one"}, {"shards", "2"}}, state, {{1, loss, error}, {2, loss / 2, error / 2}}};
 }
 
-// Losses 1, 2, 3 and errors 0.1, 0.2, 0.3 after epoch 1, half of these after epoch 2.
+// Three seeds have losses 1, 2, 3 and errors 0.1, 0.2, 0.3 after epoch 1, and half of these after epoch 2.
 KeptCurve kept_of_three() {
   const std::vector<RunCurve> runs = {curve_with(1, 0.1), curve_with(2, 0.2, "b"), curve_with(3, 0.3, "c")};
   return kept_curve("r", {"--epochs", "2"}, runs);
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(a_run_of_ours_is_read) {
   BOOST_CHECK_THROW(run_curve(directory / "absent"), Error);
 }
 
-// Every curve that is kept is of a recipe that there is, and would be read.
+// Every kept curve can be read, and its recipe exists.
 BOOST_AUTO_TEST_CASE(the_kept_curves_are_whole) {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(test::source_dir() / "recipes" / "curves")) {

@@ -29,7 +29,7 @@ inline size_t count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
-// Finds what a browser would fetch, and tags that are not closed: there are none.
+// Checks that the page has nothing that a browser would fetch, and no tag that is not closed.
 inline void check_self_contained(const std::string& page) {
   const std::string without_names = std::regex_replace(page, std::regex("xmlns=\"http://www.w3.org/2000/svg\""), "");
   for (const char* part : {"http:", "https:", "@import", "url(", "src=", "<link", "href="})
@@ -49,7 +49,7 @@ inline Curve waves(size_t count) {
   return curve;
 }
 
-// A folder that a run might have left.
+// Writes a folder as a run leaves it.
 inline void write_run(const fs::path& folder, const std::string& flags, const std::string& metrics,
                       const std::string& more = "") {
   fs::create_directories(folder);

@@ -18,7 +18,7 @@ BOOST_AUTO_TEST_CASE(a_band_holds_every_seed_that_is_there) {
   BOOST_REQUIRE(band.mean.size() == 2u);
   BOOST_TEST(band.mean[0].value == 3);
   BOOST_TEST((band.low[0].value == 2 && band.high[0].value == 4));
-  BOOST_TEST(band.mean[1].value == 3.5);  // the first one ended at step 10
+  BOOST_TEST(band.mean[1].value == 3.5);  // the first seed ended at step 10
   BOOST_TEST((band.low[1].value == 1 && band.high[1].value == 6));
   const CurveBand between = band_of({curve({{0, 4}, {20, 2}}), curve({{0, 0}, {5, 8}, {20, 8}})});
   BOOST_REQUIRE(between.mean.size() == 2u);
@@ -49,7 +49,8 @@ BOOST_AUTO_TEST_CASE(runs_that_differ_by_their_seeds_are_one_line) {
   check_self_contained(text);
 }
 
-// Throughput of many runs is a row a run; of few a line of medians over the course.
+// The throughput of many runs is drawn as a row for each run, that of few runs as lines of medians over the run's
+// course.
 BOOST_AUTO_TEST_CASE(throughput_of_many_runs_is_a_row_each) {
   const auto throughput = [](size_t count) {
     std::vector<ChartedLine> runs;
@@ -76,18 +77,18 @@ BOOST_AUTO_TEST_CASE(names_are_whole_beside_their_keys) {
   write_run(directory / "run", "", step_lines(3, 2));
   const std::string text = page();
   BOOST_TEST(
-      page_has(text, "width:24px;max-width:none"));  // a key as wide as nothing lets a name stand over its neighbour
+      page_has(text, "width:24px;max-width:none"));  // a key without a width would let a name stand over its neighbour
   BOOST_TEST(!page_has(text, ".runs td:first-child{max-width:45vw;overflow:hidden"));
 }
 
 BOOST_AUTO_TEST_CASE(medians_are_those_of_the_steps) {
   write_run(directory / "run", "", step_lines(21, 2));
   const ReportedRun run = read_runs({directory / "run"}).runs.at(0);
-  BOOST_TEST(run.samples_per_s == 1000);  // 11 of 21
+  BOOST_TEST(run.samples_per_s == 1000);  // 11 of the 21 steps have 1000 samples/s
   BOOST_TEST(run.data_wait_ms == 0.25);
 }
 
-// One that diverged leaves the chart; the others' curves are as high as without it.
+// The curve of a run that diverged leaves the chart at its top, so that the others keep their height.
 BOOST_AUTO_TEST_CASE(a_run_that_diverged_does_not_flatten_the_others) {
   std::vector<ChartedLine> runs;
   for (int i = 0; i < 3; ++i) runs.push_back({fmt::to_string(i), {read_curves(step_lines(50, 2))}});
@@ -124,13 +125,14 @@ BOOST_AUTO_TEST_CASE(heat_maps_have_a_bounded_number_of_cells) {
   BOOST_TEST(count_of(map, "M") - scale <= 1000u);
   BOOST_TEST(count_of(map, "M") - scale >= 900u);
   BOOST_TEST(page_has(map, "layer160 &amp; more"));
-  BOOST_TEST(!page_has(map, "layer1 &amp; more"));  // blank throughout
+  BOOST_TEST(!page_has(map, "layer1 &amp; more"));  // the layer has no values
   BOOST_TEST(page_has(map, ">999</text>"));
   BOOST_TEST(heat_map({"a"}, {{0, {NAN}}}, 100).empty());
   BOOST_TEST(heat_map({}, {}, 100).empty());
 }
 
-// The bound of a report, whatever the number of steps: here 20,000 of each of 50 runs, with layers.
+// A report stays below 5 MB whatever the number of steps: here 50 runs of 20,000 steps each, with the norms of 54
+// layers.
 BOOST_AUTO_TEST_CASE(fifty_long_runs_take_less_than_5_mb) {
   ReportedRuns reported;
   for (int i = 0; i < 50; ++i) {

@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(runs_stand_beside_the_flags_that_differ) {
                            "training loss", "learning rate", "samples/s", "wait for data", "seed-10"})
     BOOST_TEST(page_has(text, part), part);
   BOOST_TEST(!page_has(text, "<th>minibatch</th>"));
-  BOOST_TEST(page_has(text, "<td>minibatch</td><td>10</td>"));  // what all have in common
+  BOOST_TEST(page_has(text, "<td>minibatch</td><td>10</td>"));  // all runs have it in common
   BOOST_TEST(!page_has(text, "<td>lr</td>"));
   const test::FewThreads none(0);
   BOOST_TEST(read_runs({directory / "study"}).runs.size() == 3u);
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(one_run_is_a_report_too) {
 }
 
 BOOST_AUTO_TEST_CASE(names_are_text) {
-  const std::string name = "<script>\"a\" & b</script>";  // three folders deep, by its slash
+  const std::string name = "<script>\"a\" & b</script>";  // its slash makes it a folder in a folder
   write_run(directory / name, ", \"note\": \"<i>&\\\"\"", step_lines(3, 2));
   write_run(directory / "plain", ", \"note\": \"x\"", step_lines(3, 2));
   const std::string text = page();
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(a_run_under_way_says_how_far_it_is) {
   BOOST_TEST(!page_has(page(), "<h2>Curves</h2>"));
 }
 
-// Parts and states of a run have columns of their own, and so has every metric.
+// Every metric has a column of its own for each part (test, valid) and each state (final, best) of a run.
 BOOST_AUTO_TEST_CASE(parts_and_states_stand_apart) {
   const std::string goal = R"(, "goal": {"name": "error", "is_share": true, "higher_is_better": false},
     "metrics": [{"name": "error", "is_share": true, "higher_is_better": false},
@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(parts_and_states_stand_apart) {
   BOOST_TEST(page_has(text, "data-order=\"37.5\""));
 }
 
-// To its own manifest a hopeless trial was interrupted.
+// The manifest of a hopeless trial only says that it was interrupted; the sweep knows that it is hopeless.
 BOOST_AUTO_TEST_CASE(a_hopeless_trial_is_called_so) {
   SweepDefinition definition;
   definition.recipe = "small";
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(a_hopeless_trial_is_called_so) {
   BOOST_TEST(page_has(text, "hopeless: stopped after 30 steps"));
   BOOST_TEST(count_of(text, "hopeless: ") == 1u);
   BOOST_TEST(page_has(text, "<td>interrupted</td>"));  // it goes on once the sweep does
-  // A trial alone is one of its sweep all the same; a damaged sweep is told.
+  // A trial that is given alone is looked up in its sweep all the same; a sweep that cannot be read is reported.
   BOOST_TEST(page_has(report_page(read_runs({store / trials[1].name})), "hopeless: "));
   test::write_file(store / "sweep.json", "{");
   const ReportedRuns damaged = read_runs({store});

@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(the_processes_of_a_launcher_count) {
   const auto error_of = [](const char* processes, const std::vector<std::string>& words) {
     ::setenv("OMPI_COMM_WORLD_SIZE", processes, 1);
     const std::string error = usage_error(words);
-    ::unsetenv("OMPI_COMM_WORLD_SIZE");  // as NoLauncher left it
+    ::unsetenv("OMPI_COMM_WORLD_SIZE");  // NoLauncher had left it unset
     return error;
   };
   for (const std::vector<std::string>& words :
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(the_processes_of_a_launcher_count) {
   }
 }
 
-// --net slows down messages: where one process is started alone it is refused before anything is compiled.
+// --net slows down messages: if one process is started alone it is refused before anything is compiled.
 BOOST_AUTO_TEST_CASE(a_network_needs_processes) {
   RunConfig config = test::lenet_config({"--net", "50us,1GB/s"});
   BOOST_CHECK_EXCEPTION(join_world(config), UsageError, test::says("--net: expected several processes, got one"));
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(epochs_beside_steps_are_refused) {
   BOOST_TEST(std::count(words.begin(), words.end(), "--epochs") == 0);
 }
 
-// The folder's flags stand beside those of the command line.
+// With --resume the flags of the run's folder count beside those of the command line.
 BOOST_AUTO_TEST_CASE(flags_beside_resume_are_judged_with_those_of_the_run) {
   BOOST_TEST(usage_error({"--resume", "runs/mine", "--reduce-precision", "bf16"}) == "(nothing thrown)");
   BOOST_TEST(usage_error({"--resume", "auto", "--reduce-precision", "bf16"}).starts_with("--reduce-precision: it has"));
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(values_out_of_range_are_refused) {
   BOOST_TEST(usage_error({"--lr", "0.1x"}) == "--lr: expected a number >= 0, got '0.1x'");
   BOOST_TEST(usage_error({"--momentum", "1"}) == "--momentum: expected a number in [0, 1), got '1'");
   BOOST_TEST(usage_error({"--seed", "4294967296"}) == "--seed: expected a whole number in [0, 2^32), got '4294967296'");
-  // None is narrowed: 2^32 is no 0 and 2^32 + 1 no 1.
+  // No value is narrowed to 32 bits: 2^32 is not taken for 0, nor 2^32 + 1 for 1.
   for (const char* flag : {"--minibatch", "--shards", "--processes", "--steps", "--epochs", "--keep"})
     for (const char* value : {"2147483648", "4294967296", "4294967297", "9223372036854775807", "18446744073709551616"})
       BOOST_TEST(usage_error({flag, value}).ends_with(fmt::format(", 2^31), got '{}'", value)), flag);

@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(every_flag_is_read) {
   BOOST_TEST((f.looking.dump == std::vector<Dump>{Dump::graph, Dump::cpp}));
 }
 
-// A command of a manifest names no flag that it would be refused for.
+// The command in a manifest has no flag for which it would be refused.
 BOOST_AUTO_TEST_CASE(the_words_of_a_run_leave_out_what_has_no_effect) {
   const std::vector<std::string> words = flag_words(lenet_mnist(), parse({"--schedule", "constant"}));
   for (const char* flag : {"--milestones", "--power", "--end-lr", "--pad", "--cutout-size", "--mixup-alpha"})
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(a_recipe_has_flags_of_its_own) {
   BOOST_CHECK_THROW(parse_flags(mlp_mnist(), "", {"--dropout", "1"}), UsageError);
 }
 
-// A number is whole where the option does not say otherwise: a default of another kind would never be taken back.
+// An option's number is whole unless the option says otherwise; a default of another kind would be refused as a value.
 BOOST_AUTO_TEST_CASE(a_default_is_one_of_the_options_values) {
   const auto refusal = [](const RecipeOption& option) {
     try {
@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(a_device_that_is_not_there_is_an_error) {
   });
 }
 
-// Before any process is started.
+// These flags are refused before any process is started.
 BOOST_AUTO_TEST_CASE(what_one_kind_of_device_has_not_is_refused) {
   const auto refused = [](std::vector<std::string> words) -> std::string {
     words.insert(words.end(), {"--fast", "--processes", "2"});
@@ -323,7 +323,7 @@ BOOST_AUTO_TEST_CASE(a_plan_has_its_arithmetic) {
   BOOST_CHECK_THROW(make_plan(parse({"--minibatch", "11"}), 10), Error);
 }
 
-// In the words of a run stands what follows from it.
+// The words of a run have the --per-worker that follows from --batch-norm: the samples that are normalised together.
 BOOST_AUTO_TEST_CASE(the_group_of_batch_norm_is_a_part_of_the_plan) {
   const auto words_of = [](const std::vector<std::string>& words) {
     return flag_words(lenet_mnist(), with_plan(parse(words)));

@@ -31,7 +31,7 @@ Task ramps() {
     return {mean(error * error, {1}), {}};
   };
   return {.name = "ramps",
-          .fields = {{"x", DType::f32, {1}, "", 0, true}},
+          .fields = {{.name = "x", .dtype = DType::f32, .shape = {1}, .in_memory = true}},
           .model = model,
           .train = source,
           .test = source};
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(growths_are_words_and_back) {
 BOOST_AUTO_TEST_CASE(a_plan_counts_epochs_over_its_phases) {
   const RunConfig config =
       grown_config({"--minibatch", "10", "--epochs", "6", "--minibatch-schedule", "2ep:x3,4ep:x2"});
-  const RunPlan plan = make_plan(config, 125);  // 12, 4 and 2 steps an epoch
+  const RunPlan plan = make_plan(config, 125);  // an epoch has 12, 4 and 2 steps in the three phases
   BOOST_TEST(plan.steps == 2 * 12 + 2 * 4 + 2 * 2);
   double epochs = 0;
   int64_t samples = 0;
@@ -137,8 +137,8 @@ BOOST_AUTO_TEST_CASE(a_branch_of_a_grown_run_counts_its_epochs) {
   };
   BOOST_TEST(begin_of("3ep", {}) == 20);
   BOOST_TEST(begin_of("2ep", {}) == 15);
-  BOOST_TEST(begin_of("20st", {"--minibatch-schedule", "1ep:x2"}) == 20);  // alike up to there
-  BOOST_TEST(begin_of("3ep", {"--minibatch-schedule", "2ep:x2"}) == 25);   // 10, 10, 5
+  BOOST_TEST(begin_of("20st", {"--minibatch-schedule", "1ep:x2"}) == 20);  // both schedules are alike up to step 20
+  BOOST_TEST(begin_of("3ep", {"--minibatch-schedule", "2ep:x2"}) == 25);   // the epochs have 10, 10 and 5 steps
   BOOST_TEST(begin_of("3ep", {"--minibatch", "20", "--minibatch-schedule", "3ep:x5"}) == 15);
   BOOST_REQUIRE(run(directory / "plain", {"--epochs", "3", "--keep", "9"}) == 0);
   const std::string plain = (directory / "plain").string() + "@2ep";
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(every_split_gives_the_same_bits) {
       Observer silent;
       results[static_cast<size_t>(rank)] = train(ramps(), config, machine, silent);
     });
-    BOOST_TEST(results.back().loop.steps == 2 * 6 + 2 * 3 + 2 * 1);  // of 96 samples
+    BOOST_TEST(results.back().loop.steps == 2 * 6 + 2 * 3 + 2 * 1);  // epochs of 6, 3 and 1 steps
     return kb::state_sha256(views_of(results.back().state.tensors));
   };
   const std::string one = trained(1);

@@ -22,7 +22,8 @@ BOOST_AUTO_TEST_CASE(lines_fit_80_columns) {
   }
 }
 
-// It fits a screen, and has the recipe's own flags and those that are marked, each as the long help words it.
+// The short help fits a screen. It has the recipe's own flags and those that are marked as common, each in the words of
+// the long help.
 BOOST_AUTO_TEST_CASE(the_short_help_has_at_most_60_lines) {
   for (const kb::Recipe& recipe : kb::all_recipes()) {
     const std::string text = kb::flags_help(recipe, "./run " + recipe.name, kb::HelpScope::common);

@@ -56,7 +56,7 @@ Programs compiled(const Recipe& recipe, const RunConfig& config) {
 
 Tensor fading(UpdateContext& c) { return (1.0 - c.scalar("rate_of_fading")) * c.parameter; }
 
-// With an optimizer of its own.
+// Returns a recipe with an optimizer of its own.
 Recipe faded() {
   Recipe recipe = mlp_mnist();
   recipe.defaults.optimizer = "fading";
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(derivations_of_the_learning_rate) {
   test::golden("learning_rates.txt", text);
 }
 
-// Goyal et al. 2017, figure 2: kn = 8192, from 0.1 to 3.2 over 5 epochs of 156 steps.
+// Goyal et al. 2017, figure 2: at minibatch kn = 8192 the rate rises from 0.1 to 3.2 over 5 epochs of 156 steps.
 BOOST_AUTO_TEST_CASE(resnet50_warms_up_as_the_paper) {
   const RunConfig config = parse(resnet50(), {"--minibatch", "8192"});
   const LearningRate rate = make_rate({}, config.learning, make_plan(config, 1281167));
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(a_half_life_in_samples_sets_beta2) {
                  .starts_with("--half-life, --minibatch-schedule: expected one of them"));
 }
 
-// lenet_mnist's own schedule falls.
+// A schedule-free optimizer wants a constant rate, although the recipe's own schedule falls.
 BOOST_AUTO_TEST_CASE(a_schedule_free_optimizer_keeps_its_rate_unless_asked) {
   Recipe falling = lenet_mnist();
   falling.defaults.schedule = "cosine";
@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(a_flag_that_the_optimizer_does_not_read_is_refused) {
              "--milestones: expected numbers >= 0, separated by commas, got 'x'");
 }
 
-// A trial of a sweep reads the words of its run.
+// A trial of a sweep reads the words of its run, which have to keep the half-life.
 BOOST_AUTO_TEST_CASE(the_words_of_a_run_keep_its_half_life) {
   const Recipe recipe = lenet_mnist();
   const RunConfig config = parse(recipe, {"--optimizer", "nadamw", "--half-life", "44000", "--minibatch", "128"});
@@ -253,7 +253,7 @@ BOOST_AUTO_TEST_CASE(every_recipe_has_an_optimizer_and_a_schedule) {
   }
 }
 
-// Whatever a sweep may move, the kernels stay.
+// The kernels do not depend on the numbers that a sweep varies, so that its trials share them.
 BOOST_AUTO_TEST_CASE(other_numbers_make_the_same_program) {
   const Recipe recipe = mlp_mnist();
   auto programs = [&](std::vector<std::string> words) {

@@ -15,7 +15,7 @@ namespace {
 
 using PresetWords = std::vector<std::string>;
 
-// The rate goes with --pace, the warmup with the minibatch; --pace fast has a minibatch of its own.
+// The rate depends on --pace, the warmup on the minibatch; --pace fast has a minibatch of its own.
 Preset paced(const PresetChoice& choice) {
   const bool is_fast = choice.options.word("pace") == "fast";
   Preset preset{{"--lr", is_fast ? "0.5" : "0.25", "--warmup-epochs",
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(flags_replace_a_preset) {
   const RunConfig config = preset_of({"--lr", "7", "--pace", "fast", "--minibatch", "32"});
   BOOST_TEST(config.learning.lr == 7);
   BOOST_TEST(config.batch.minibatch == 32);
-  // Another optimizer has the rate that the recipe gives it.
+  // Another optimizer has the rate of the recipe's defaults, not the preset's.
   const RunConfig other = preset_of({"--pace", "fast", "--optimizer", "momentum"});
   BOOST_TEST(other.learning.optimizer == "momentum");
   BOOST_TEST(other.learning.lr == paced_recipe().defaults.lr);
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(a_printed_command_gives_the_same_run) {
              "./run mlp_mnist --loud --minibatch 256");
   BOOST_TEST(command_with(recipe, preset_of({"--dataset", "fashion-mnist"}), {}) ==
              "./run mlp_mnist --dataset fashion-mnist");
-  // A minibatch with another preset: what was is said.
+  // The new minibatch has another preset; the command names the flags that keep the values from before.
   BOOST_TEST(command_with(recipe, preset_of({}), {{"--minibatch", "512"}}) ==
              "./run mlp_mnist --minibatch 512 --warmup-epochs 1");
 }

@@ -29,14 +29,14 @@ std::shared_ptr<const Source> points(int64_t count) {
   return std::make_shared<TableSource>(count, std::vector{field_bytes(x)});
 }
 
-// y = 3 x, by gradient descent from 0: every evaluation is better than the one before it.
+// The task learns y = 3 x by gradient descent, in which every evaluation is better than the one before it.
 Task line_task(const TaskRequest&) {
   const auto model = [](Inputs& in) -> ModelOutput {
     Tensor error = mean(abs(linear("fc", in["x"], 1, {.bias = false}) - in["x"] * 3.0), {1});
     return {error * error, {{"distance", error}, {"nearness", 3.0 - error, {.higher_is_better = true}}}};
   };
   return {.name = "line",
-          .fields = {{"x", DType::f32, {1}, "", 0, true}},
+          .fields = {{.name = "x", .dtype = DType::f32, .shape = {1}, .in_memory = true}},
           .model = model,
           .train = points(90),
           .test = points(41)};
@@ -112,14 +112,14 @@ BOOST_AUTO_TEST_CASE(the_first_better_evaluation_ends_the_run) {
   for (const char* metric : {"distance", "nearness", "loss"}) {
     BOOST_TEST_CONTEXT(metric) {
       const std::filesystem::path folder = directory / metric;
-      const std::vector<Json> all = evaluations();  // of 60 steps: after 4, 8, ...
+      const std::vector<Json> all = evaluations();  // the run has 60 steps, evaluated after 4, 8, ...
       BOOST_REQUIRE(all.size() == 15u);
       BOOST_REQUIRE(trained(folder, {"--target", goal(metric, 4)}) == 0);
       const std::vector<Json> lines = lines_of(folder), own = of_kind(lines, "eval");
       BOOST_TEST(own.size() == 6u);
       BOOST_TEST(own.back().at("step") == 24);
       BOOST_TEST(own.back().at(metric) == all[5].at(metric));
-      BOOST_TEST(of_kind(lines, "test").size() == 2u);  // the final state and the best one, once
+      BOOST_TEST(of_kind(lines, "test").size() == 2u);  // the final state and the best one, once each
       BOOST_TEST(lines.back().at("steps") == 24);
       BOOST_TEST(lines.back().at("part") == "test");
       const Json manifest = manifest_of(folder), result = manifest.at("result");
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(a_target_that_is_not_reached_is_no_error) {
 BOOST_AUTO_TEST_CASE(where_a_run_was_stopped_changes_nothing) {
   const std::string target = goal("distance", 4);
   BOOST_REQUIRE(trained(directory / "reached", {"--target", target}) == 0);
-  // After 22 steps, of which no evaluation is due, the figure is better than the target already.
+  // After 22 steps, when no evaluation is due, the figure is better than the target already.
   for (const char* stop : {"7st", "20st", "22st"}) {
     BOOST_REQUIRE(trained(out, {"--target", target, "--stop-at", stop}) == 0);
     BOOST_TEST(manifest_of(out).at("ended").at("how") == "--stop-at");

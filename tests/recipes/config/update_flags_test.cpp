@@ -57,7 +57,7 @@ double norm(const NamedTensor& tensor) {
   return std::sqrt(squares);
 }
 
-// Decay and adapt of each segment in words.
+// Returns a line for each layer, which says whether weight decay applies to it and whether its rate is adapted.
 std::string switches(const Words& words) {
   const RunConfig config = *parse_flags(small_recipe(), "", words);
   const Compiled compiled =
@@ -170,7 +170,8 @@ BOOST_AUTO_TEST_CASE(norms_of_layers_are_logged_and_change_nothing) {
   BOOST_TEST(test::read_file(out / "layers.svg").starts_with("<svg"));
 }
 
-// A run that goes on draws what was logged before it stopped, too; momentum has no trust.
+// A run that goes on draws the norms that were logged before it stopped, too. The optimizer momentum has no trust
+// ratios.
 BOOST_AUTO_TEST_CASE(norms_of_layers_go_on_with_the_run) {
   BOOST_REQUIRE(run(out, {"--log-layers", "1ep", "--stop-at", "15st"}) == 0);
   BOOST_REQUIRE(run({"--resume", out.string(), "--stop-at", "20st", "--log-layers", "4st"}) == 0);
@@ -200,7 +201,7 @@ BOOST_AUTO_TEST_CASE(a_run_stops_where_it_is_told_and_keeps_its_schedule) {
     BOOST_TEST(of_kind(lines_of(out), "step")[i].at("lr") == of_kind(lines_of(plain), "step")[i].at("lr"));
   BOOST_REQUIRE(run({"--resume", out.string(), "--stop-at", "20st"}) == 0);
   BOOST_TEST(state_sha256(out) == state_sha256(plain));
-  BOOST_REQUIRE(run(directory / "learnt", {"--stop-at", "100%"}) == 0);  // any error will do
+  BOOST_REQUIRE(run(directory / "learnt", {"--stop-at", "100%"}) == 0);  // an error is never above 100 %
   BOOST_TEST(lines_of(directory / "learnt").back().at("steps") == 10);
   BOOST_REQUIRE(run({"--resume", (directory / "learnt").string()}) == 0);
   BOOST_TEST(lines_of(directory / "learnt").back().at("steps") == 10);

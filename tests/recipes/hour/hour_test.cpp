@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(rates_are_those_of_the_rule) {
   const auto rate = [&](const char* name, double epoch) { return rate_at(arm_of(arms, name), epoch); };
   BOOST_TEST(rate("kn32", 0) == 0.025);
   BOOST_TEST(rate("kn256-gradual", 2) == 0.2, boost::test_tools::tolerance(1e-12));
-  BOOST_TEST(rate("kn512-gradual", 0) == 0.025, boost::test_tools::tolerance(1e-12));  // from the baseline's rate
+  BOOST_TEST(rate("kn512-gradual", 0) == 0.025, boost::test_tools::tolerance(1e-12));  // the baseline's rate
   BOOST_TEST(rate("kn512-gradual", 0.5) == (0.025 + 0.4) / 2, boost::test_tools::tolerance(1e-12));
   BOOST_TEST(rate("kn512-gradual", 1) == 0.4, boost::test_tools::tolerance(1e-12));
   BOOST_TEST(rate("kn512-constant", 0.9) == 0.025, boost::test_tools::tolerance(1e-12));
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(searches_are_equal) {
   for (size_t i = 0; i < of_sgd.size(); ++i) {
     BOOST_TEST(of_sgd[i].values.at("warmup-epochs") == of_lars[i].values.at("warmup-epochs"));
     BOOST_TEST(std::stod(of_lars[i].values.at("lr")) == 160 * std::stod(of_sgd[i].values.at("lr")),
-               boost::test_tools::tolerance(1e-3));  // four digits
+               boost::test_tools::tolerance(1e-3));  // rates are written with four digits
     BOOST_TEST(parse_flags(find_recipe("lenet_mnist"), "lenet_mnist", of_lars[i].words)->judging.validation == 6000);
   }
   BOOST_TEST(trials_of_search(arm_of(arms, "kn32")).empty());
@@ -121,8 +121,8 @@ BOOST_AUTO_TEST_CASE(a_search_takes_the_least_error_that_is_held_out) {
     RunReport run;
     run.diverged = i == 0;
     const double error = i == 5 || i == 7 ? 0.2 : 0.3;
-    if (i > 0) run.evaluations = {{1, 1, 0, 0.1, 0}, {2, 2, 0, error, 0}};  // the last one counts
-    run.result = 0.01 * static_cast<double>(i);                             // the test part does not
+    if (i > 0) run.evaluations = {{1, 1, 0, 0.1, 0}, {2, 2, 0, error, 0}};  // the last evaluation counts
+    run.result = 0.01 * static_cast<double>(i);                             // the error on the test part does not count
     runs[trials[i].name] = run;
   }
   const HourChoice choice = choice_of(arm, runs);
@@ -144,7 +144,8 @@ BOOST_AUTO_TEST_CASE(a_difference_is_judged_by_its_interval) {
   const auto verdict = [&](const std::vector<double>& errors, double margin, bool is_at_most) {
     return text_of(judge_difference(errors, base, margin, is_at_most, 3).verdict);
   };
-  // Both variances 0.01: degrees 4, half of the interval 2.776 sqrt(0.02 / 3) = 0.2267.
+  // Both variances are 0.01 points squared: Welch's test has 4 degrees of freedom, and half of its interval is 2.776
+  // sqrt(0.02 / 3) = 0.2267 points.
   BOOST_TEST(verdict({8.3, 8.4, 8.5}, 0.53, true) == "held");
   BOOST_TEST(verdict({8.3, 8.4, 8.5}, 0.52, true) == "undecided");
   BOOST_TEST(verdict({8.3, 8.4, 8.5}, 0.08, true) == "undecided");
@@ -155,7 +156,7 @@ BOOST_AUTO_TEST_CASE(a_difference_is_judged_by_its_interval) {
   BOOST_TEST(*evidence.difference == 0.3, boost::test_tools::tolerance(1e-9));
   BOOST_TEST(evidence.low == 0.3 - 0.22669, boost::test_tools::tolerance(1e-4));
   BOOST_TEST(evidence.high == 0.3 + 0.22669, boost::test_tools::tolerance(1e-4));
-  // Equal seeds tell no variance.
+  // Seeds with equal errors tell nothing about the variance.
   BOOST_TEST(text_of(judge_difference({9, 9, 9}, {8, 8, 8}, 0.5, true, 3).verdict) == "undecided");
 }
 
@@ -177,7 +178,8 @@ BOOST_AUTO_TEST_CASE(seeds_that_diverged_are_ranked_last) {
   const auto judge = [](const std::vector<double>& errors, size_t first_look) {
     return judge_difference(errors, {8.0, 8.1, 8.2, 8.3, 8.4}, 3, false, first_look);
   };
-  // Three against three: one in 20, which is more than 2.5 %; four against four: one in 70.
+  // The chance that all errors of one arm rank above those of the other is 1 in 20 with three seeds each, which is more
+  // than 2.5 %, and 1 in 70 with four seeds each.
   const HourEvidence four = judge({kDiverged, kDiverged, 12, kDiverged, 13}, 3);
   BOOST_TEST(four.is_ranked);
   BOOST_TEST(text_of(four.verdict) == "held");
@@ -223,8 +225,8 @@ BOOST_AUTO_TEST_CASE(claims_that_are_undecided_ask_for_seeds) {
   BOOST_TEST(seeds_wanted(hour_claims(HourPlan::full, arms, 2), "kn512-gradual", 2) == 2u);
 }
 
-// Studies of two arms whose errors scatter with these deviations, at `off` points from the margin: how many of them end
-// held and not held.
+// Judges studies of two arms whose errors, in points, have these standard deviations and whose means differ by the
+// margin, 0.5, plus `off`. Returns how many of the studies are held and how many not held.
 std::pair<int, int> judged_studies(double deviation, double of_reference, double off, int studies) {
   std::mt19937_64 random(33);
   std::normal_distribution<double> noise;
@@ -243,7 +245,8 @@ std::pair<int, int> judged_studies(double deviation, double of_reference, double
 }
 
 BOOST_AUTO_TEST_CASE(at_its_margin_a_claim_is_seldom_decided_and_half_a_point_off_mostly) {
-  constexpr int kStudies = 1000, kWrong = 64;  // 5 % and two standard errors, to each side, all looks together
+  // kWrong is 5 % of the studies and two standard errors, on each side, over all looks.
+  constexpr int kStudies = 1000, kWrong = 64;
   for (const auto& [arm, reference] : {std::pair{0.3, 0.3}, {0.3, 0.1}, {0.1, 0.3}, {0.1, 0.1}}) {
     const auto [held, not_held] = judged_studies(arm, reference, 0, kStudies);
     const auto [held_above, above] = judged_studies(arm, reference, 0.5, kStudies);
@@ -254,7 +257,7 @@ BOOST_AUTO_TEST_CASE(at_its_margin_a_claim_is_seldom_decided_and_half_a_point_of
     BOOST_TEST(held <= kWrong);
     BOOST_TEST(not_held <= kWrong);
     BOOST_TEST(held_above + not_held_below == 0);
-    if (arm + reference < 0.6) {  // both at 0.3 are printed
+    if (arm + reference < 0.6) {  // at 0.3 and 0.3 the counts are only printed
       BOOST_TEST(above >= kStudies * 8 / 10);
       BOOST_TEST(below >= kStudies * 8 / 10);
     }

@@ -1,5 +1,5 @@
-// Kernels compiled for GPUs that need not be there: every recipe's for three of them, with batches that are sent and
-// with the data set on the device; the updates of optimizers that take norms.
+// Tests kernels that are compiled for GPUs which need not be there: those of every recipe for three architectures, with
+// batches that are sent and with the data set on the device, and the updates of optimizers that take norms.
 #include "recipes/inspect/device_kernels.h"
 #include "recipes/config/run_task.h"
 
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(every_recipe_compiles_for_every_architecture_without_spills
     }
 }
 
-// Beside plain gradient descent, whose update is one launch.
+// The launches are counted against those of plain gradient descent, whose update is one launch.
 BOOST_AUTO_TEST_CASE(updates_with_norms_are_three_launches_without_spills) {
   const Recipe recipe = find_recipe("resnet50");
   for (const char* precision : {"f32", "bf16"}) {
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(updates_with_norms_are_three_launches_without_spills) {
   }
 }
 
-// Two disassemblers wait for each other.
+// The stand-in for the disassembler succeeds only if a second one begins within 5 s.
 BOOST_AUTO_TEST_CASE(machine_code_is_read_side_by_side) {
   const test::TemporaryDirectory folder;
   const std::filesystem::path program = folder / "cuobjdump";
@@ -115,8 +115,8 @@ BOOST_AUTO_TEST_CASE(machine_code_is_read_side_by_side) {
   BOOST_TEST(kernels.warnings.empty(), to_text(kernels));
 }
 
-// Above these figures the pipe of integers and logic, at 64 operations a cycle of a multiprocessor, is slower than
-// memory.
+// The pipe "alu" of integers and logic does 64 operations a cycle on each multiprocessor. A kernel with more operations
+// an element than these figures would wait for that pipe longer than for memory.
 BOOST_AUTO_TEST_CASE(batch_norms_main_loops_have_few_operations_of_the_pipe_alu) {
   const std::string cuobjdump = RuntimeOptions::from_environment().cuobjdump;
   if (!std::filesystem::exists(cuobjdump)) {

@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(every_parameter_is_told_with_its_initial_distribution) {
   }
 }
 
-// On a terminal of 80 columns and in a file; a narrow table has no line of the model.
+// No line is longer than the columns. A narrower table leaves out the launches' classes, then the model's source lines.
 BOOST_AUTO_TEST_CASE(the_schedule_fits_its_columns) {
   CompileOptions options;
   options.target = generic_cpu_target();

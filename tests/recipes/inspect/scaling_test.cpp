@@ -1,4 +1,4 @@
-// Forecasts of steps by hand, whose times have closed forms.
+// Tests forecasts for steps made by hand, whose times have closed forms.
 #include "recipes/inspect/scaling.h"
 
 #include <boost/test/unit_test.hpp>
@@ -15,7 +15,8 @@ const auto kClose = boost::test_tools::tolerance(1e-9);
 constexpr int64_t kBytes = 100'000'000;
 constexpr Network kEthernet{50e-6, 5e9}, kBoard{10e-6, 20e9};
 
-// A step of 0.1 s, and 0.2 s behind it in which 100 MB are under way or, with `hides` false, none are.
+// A step computes for 0.1 s and then for 0.2 s. If it `reduces`, 100 MB are summed over the workers after the first
+// part: during the second part if it also `hides` them, else before it.
 struct ByHand {
   Schedule schedule;
   ScaleWorker worker;
@@ -109,8 +110,8 @@ BOOST_AUTO_TEST_CASE(prepared_copies_are_made_before_anything_goes) {
   BOOST_TEST(rows[4].step == 0.35 + ring(16, kEthernet), kClose);
 }
 
-// Two threads a worker on 8 cores: up to 4 compute at a time, as timed; 16 workers of a node take 4 times as long to
-// compute, and no longer to wait.
+// A worker has two threads and a node 8 cores, so that up to 4 workers compute at a time, as was timed; 16 workers of a
+// node take 4 times as long to compute, and no longer to wait.
 BOOST_AUTO_TEST_CASE(workers_share_the_cores_of_their_node) {
   ByHand one(true);
   one.worker.threads = 2;
@@ -124,7 +125,7 @@ BOOST_AUTO_TEST_CASE(workers_share_the_cores_of_their_node) {
   for (size_t i = 0; i < std::size(compute); ++i)
     BOOST_TEST(rows[i].step - rows[i].exposed == compute[i], boost::test_tools::tolerance(1e-9));
   BOOST_TEST(rows[4].exposed == ring(16, kBoard), kClose);
-  // Fewer could be timed than there are cores for.
+  // 4 workers at a time were not timed here, so that the time of 2 stands for them.
   one.worker.steps.erase(4);
   BOOST_TEST(one.rows(Algorithm::ring, {16, kBoard, kEthernet})[2].step == 0.36 + ring(4, kBoard), kClose);
 }
@@ -152,8 +153,8 @@ BOOST_AUTO_TEST_CASE(the_table_and_the_picture) {
     for (size_t at = picture.find(part); at != std::string::npos; at = picture.find(part, at + 1)) ++found;
     return found;
   };
-  BOOST_TEST(count("<circle") == 4u * 2 * 13);   // a chart, an algorithm, a count of workers
-  BOOST_TEST(count("<polyline") == 3u + 2 * 5);  // ideals; a chart each, and all communication
+  BOOST_TEST(count("<circle") == 4u * 2 * 13);   // 4 charts, 2 algorithms, 13 numbers of workers
+  BOOST_TEST(count("<polyline") == 3u + 2 * 5);  // 3 ideals; each algorithm in 4 charts and as all communication
   BOOST_TEST(count("nodes of 8 &amp; &lt;more&gt;") == 1u);
   BOOST_TEST(count("nan") + count("inf<") == 0u);
 }

@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kRows = 4096, kColumns = 8192;
 const GpuRates kRates{"test", 1e12, 1e14};
 
-// y = x * 2 + 1 over 32 Mi numbers, whose sum is read as well.
+// Returns the program of y = x * 2 + 1 over 32 Mi numbers x, and of the sum of exp(x).
 Program program() {
   Graph graph("model", Mode::inference);
   const Tensor x = input(graph, "x", DType::f32, {kRows, kColumns});
@@ -31,7 +31,8 @@ Program program() {
   return compile(std::move(graph), options).program;
 }
 
-// Work of every kernel: 16 bytes in, 16 out where it stores, `alu` operations.
+// Returns the work of one thread in one round of every kernel's main loop: it reads 16 bytes, writes 16 in a pointwise
+// kernel, and does `alu` operations.
 KernelWork work_of(const Program& program, int64_t alu) {
   KernelWork work;
   for (const ir::Kernel& kernel : program.at(PartRole::final).kernels)
@@ -57,10 +58,12 @@ BOOST_AUTO_TEST_CASE(a_launch_takes_its_bytes_or_its_instructions) {
     if (!step.launch() || step.bytes < kRows * kColumns) continue;
     ++seen;
     BOOST_TEST(bytes.dram_ms == static_cast<double>(step.bytes) / 0.98e12 * 1e3, boost::test_tools::tolerance(1e-12));
-    const double fixed = step.cls == FusionClass::pointwise ? 1e-3 : 12e-3;  // the last block's part
+    // A launch takes 1e-3 ms for its start and end, and a reduction 11e-3 ms more for its last block.
+    const double fixed = step.cls == FusionClass::pointwise ? 1e-3 : 12e-3;
     BOOST_TEST(bytes.total_ms == bytes.dram_ms + fixed, boost::test_tools::tolerance(1e-12));
-    BOOST_TEST(code.alu == 256, boost::test_tools::tolerance(1e-12));  // 1024 for 4 elements
-    // 64 of 1024 operations a cycle, on 132 multiprocessors of 1.98 GHz, 75 % of them.
+    BOOST_TEST(code.alu == 256, boost::test_tools::tolerance(1e-12));  // 1024 operations for 4 elements
+    // A multiprocessor does 64 operations a cycle, and so a round of 1024 in 16 cycles; there are 132 of them at 1.98
+    // GHz, which work in 75 % of the cycles.
     const double rounds = kRows * kColumns * 4 / 16;
     BOOST_TEST(code.code_ms == rounds * 16 / 132 / (0.75 * 1.98e9) * 1e3, boost::test_tools::tolerance(1e-12));
     BOOST_TEST(code.total_ms == code.code_ms + fixed, boost::test_tools::tolerance(1e-12));
@@ -85,7 +88,8 @@ BOOST_AUTO_TEST_CASE(the_table_has_a_line_a_launch_and_the_measured_time_beside_
   const std::string beside = to_text(model, programs, kRates, twice, 1e12);
   BOOST_TEST(beside.find(" 2.00x") != std::string::npos, beside);
   BOOST_TEST(beside.find("  multiply + add") != std::string::npos, beside);
-  // Twice as long as predicted none is as fast as a copy; told of a slower copy, all are, and the table says why.
+  // Launches that take twice as long as predicted are slower than a copy at 1 TB/s. They are all faster than a copy at
+  // 0.1 TB/s, and the table says why.
   BOOST_TEST(beside.find("in the cache") == std::string::npos, beside);
   const std::string above = to_text(model, programs, kRates, twice, 1e11);
   BOOST_TEST(above.find("above 100 % of a copy: a part of the bytes was in the cache") != std::string::npos, above);

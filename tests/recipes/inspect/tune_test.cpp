@@ -91,7 +91,8 @@ BOOST_AUTO_TEST_CASE(the_committed_table_with_its_own_rows_is_itself) {
   }
 }
 
-// Rows are for what the library uses, not for what the processor has: oneDNN's own variable lowers it.
+// A row of the table is for the instruction set that oneDNN uses, which its variable ONEDNN_MAX_CPU_ISA can set below
+// the processor's.
 BOOST_AUTO_TEST_CASE(the_library_is_asked_for_its_instruction_set) {
   const LibraryContext library;
   if (library.engine() == nullptr) {

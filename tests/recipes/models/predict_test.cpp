@@ -1,4 +1,5 @@
-// Predictions of a run's model: what its own evaluations found, from the image files, without the data that it learnt.
+// Tests the predictions of a run's model for image files: they are those of the run's own evaluations, and need none of
+// its training data.
 #include "recipes/models/predict.h"
 
 #include <fcntl.h>
@@ -30,7 +31,8 @@ namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 using Json = nlohmann::json;
 
-// Grey images of 6x4 pixels, light on the left or on the right under much noise: some stay wrong.
+// Grey images of 6x4 pixels, light on the left or on the right under much noise, so that a trained model still gets
+// some wrong.
 struct SidesFolder {
   SidesFolder() {
     uint32_t word = 7;
@@ -67,7 +69,7 @@ struct SidesFolder {
 
 void no_words(const std::string&) {}
 
-// The share of images that are not of the class whose folder they lie in.
+// Returns the share of images that are predicted as another class than that of their folder.
 double error_of(Predictor& predictor, const Words& images) {
   int wrong = 0;
   for (size_t first = 0; first < images.size(); first += predictor.most()) {
@@ -86,7 +88,7 @@ struct Output {
   std::vector<std::string> lines;
 };
 
-// Returns the standard output of a command.
+// Returns the exit code and the standard output of a command.
 Output output_of(Words words) {
   const test::TemporaryDirectory directory;
   std::fflush(stdout);
@@ -129,8 +131,8 @@ BOOST_AUTO_TEST_CASE(images_have_the_classes_that_the_evaluation_found) {
   BOOST_TEST(classes.size() == 2u);
   BOOST_TEST(classes[0].probability + classes[1].probability == 1, boost::test_tools::tolerance(1e-12));
   BOOST_TEST(classes[0].probability >= classes[1].probability);
-  // A damaged best state is passed over, and said.
-  fs::remove(checkpoints_of(run) / kBestCheckpoint);  // by links the same file as that of its step
+  // A damaged best state is passed over, with a note.
+  fs::remove(checkpoints_of(run) / kBestCheckpoint);  // a link to the checkpoint of its step, which has to stay whole
   test::write_file(checkpoints_of(run) / kBestCheckpoint, "cut");
   std::string said;
   const Predictor whole({.run = run}, test::small_recipe(), [&](const std::string& line) { said += line; });

@@ -42,7 +42,7 @@ bool notes_say(const Recipe& recipe, const PaperWords& words, const std::string&
   return false;
 }
 
-// The rate after the warmup and that of step 0, for the training part of ImageNet.
+// Returns the rate after the warmup and that of step 0, in a run on ImageNet.
 std::pair<double, double> rates(const Recipe& recipe, const PaperWords& words) {
   const RunConfig config = settings(recipe, words);
   const RunPlan plan = make_plan(config, 1281167);
@@ -53,7 +53,7 @@ std::pair<double, double> rates(const Recipe& recipe, const PaperWords& words) {
 
 BOOST_AUTO_TEST_SUITE(imagenet_recipes)
 
-// torchvision's counts.
+// These are the numbers of parameters of torchvision's networks.
 BOOST_AUTO_TEST_CASE(networks_have_the_published_sizes) {
   BOOST_TEST(size_of(imagenet_1h(), {}) == 25557032);
   BOOST_TEST(size_of(imagenet_1h(), {"--depth", "101"}) == 44549160);
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(networks_have_the_published_sizes) {
   BOOST_TEST(size_of(imagenet_lars(), {}) == 25557032);
   BOOST_TEST(size_of(imagenet_lars(), {"--model", "alexnet"}) == 61100840);
   BOOST_TEST(size_of(imagenet_records(), {}) == 25557032);
-  // A norm's scale and shift for each of 1,152 maps, whose biases are gone.
+  // Batch norm adds a scale and a shift for each of 1,152 maps, whose biases are gone.
   BOOST_TEST(size_of(alexnet(), {"--norm", "batch"}) == 61100840 + 64 + 192 + 384 + 256 + 256);
   BOOST_TEST(size_of(imagenet_lars(), {"--model", "alexnet_bn"}) == 61100840 + 1152);
 }
@@ -93,7 +93,8 @@ BOOST_AUTO_TEST_CASE(alexnet_has_a_small_form) {
   BOOST_TEST(shape_text(small.find_variable("classifier.6.weight")->type) == "[O=10, I=512]");
 }
 
-// Goyal et al. 2017, sections 3 and 5.1: 0.1 for 256, linear, warmup from 0.1 above 256 alone.
+// Goyal et al. 2017, sections 3 and 5.1: the rate is 0.1 at minibatch 256 and in proportion to the minibatch; a warmup,
+// from 0.1, is taken above 256 alone.
 BOOST_AUTO_TEST_CASE(the_hour_has_the_papers_rates) {
   const Recipe recipe = imagenet_1h();
   for (const int64_t kn : {64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536}) {
@@ -113,7 +114,7 @@ BOOST_AUTO_TEST_CASE(the_hour_has_the_papers_rates) {
   BOOST_TEST((config.learning.no_decay == std::vector<Role>{Role::norm_scale, Role::norm_shift}));
   BOOST_TEST(notes_say(recipe, {"--baseline"}, "23.60 % +- 0.12"));
   BOOST_TEST(notes_say(recipe, {"--depth", "101"}, "22.36 % +- 0.09"));
-  BOOST_TEST(preset_notes(recipe, settings(recipe, {"--minibatch", "64"})).empty());  // a graph alone
+  BOOST_TEST(preset_notes(recipe, settings(recipe, {"--minibatch", "64"})).empty());  // the paper has a graph alone
 }
 
 BOOST_AUTO_TEST_CASE(images_of_imagenet_are_cropped_and_mirrored) {
@@ -126,7 +127,7 @@ BOOST_AUTO_TEST_CASE(images_of_imagenet_are_cropped_and_mirrored) {
   }
 }
 
-// You et al. 2017: gamma_0 and epochs of warmup.
+// The points have the rate gamma_0 and the epochs of warmup of the tables of You et al. 2017.
 BOOST_AUTO_TEST_CASE(lars_has_the_papers_tables) {
   struct Point {
     const char *net, *minibatch;
@@ -158,7 +159,7 @@ BOOST_AUTO_TEST_CASE(lars_has_the_papers_tables) {
   BOOST_TEST(notes_say(imagenet_lars(), {"--minibatch", "64"}, "the row of kn 256, the least; it exceeds kn 64"));
 }
 
-// Batch norm takes its statistics of a worker's samples: one worker of kn 8192 is another network.
+// Batch norm takes its statistics from a worker's samples, so that one worker of 8192 samples would be another network.
 BOOST_AUTO_TEST_CASE(workers_of_lars_have_32_samples) {
   const Recipe recipe = imagenet_lars();
   for (const PaperWords& words : std::vector<PaperWords>{{},
@@ -172,7 +173,8 @@ BOOST_AUTO_TEST_CASE(workers_of_lars_have_32_samples) {
   BOOST_TEST(notes_say(recipe, {"--minibatch", "1000"}, "32 do not divide kn 1000"));
 }
 
-// Rates of LARS are about a thousand times those of SGD, and would be those of all that is not adapted.
+// LARS has rates about a thousand times those of SGD. Layers that it does not adapt would take them too if they had no
+// rate of their own.
 BOOST_AUTO_TEST_CASE(layers_that_lars_does_not_adapt_have_a_rate_of_sgd) {
   const Recipe recipe = imagenet_lars();
   BOOST_TEST(hyper_of(settings(recipe, {"--model", "alexnet"}), "skip_lr") == 0.02);
@@ -193,11 +195,12 @@ BOOST_AUTO_TEST_CASE(rounds_of_mlperf_are_settings) {
   BOOST_TEST(v06.learning.warmup_epochs == 25);
   BOOST_TEST(v06.learning.end_lr == 1e-4);
   BOOST_TEST(hyper_of(v06, "weight_decay") == 1e-4);
-  BOOST_TEST(rates(recipe, {"--mlperf", "v0.6", "--minibatch", "32768"}).second == 0);  // warmup from 0
+  BOOST_TEST(rates(recipe, {"--mlperf", "v0.6", "--minibatch", "32768"}).second == 0);  // the warmup begins at 0
   const RunConfig v07 = settings(recipe, {"--mlperf", "v0.7", "--minibatch", "34560"});
   BOOST_TEST(hyper_of(v07, "momentum") == 0.94);
   BOOST_TEST(hyper_of(v07, "weight_decay") == 2.5e-5);
-  // Reference convergence points: the schedule behind the warmup is the published one, to whole epochs.
+  // MLPerf's reference convergence points: the schedule after the warmup is as long as the published one, rounded to
+  // whole epochs.
   for (const auto& [kn, decay, span] : std::vector<std::tuple<int64_t, int64_t, int64_t>>{
            {1632, 27476, 204}, {4096, 13137, 64}, {32768, 2267, 128}, {67840, 1133, 424}}) {
     const RunConfig config = settings(recipe, {"--mlperf", "rcp", "--minibatch", std::to_string(kn)});

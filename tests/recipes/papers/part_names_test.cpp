@@ -1,4 +1,4 @@
-// Figures are told with the name of the part of the data that they are of: by a run, by a study, in a sweep's index.
+// A run, a study and a sweep's index name the part of the data, valid or test, on which a figure was measured.
 #include <sqlite3.h>
 
 #include <boost/test/unit_test.hpp>
@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The manifest of a run that ended, with an error of 25 % on `part`.
+// Writes the folder of a run that ended with an error of 25 % on `part`.
 void write_ended_run(const fs::path& run, const std::string& how, const std::string& part) {
   nlohmann::json result = {{"error", 0.25}, {"loss", 1.5}, {"part", part}, {"diverged", how == "diverged"}};
   if (how == "target") result.update({{"target_step", 80}, {"target_samples", 5120.0}});
@@ -44,7 +44,7 @@ fs::path small_store(const fs::path& folder) {
   return folder;
 }
 
-// The columns test and loss of a trial in the store's index, "-" for null.
+// Returns the columns test and loss of a trial in the store's index, "-" for null.
 std::string tested_in_index(const fs::path& store, const std::string& trial) {
   SweepView view(store);
   view.refresh();
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(averaged_parameters_are_told_by_the_part_of_the_others) {
   LoopResult result;
   result.part = kValidPart;
   result.averaged = with_error(0.2, 0.25);
-  BOOST_TEST(final_lines(result).empty());  // it is of an earlier step
+  BOOST_TEST(final_lines(result).empty());  // without an evaluation of this step, the average is of an earlier one
   result.evaluation = with_error(0.25, 0.5);
   BOOST_TEST(final_lines(result) ==
                  (std::vector<std::string>{"", "valid error 25.00 % (10 of 40), valid loss 0.5000",
@@ -94,7 +94,8 @@ BOOST_AUTO_TEST_CASE(a_study_tells_each_training_by_its_part) {
   }
 }
 
-// A trial that diverged, and one of a task without a test part, end with figures of the samples held out.
+// A trial that diverged, and one of a task without a test part, end with figures of the samples held out, which the
+// index leaves out.
 BOOST_AUTO_TEST_CASE(an_index_has_figures_of_the_test_part_alone) {
   const test::TemporaryDirectory directory;
   const fs::path store = small_store(directory / "store");

@@ -1,5 +1,5 @@
-// The test of convergence, against the rules' worked examples, Boost.Math's distribution and formulas written once
-// more.
+// Tests the check of convergence by MLPerf's rules against the worked examples of the rules, Boost.Math's distribution
+// and formulas that are written once more.
 #include "recipes/papers/reference_check.h"
 
 #include <boost/test/unit_test.hpp>
@@ -12,7 +12,7 @@ namespace kb::reference_check_test {
 
 namespace {
 
-constexpr int64_t kFiveRuns = 3;  // of five, the fastest and the slowest do not count
+constexpr int64_t kFiveRuns = 3;  // five runs count without the fastest and the slowest
 
 double rounded(double value, double unit) { return std::round(value / unit) * unit; }
 
@@ -20,7 +20,7 @@ double rounded(double value, double unit) { return std::round(value / unit) * un
 
 BOOST_AUTO_TEST_SUITE(reference_check)
 
-// training_rules.adoc: mean, standard deviation and least mean of two sets of ten runs.
+// MLPerf's training_rules.adoc gives the mean, standard deviation and least mean of two sets of ten runs.
 BOOST_AUTO_TEST_CASE(the_rules_worked_examples) {
   const std::vector<double> first = {16, 14, 16, 17, 16, 16, 15, 16, 15, 16},
                             second = {20, 21, 21, 20, 22, 22, 21, 21, 20, 20};
@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(the_rules_worked_examples) {
   near(b.deviation, 0.66);
   near(least_mean(b, kFiveRuns), 19.93);
   near(100 * (b.mean / least_mean(b, kFiveRuns) - 1), 4.12);
-  // The checker's deviation, of all runs, allows more.
+  // MLPerf's compliance checker takes the deviation of all runs, which allows lower means.
   const ConvergencePoint c = convergence_point(64, first, Deviation::of_checker),
                          d = convergence_point(128, second, Deviation::of_checker);
   near(least_mean(c, kFiveRuns), 14.78);
@@ -62,7 +62,8 @@ BOOST_AUTO_TEST_CASE(points_above_the_line_of_their_neighbours_go) {
                                                 {4, 12, 1, 8}, {5, 13, 1, 8}, {6, 20, 1, 8}};
   std::vector<int64_t> left;
   for (const ConvergencePoint& point : pruned(points)) left.push_back(point.minibatch);
-  // 1 is below the fastest. 3 is above the line from 2 to 4; none of the others is above one.
+  // Minibatch 1 is smaller than that of the fewest epochs, 2. Minibatch 3 lies above the line from 2 to 4; none of the
+  // others lies above such a line.
   BOOST_TEST((left == std::vector<int64_t>{2, 4, 5, 6}));
 }
 
@@ -79,7 +80,7 @@ BOOST_AUTO_TEST_CASE(runs_are_judged_by_their_trimmed_mean) {
                         kb::test::says("expected at least 3 runs"));
 }
 
-// The means of the reference's runs as its table has them.
+// The means, in epochs, are those of the reference's own table.
 BOOST_AUTO_TEST_CASE(the_references_points) {
   const std::vector<std::pair<int64_t, double>> means = {{1632, 35.0},  {3264, 35.2},  {4096, 40.0},  {8192, 42.0},
                                                          {13056, 45.4}, {32768, 56.0}, {49152, 68.0}, {58880, 79.9},
@@ -93,7 +94,7 @@ BOOST_AUTO_TEST_CASE(the_references_points) {
   }
 }
 
-// Brute force over all pairs of points finds the lower hull: its points stay.
+// A search over all pairs of points finds the lower hull of the points, which stay.
 BOOST_AUTO_TEST_CASE(the_points_that_stay) {
   std::vector<ConvergencePoint> all;
   for (const ReferencePoint& point : reference_points())

@@ -43,7 +43,7 @@ std::vector<std::string> contents(const Compiled& compiled) {
   return result;
 }
 
-// Launches that take a hundredth of a second each: a latency is little, a megabyte at 10 MB/s is much.
+// A processor so slow, at 10 MB/s and 1 GFLOP/s, that a launch takes about 10 ms.
 constexpr ProcessorRates kSlow{1e7, 1e9};
 
 }  // namespace
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(what_a_bucket_sums) {
   BOOST_TEST(whole[0] == "losses, statistics");
   BOOST_TEST(whole[1] == "linear.*, layer3.*, layer2.*, layer1.*, bn1.*, conv1.*");
 
-  // Losses are there before any gradient, of which the last of the network is first.
+  // The losses are known before any gradient, and the gradients of the network's last layers before those of its first.
   const std::vector<std::string> cut = contents(Case({"--processes", "2", "--bucket-mb", "0.05"}).compiled());
   BOOST_TEST(cut.size() > 3u);
   BOOST_TEST(cut.at(0) == "losses, statistics");
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(what_a_bucket_sums) {
   BOOST_TEST(cut.back().ends_with("conv1.*"));
 }
 
-// Nothing but the sums' readers comes behind their wait.
+// Only the steps that read the sums come after the waits for them.
 BOOST_AUTO_TEST_CASE(losses_hide_behind_the_whole_backward_pass) {
   const Compiled compiled = Case({"--processes", "2"}).compiled();
   std::vector<std::string> exchanges;
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(the_step_in_the_middle) {
   BOOST_CHECK_THROW(median_step({}), InternalError);
 }
 
-// On a network without a latency the finest cut is best; where a message costs more than a step, one is.
+// On a network without latency the finest cut into buckets is best; if a message costs more than a step, one bucket is.
 BOOST_AUTO_TEST_CASE(a_bucket_is_as_large_as_the_network_asks) {
   const Compiled finely = Case({"--processes", "2"}).finely();
   const auto choose = [&](const Network& network) { return choose_bucket(finely, network, kSlow); };
@@ -109,7 +109,8 @@ BOOST_AUTO_TEST_CASE(a_bucket_is_as_large_as_the_network_asks) {
   BOOST_TEST(whole.text.find("the whole gradient in one bucket") == 0u, whole.text);
 }
 
-// The step of a bucket size as it follows from the finest cut, and as it is where that size is compiled.
+// The time of a step with a bucket size follows from the finest cut nearly as from a program that is compiled for that
+// size.
 BOOST_AUTO_TEST_CASE(a_size_need_not_be_compiled) {
   for (const char* per_worker : {"8", "4"}) {
     const std::vector<std::string> words{"--processes", "2", "--per-worker", per_worker};

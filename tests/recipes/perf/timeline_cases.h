@@ -26,7 +26,7 @@ using Json = nlohmann::json;
 
 const auto kClose = boost::test_tools::tolerance(1e-9);
 
-// A node that the user wrote at a line of model.cpp; none where it is 0.
+// Adds a node that the user wrote at `line` of model.cpp, or at no line if it is 0.
 inline int32_t node_at(Graph& graph, int32_t line) {
   Node node;
   node.outputs = {{DType::f32, {256}, "N"}};
@@ -76,7 +76,8 @@ inline Schedule hand_schedule(const std::string& name, int buffers, const std::v
   return schedule;
 }
 
-// A forward and a backward step, a bucket beside the backward step, the update; names that XML has to escape.
+// A step by hand: forward, backward with a bucket that is summed beside it, and update. Some names have characters that
+// XML has to escape.
 struct Hand {
   Schedule prepare =
       hand_schedule("prepare", 2, {{FusionClass::library, "pack_weights fc", {3}, {0}, {1}, 2048}}, PartRole::prepare);

@@ -7,7 +7,7 @@ namespace kb::timeline_test {
 
 BOOST_AUTO_TEST_SUITE(timeline_run)
 
-// A step with a clock around its parts is a step like others; the files lie where the flags say.
+// A step whose parts are timed has the bits of any other; the files lie where the flags say.
 BOOST_AUTO_TEST_CASE(a_drawn_run_has_the_same_bits) {
   test::TemporaryDirectory folder;
   for (const std::vector<std::string>& more :
@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_written_is_told_before_the_run) {
   }
 }
 
-// Inspect: a step timed here, or predicted: over a network, or for a GPU that is not here.
+// The command inspect draws a step that it times, or one that it predicts over a network or for a GPU that is not here.
 BOOST_AUTO_TEST_CASE(inspect_draws) {
   test::allow_libraries_their_leaks();
   test::TemporaryDirectory folder;

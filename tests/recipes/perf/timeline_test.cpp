@@ -1,4 +1,4 @@
-// A step on its axis, in one structure and in the two files that are written from it.
+// Tests the timeline of a step, and the picture and the trace that are written from it.
 #include "tests/recipes/perf/timeline_cases.h"
 
 #include <boost/test/unit_test.hpp>
@@ -16,7 +16,7 @@ BOOST_AUTO_TEST_CASE(boxes_of_a_hand_made_step) {
   BOOST_TEST(box(timeline, "prepare.0").start == 0.5);
   BOOST_TEST(box(timeline, "net.0").start == 0.75);
   BOOST_TEST(box(timeline, "net.0").place == "model.cpp:5");
-  // The lines of all its nodes, each once.
+  // The box has the lines of all its nodes, each line once.
   BOOST_TEST(box(timeline, "net.1").place == "model.cpp:6, model.cpp:7, model.cpp:8, model.cpp:9 and 1 more");
   BOOST_TEST((box(timeline, "net.1").writes == std::vector<std::string>{"b3"}));
   // Boxes of ops that no user line wrote have the source lines of the values that they hand on.
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(a_trace_names_processes_lanes_and_memory) {
   int64_t most = 0;
   for (const Json& event : of_phase(trace, "C")) most = std::max(most, event.at("args").at("bytes").get<int64_t>());
   BOOST_TEST(most == one.timeline.peak.bytes);
-  // An arrow from every start of an all-reduce over it to its wait, of either process.
+  // In each process an arrow leads from the start of every all-reduce over its box to the wait for it.
   const size_t reductions = 2 * one.timeline.of(Lane::communication).size();
   for (const char* phase : {"s", "t", "f"}) BOOST_TEST(of_phase(trace, phase).size() == reductions);
   std::map<int64_t, double> reached;
@@ -135,13 +135,13 @@ BOOST_AUTO_TEST_CASE(the_memory_peaks_where_the_planner_says) {
   BOOST_TEST(!one.timeline.peak.tensors.empty());
 }
 
-// Forward, backward and update stand one behind the other, over all compute.
+// Forward, backward and update follow one another and cover all compute.
 BOOST_AUTO_TEST_CASE(a_step_has_a_run_of_every_phase) {
   const Timeline timeline = Predicted().timeline;
   const std::vector<PhaseRun> runs = phase_runs(timeline);
   std::vector<Phase> phases;
   for (const PhaseRun& run : runs) phases.push_back(run.phase);
-  if (phases.at(0) == Phase::prepare) phases.erase(phases.begin());  // without a library none is prepared
+  if (phases.at(0) == Phase::prepare) phases.erase(phases.begin());  // without a library nothing is prepared
   std::string boxes;
   for (const Box* one : timeline.of(Lane::compute)) boxes += std::string(name(one->phase)) + ": " + one->name + "\n";
   BOOST_TEST((phases == std::vector<Phase>{Phase::forward, Phase::backward, Phase::update}), boxes);

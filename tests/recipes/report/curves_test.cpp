@@ -22,7 +22,7 @@ std::string evaluation_line(double epoch, double loss, double error) {
   return fmt::format("{{\"kind\":\"eval\",\"epoch\":{},\"loss\":{},\"error\":{},\"count\":100}}\n", epoch, loss, error);
 }
 
-// Losses that fall from 2 by a power of the epoch, with a wave; 10 epochs.
+// Returns the metrics of 10 epochs, with a loss of 2 / (1 + epoch) times a wave of 30 %.
 std::string long_run(int64_t steps) {
   std::string lines;
   for (int64_t step = 0; step < steps; ++step) {
@@ -35,7 +35,7 @@ std::string long_run(int64_t steps) {
   return lines;
 }
 
-// The points of the polylines of a colour.
+// Returns the points of the polylines of a colour.
 std::vector<std::pair<double, double>> points_of(const std::string& svg, const std::string& color) {
   std::vector<std::pair<double, double>> points;
   const std::regex line("<polyline fill=\"none\" points=\"([^\"]*)\" stroke=\"" + color),
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(points_are_those_of_the_lines) {
   BOOST_TEST(both.training_goal.at(0).value == 0.75);
 }
 
-// Torn, of other types, not finite, and from before a resume that went back.
+// The damaged lines are torn, have other types, are not finite, or were written before a resume that went back.
 BOOST_AUTO_TEST_CASE(lines_that_are_damaged_are_passed_over) {
   const RunCurves read = read_curves(
       step_line(0, 0, 2, 0.1) + "{\"kind\":\"step\",\"st\n\n[]\n{\"kind\":7}\n" + step_line(900, 90, 5, 0.1) +
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(a_run_of_many_steps_makes_a_small_picture) {
   BOOST_TEST(read.training_loss.size() == 200'000u);
   const std::string svg = curves_picture("a run", read);
   BOOST_TEST(svg.size() < 60'000u);
-  BOOST_TEST(points_of(svg, "#a9cfe6").size() == 2u + 2 * 380);  // the ends, and two of each column
+  BOOST_TEST(points_of(svg, "#a9cfe6").size() == 2u + 2 * 380);  // the ends, and two points for each column of pixels
 }
 
 // The mean over a window takes the wave away; the raw line keeps it.
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(the_smooth_line_is_the_mean) {
   const std::string svg = curves_picture("a run", read);
   const auto smooth = points_of(svg, "#0072b2"), raw = points_of(svg, "#a9cfe6");
   BOOST_REQUIRE((smooth.size() > 200u && smooth.size() <= 402u));
-  // Down the page is towards 0: a linear axis of 300 pixels from 0 to 2.5.
+  // The axis is linear and has 0 at its lower end and 2.5 at its upper end, 300 pixels above.
   double farthest = 0;
   for (const auto& [x, y] : smooth) {
     const double epoch = 10 * (x - 74) / 760, loss = 2.5 * (84 + 300 - y) / 300;
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(the_learning_rate_drops_between_two_points) {
   BOOST_TEST(rate[2].second > rate[1].second);
 }
 
-// Every part of it may be missing, and values may span everything.
+// Every part of the metrics may be missing, and values may span the whole range of doubles.
 BOOST_AUTO_TEST_CASE(a_run_of_anything_has_a_picture) {
   const std::string one = step_line(0, 0, 2, 0.1);
   for (const std::string& lines :
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(a_study_names_the_part_that_it_is_judged_on) {
   BOOST_TEST(svg.find("test") == std::string::npos);
 }
 
-// The ticks of an axis all have units, from 1000 on, or none has.
+// Either all ticks of an axis from 1000 on have a unit, k or M, or none has.
 BOOST_AUTO_TEST_CASE(numbers_of_an_axis_are_of_one_kind) {
   using Texts = std::vector<std::string>;
   BOOST_TEST(tick_texts({0, 500, 50'000, 100'000}) == (Texts{"0", "500", "50k", "100k"}), per_element());

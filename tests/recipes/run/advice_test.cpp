@@ -1,4 +1,4 @@
-// Commands that a run names at its end: they are taken as they stand, and say what the run was given.
+// Tests the commands that a run names at its end: they work as they stand and keep the flags that the run was given.
 #include "recipes/run/advice.h"
 #include "recipes/config/run_plan.h"
 
@@ -18,7 +18,7 @@ const RunPlan kLong{.samples = 60000, .minibatch = 64, .steps_per_epoch = 937, .
 
 RunConfig flags_of(const Words& words) { return *parse_flags(lenet_mnist(), "", words); }
 
-// The flags of each line of what_next, read back; no word of these tests needs quotes.
+// Returns the flags of each line of what_next, read back; no word of these tests needs quotes.
 std::vector<RunConfig> advised(const Words& words, const RunPlan& plan = kLong) {
   std::istringstream lines(what_next(lenet_mnist(), flags_of(words), plan));
   std::vector<RunConfig> result;

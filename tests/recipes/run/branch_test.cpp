@@ -23,7 +23,7 @@ std::string steps_text(const fs::path& out, int64_t from) {
   return text;
 }
 
-// A run of 2 epochs of 10 steps with a checkpoint after every fifth.
+// A run of 2 epochs of 10 steps with a checkpoint after every fifth step.
 struct BranchFixture {
   test::TemporaryDirectory directory;
   const fs::path source = directory / "source";
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(samples_that_were_trained_on_are_not_held_out) {
   BOOST_CHECK_NO_THROW(with("0"));
 }
 
-// A flag may be one that has an effect by the flags of the other run alone.
+// A flag beside --branch may have an effect only together with the flags of the other run.
 BOOST_AUTO_TEST_CASE(flags_are_judged_with_those_of_the_run) {
   BOOST_REQUIRE(run(directory / "base", {"--base-minibatch", "10", "--base-lr", "0.1"}) == 0);
   const std::string from = (directory / "base").string() + "@last";
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_kept_is_refused_with_what_is) {
   BOOST_CHECK_EXCEPTION(open_branch("@best"), Error, test::says("RUN@20ep"));
   BOOST_CHECK_EXCEPTION(open_branch((directory / "none").string() + "@best"), Error,
                         test::says("--branch: there is no"));
-  BOOST_TEST(branch("a", "1ep", {"--optimizer", "adam"}) == 1);  // it has other state
+  BOOST_TEST(branch("a", "1ep", {"--optimizer", "adam"}) == 1);  // adam has other state
   BOOST_TEST(branch("a", "1ep", {"--init", source.string()}) == 2);
   BOOST_TEST(branch("a", "1ep", {"--config", source.string()}) == 2);
   Recipe other = test::small_recipe();

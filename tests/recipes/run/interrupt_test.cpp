@@ -1,4 +1,4 @@
-// Which thread takes the signals that ask a program to end.
+// Tests which thread takes the signals that ask a program to end.
 #include "recipes/run/interrupt.h"
 
 #include <unistd.h>

@@ -50,7 +50,7 @@ struct Undisturbed {
   double seconds = 0;
 
   Undisturbed() {
-    train();  // compiles the kernels, where they are not yet
+    train();  // compiles the kernels if they are not compiled yet
     fs::remove_all(path);
     const Clock::time_point start = Clock::now();
     train();
@@ -155,7 +155,8 @@ BOOST_AUTO_TEST_CASE(killed_inside_saves) {
   finish_and_compare();
 }
 
-// With a checkpoint of the last whole step and no evaluation of it; the same command goes on.
+// A stopped run leaves a checkpoint of its last whole step and no evaluation of it; the same command goes on from
+// there.
 BOOST_AUTO_TEST_CASE(stopped_by_signals) {
   for (const int number : {SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2}) {
     fs::create_directories(out / "checkpoints");
@@ -169,7 +170,7 @@ BOOST_AUTO_TEST_CASE(stopped_by_signals) {
     const std::vector<nlohmann::json> lines = test::lines_of(out);
     const nlohmann::json& end = lines.back();
     BOOST_TEST(end.at("kind") == "end");
-    BOOST_TEST((end.at("error").is_null() || end.at("steps") == 128));  // an epoch is evaluated anyway
+    BOOST_TEST((end.at("error").is_null() || end.at("steps") == 128));  // the end of an epoch is evaluated anyway
     const Checkpoint last = read_checkpoint(list_checkpoints(out / "checkpoints").at(0));
     BOOST_TEST(last.step == end.at("steps"));
     BOOST_TEST(last.fact("state_sha256") == end.at("state_sha256").get<std::string>());
@@ -221,7 +222,7 @@ BOOST_AUTO_TEST_CASE(another_run_in_the_folder_is_refused) {
                            " holds another run\n- --lr 0.05   the run has\n+ " +
                            "--lr 0.3   this command has\n  hint: another --out";
   BOOST_TEST(other.output.starts_with(said), other.output);
-  fs::remove_all(out / "checkpoints");  // from the start, in place
+  fs::remove_all(out / "checkpoints");  // the run begins anew in its folder
   test::write_file(out / "metrics.jsonl", "");
   BOOST_REQUIRE(Process(again()).wait().status == 0);
   BOOST_TEST((trace(out) == trace(whole)));
@@ -238,7 +239,8 @@ BOOST_AUTO_TEST_CASE(the_manifests_command_gives_the_same_state) {
   BOOST_TEST((trace(out) == trace(whole)));
 }
 
-// A limit on the size of files, which needs no privileges: the parameters fit, the checkpoint does not.
+// A limit on the size of files stands for a full disk, as it needs no privileges: the parameters fit, the checkpoint
+// does not.
 BOOST_AUTO_TEST_CASE(a_file_that_grows_too_large_stops_the_run) {
   std::string line = "ulimit -f 1500;";  // KiB
   for (const std::string& word : fresh(out)) line += " " + word;

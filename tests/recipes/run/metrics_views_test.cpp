@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_goes_on_draws_all_of_it) {
   BOOST_TEST(lines(table, "\nstep,") == 20u);
 }
 
-// An evaluation that follows closely on the start has no need of a picture.
+// The picture is not drawn for an evaluation that follows soon after the start or after the last picture.
 BOOST_AUTO_TEST_CASE(a_refresh_waits) {
   const RunFolder folder("small", out.string());
   test::write_file(out / "metrics.jsonl", "");

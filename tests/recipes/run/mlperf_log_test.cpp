@@ -26,7 +26,7 @@ struct LogLine {
   LogJson value, metadata;
 };
 
-// Every line by the exact order of its keys; a line that has another is reported and left out.
+// Parses lines whose keys stand in exactly the order of the format; another line is reported as an error and left out.
 std::vector<LogLine> parse_log(const std::string& text) {
   static const std::regex form(
       R"re(:::MLLOG \{"namespace": "", "time_ms": (\d{13}), "event_type": "(\w+)", "key": "(\w+)", "value": (.+), "metadata": (\{"file": "[^"]+", "lineno": \d+.*\})\})re");
@@ -72,7 +72,7 @@ size_t place_of(const std::vector<LogLine>& lines, const std::string& key) {
   return 0;
 }
 
-// The rules for a run by any optimizer.
+// Checks the rules that hold for a run by any optimizer.
 void check_rules(const std::vector<LogLine>& lines) {
   for (const char* key : {"submission_benchmark", "submission_org", "submission_platform", "init_stop", "run_start",
                           "run_stop", "train_samples", "eval_samples", "global_batch_size", "opt_name",
@@ -110,7 +110,7 @@ void check_rules(const std::vector<LogLine>& lines) {
 
 BOOST_AUTO_TEST_SUITE(mlperf_log)
 
-// 2 epochs of 10 steps of 10 samples; 37 to test.
+// The run has 2 epochs of 10 steps of 10 samples, and 37 samples to test.
 BOOST_AUTO_TEST_CASE(a_run_by_sgd_keeps_the_rules) {
   const std::vector<LogLine> lines = log_of({"--schedule", "step", "--milestones", "1", "--weight-decay", "0.25"});
   check_rules(lines);
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(a_run_by_lars_has_its_keys) {
                                                    {"lars_opt_base_learning_rate", 3.0},
                                                    {"lars_opt_end_learning_rate", 1e-4},
                                                    {"lars_opt_learning_rate_decay_poly_power", 2.0},
-                                                   {"lars_opt_learning_rate_decay_steps", 16},  // 20 - 5 + 1
+                                                   {"lars_opt_learning_rate_decay_steps", 16},  // 20 - 5 of warmup + 1
                                                    {"lars_epsilon", 0.0},
                                                    {"lars_opt_learning_rate_warmup_epochs", 0.5},
                                                    {"lars_opt_momentum", 0.9},
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(settings_are_those_that_are_taken) {
     words.insert(words.end(), {"--optimizer", "lars", "--schedule", "polynomial", "--warmup-epochs", "0.5"});
     return log_of(std::move(words));
   };
-  // The base minibatch takes no warmup.
+  // A run at the base minibatch takes no warmup, whatever --warmup-epochs says.
   const std::vector<LogLine> plain = lars({"--base-minibatch", "10", "--base-lr", "1"});
   BOOST_TEST((one(plain, "lars_opt_learning_rate_warmup_epochs") == 0));
   BOOST_TEST((one(plain, "lars_opt_learning_rate_decay_steps") == 20));

@@ -61,7 +61,8 @@ struct Stopped {
   fs::path out;
   std::vector<std::string> command;
 
-  // Sends the signal to the launcher, or to a rank, once there is a step more; gives the exit code.
+  // Sends the signal once a further step is saved: to the program that started the run (`rank` -1), to rank 0 or 1, or
+  // to mpirun (2). Returns the exit code.
   int stop(int number, int rank) {
     const int64_t before = saved_step(out);
     Process process(command);
@@ -93,7 +94,7 @@ BOOST_AUTO_TEST_CASE(a_signal_to_one_stops_all_with_a_checkpoint) {
   constexpr int kLauncher = -1, kMpirun = 2;
   const auto sends = [&](int number, int to) {
     BOOST_TEST(run.stop(number, to) == 128 + number);
-    if (number == SIGKILL) return;  // its ranks end after it
+    if (number == SIGKILL) return;  // the ranks end some time after a killed launcher
     const nlohmann::json end = test::lines_of(run.out).back();
     BOOST_TEST(end.at("kind") == "end");
     BOOST_TEST(end.at("steps") == saved_step(run.out));
@@ -108,7 +109,7 @@ BOOST_AUTO_TEST_CASE(a_signal_to_one_stops_all_with_a_checkpoint) {
   BOOST_TEST(test::state_sha256(run.out) == expected);
 }
 
-// Also where the other has not come so far in a step of a minute.
+// Both processes leave a step that takes a minute, even if the other one has not come as far in it.
 BOOST_AUTO_TEST_CASE(processes_leave_a_long_step) {
   if (!can_share()) return;
   test::TemporaryDirectory folder;

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Bytes that a program took at most; what it printed is in `output`.
+// Returns the most bytes of memory that a program took; the file `output` gets what it printed.
 int64_t peak_of(std::vector<std::string> words, const fs::path& output) {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -38,7 +38,7 @@ int64_t peak_of(std::vector<std::string> words, const fs::path& output) {
   return usage.ru_maxrss * int64_t{1024};
 }
 
-// "1.25 GB" as bytes.
+// Returns the bytes of a text such as "1.25 GB".
 double bytes_in(const std::string& number, const std::string& unit) {
   return std::stod(number) * (unit == "GB" ? 1e9 : unit == "MB" ? 1e6 : 1e3);
 }

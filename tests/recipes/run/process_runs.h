@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 const std::string kProgram = KB_BIN "/resnet_cifar";
 
-// Returns whether MPI is there; if not, says so, and the test should end.
+// Returns whether MPI is there. If not, it says so, and the test should end.
 inline bool can_share() {
   const bool can = fs::exists(KB_BIN "/libkilobatch_mpi.so") &&
                    RuntimeOptions::from_environment().mpirun.find('/') != std::string::npos;
@@ -50,7 +50,8 @@ inline Ended run_shell(const std::string& command) {
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, {std::istreambuf_iterator<char>(in), {}}};
 }
 
-// 16 samples a step, 4 of a worker; batch norm, crops and flips.
+// Returns the flags of a run with 16 samples a step, 4 of them a worker's, and with crops and flips; the net has batch
+// norm.
 inline std::string words(const fs::path& out, int processes, const std::string& more = "--steps 6") {
   return " --depth 8 --dataset synthetic --minibatch 16 --per-worker 4 --augment crop,flip --threads 1 --eval-every 0" +
          std::string(" --processes ") + std::to_string(processes) + " --out " + out.string() + " " + more;
@@ -62,7 +63,7 @@ inline std::string state_after(const fs::path& out, int processes, const std::st
   return test::state_sha256(out);
 }
 
-// Process `rank` of the run that writes to `out`; 0 where there is none.
+// Returns the process id of rank `rank` of the run that writes to `out`; 0 if there is none.
 inline int find_process(const fs::path& out, int rank) {
   for (const fs::directory_entry& entry : fs::directory_iterator("/proc")) {
     const std::string name = entry.path().filename().string();
@@ -80,8 +81,8 @@ inline int find_process(const fs::path& out, int rank) {
   return 0;
 }
 
-// A small net, where processes are only killed and started. Two of them sleep through their all-reduces: a step lasts
-// long enough to be found in, and takes no processor.
+// A small net for tests that only start and kill processes. Two processes sleep in their all-reduces, by --net, so that
+// a step lasts long enough for a signal to meet it and takes no processor.
 inline const std::string kSmall = KB_BIN "/lenet_mnist";
 
 inline std::string small_words(const fs::path& out, int processes, const std::string& more) {
@@ -95,7 +96,8 @@ inline std::string small_state_after(const fs::path& out, const std::string& mor
   return test::state_sha256(out);
 }
 
-// Kills a rank once there is a checkpoint.
+// Runs `command`, kills the rank once there are two checkpoints, and checks that the message names it and that the run
+// goes on to the state `expected`.
 inline void kill_one(const std::string& command, int rank, const fs::path& out, const std::string& expected) {
   auto running = std::async(std::launch::async, [&] { return run_shell(command); });
   while (list_checkpoints(out / "checkpoints").size() < 2) {

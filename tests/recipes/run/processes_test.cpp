@@ -18,7 +18,7 @@ BOOST_AUTO_TEST_CASE(every_split_ends_in_one_state) {
   BOOST_TEST(test::trace(folder.path() / "2") == test::trace(folder.path() / "1"));
 }
 
-// Every process estimates them itself, from the same minibatches.
+// Every process estimates the statistics of batch norm itself, from the same minibatches.
 BOOST_AUTO_TEST_CASE(statistics_estimated_anew_are_those_of_one_process) {
   if (!can_share()) return;
   test::TemporaryDirectory folder;
@@ -44,7 +44,8 @@ BOOST_AUTO_TEST_CASE(a_described_network_and_buckets_change_no_bits) {
   BOOST_TEST(alone.code == 2, alone.text);
 }
 
-// The gradient of a bias is then that of the layer's output, which the backward pass reads while its bucket is summed.
+// With one sample a worker, the gradient of a bias is that of the layer's output, which the backward pass reads while
+// its bucket is summed.
 BOOST_AUTO_TEST_CASE(one_sample_a_worker_in_buckets_of_any_size) {
   if (!can_share()) return;
   test::TemporaryDirectory folder;
@@ -77,7 +78,7 @@ BOOST_AUTO_TEST_CASE(every_process_is_in_the_trace) {
     BOOST_TEST(drawn.code == 0, drawn.text);
     BOOST_TEST(drawn.text.find(": step 2, measured: picture " + picture.string()) != std::string::npos, drawn.text);
     BOOST_TEST(test::state_sha256(folder / "drawn") == test::state_sha256(folder / "plain"));
-    std::map<int, std::vector<std::string>> ids;  // of each rank
+    std::map<int, std::vector<std::string>> ids;  // the key is the rank
     int reductions = 0;
     const nlohmann::json events = nlohmann::json::parse(test::read_file(trace)).at("traceEvents");
     for (const nlohmann::json& event : events) {
@@ -131,7 +132,7 @@ BOOST_AUTO_TEST_CASE(metrics_of_training_go_on_whatever_the_split) {
   BOOST_TEST(means(out).second == means(whole).second, boost::test_tools::tolerance(1e-3));
 }
 
-// Also in what they would send each other before that.
+// The flags are compared first, so that processes are told apart even if they would send each other other messages.
 BOOST_AUTO_TEST_CASE(processes_that_differ_are_told_apart) {
   if (!can_share()) return;
   test::TemporaryDirectory folder;
@@ -147,7 +148,7 @@ BOOST_AUTO_TEST_CASE(processes_that_differ_are_told_apart) {
   }
 }
 
-// Whether images come from a folder or a pack, and whoever reads which of them.
+// The state is the same whether images come from a folder or a pack, and whichever process reads which of them.
 BOOST_AUTO_TEST_CASE(images_in_files_give_one_state_in_every_split) {
   if (!can_share()) return;
   const test::Photos photos;
@@ -169,7 +170,7 @@ BOOST_AUTO_TEST_CASE(images_in_files_give_one_state_in_every_split) {
     BOOST_TEST(state(fmt::format("folder{}", processes), processes, photos.dir(), "") == expected);
     BOOST_TEST(state(fmt::format("pack{}", processes), processes, pack, "") == expected);
   }
-  // Stopped in one split, gone on with in another.
+  // The run is stopped on 4 processes and goes on on 2.
   state("stopped", 4, photos.dir(), "--stop-at 2st");
   const fs::path out = photos.directory / "stopped";
   const Ended ended = run_shell(kProgram + " --resume " + out.string() + " --stop-at 4st --processes 2 --data " + pack);
@@ -177,7 +178,7 @@ BOOST_AUTO_TEST_CASE(images_in_files_give_one_state_in_every_split) {
   BOOST_TEST(test::state_sha256(out) == expected);
 }
 
-// The sweep's program is no recipe's: mpirun starts its ranks all the same.
+// The ranks of a trial are started by mpirun although the sweep's program is not that of a recipe.
 BOOST_AUTO_TEST_CASE(a_trial_of_a_sweep_is_several_processes) {
   if (!can_share()) return;
   test::TemporaryDirectory folder;

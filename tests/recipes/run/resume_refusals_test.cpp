@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(flags_that_change_what_is_computed_are_refused) {
   BOOST_TEST(list_checkpoints(out / "checkpoints").size() == 1u);
 }
 
-// A group of batch norm may be named anew where it is the run's.
+// --batch-norm may be given beside --resume if it names the group that the run has.
 BOOST_AUTO_TEST_CASE(a_group_of_batch_norm_stays) {
   train({"--batch-norm", "ghost(5)"});
   die_after(8);
@@ -84,7 +84,8 @@ BOOST_AUTO_TEST_CASE(a_damaged_checkpoint_names_the_one_before_it) {
   BOOST_TEST(contains(unknown, "--checkpoint: there is no step-9; in "), unknown);
 }
 
-// Nobody is there to choose: it goes on from the newest whole one, to the same bits, and keeps the damaged ones.
+// Nobody is there to choose under --resume auto: the run goes on from the newest whole checkpoint, to the same bits,
+// and keeps the damaged ones.
 BOOST_AUTO_TEST_CASE(resume_auto_passes_over_damaged_checkpoints) {
   const std::vector<std::string> words = {"--out",        out.string(), "--resume", "auto",
                                           "--save-every", "1",          "--keep",   "100"};
@@ -108,7 +109,7 @@ BOOST_AUTO_TEST_CASE(resume_auto_passes_over_damaged_checkpoints) {
     BOOST_TEST(contains(dry.notes[0], checkpoint_name(9) + ": this checkpoint cannot be used: its "), dry.notes[0]);
     BOOST_TEST(contains(dry.notes[0], "\n  passed over: without --dry-run it is kept as " + checkpoint_name(9) + "."),
                dry.notes[0]);
-    BOOST_TEST(opened(RunFolder::Use::share).notes.empty());  // one process tells
+    BOOST_TEST(opened(RunFolder::Use::share).notes.empty());  // one process alone tells
     BOOST_TEST(test::read_file(checkpoint_of(out, 9)) == damaged);
   }
   {
@@ -137,7 +138,8 @@ BOOST_AUTO_TEST_CASE(resume_auto_leaves_a_run_without_a_whole_checkpoint_as_it_i
   BOOST_TEST(fs::exists(checkpoint_of(out, 1)));
 }
 
-// A folder in its place and a link to itself are read by no user; either may stand for a disk that is away.
+// No user can read a folder in a checkpoint's place or a link to itself. Either stands here for a disk that is away for
+// a while, so that the checkpoint must not count as damaged.
 BOOST_AUTO_TEST_CASE(resume_auto_leaves_a_checkpoint_that_cannot_be_read) {
   const std::vector<std::string> words = {"--out",        out.string(), "--resume", "auto",
                                           "--save-every", "1",          "--keep",   "100"};
@@ -168,7 +170,7 @@ BOOST_AUTO_TEST_CASE(resume_auto_leaves_a_checkpoint_that_cannot_be_read) {
   }
 }
 
-// Version 1 of the checkpoints built cross-entropy, and so every graph, otherwise.
+// In the time of checkpoints of version 1 cross-entropy, and so every graph, was built otherwise.
 BOOST_AUTO_TEST_CASE(an_earlier_checkpoint_is_judged_by_all_but_its_graph) {
   train();
   die_after(9);
@@ -187,7 +189,7 @@ BOOST_AUTO_TEST_CASE(an_earlier_checkpoint_is_judged_by_all_but_its_graph) {
   BOOST_CHECK_THROW(check_belongs(small_recipe(), earlier, facts), Error);
 }
 
-// A flag that came later counts as given by its default; --lr was the rate of the base minibatch where there was one.
+// A flag that came later counts as given by its default; --lr was the rate of the base minibatch if there was one.
 BOOST_AUTO_TEST_CASE(an_earlier_checkpoint_has_the_flags_of_its_time) {
   train({"--base-lr", "0.1", "--base-minibatch", "5"});
   const Checkpoint own = read_checkpoint(checkpoint_of(whole, 20));
@@ -211,12 +213,12 @@ BOOST_AUTO_TEST_CASE(an_earlier_checkpoint_has_the_flags_of_its_time) {
   BOOST_TEST(belongs(without("--no-decay bias,norm_scale,norm_shift\n", "")));
   BOOST_TEST(belongs(without("--clip-norm 0\n", "")));
   BOOST_TEST(!belongs(without("--clip-norm 0\n", "--clip-norm 1\n")));
-  BOOST_TEST(!belongs(without("--base-minibatch 5\n", "")));  // this run's is not the default
+  BOOST_TEST(!belongs(without("--base-minibatch 5\n", "")));  // this run's base minibatch is not the default
   BOOST_TEST(belongs(without("--lr \n--base-lr 0.1\n", "--lr 0.1\n")));
   BOOST_TEST(!belongs(without("--lr \n--base-lr 0.1\n", "--lr 0.2\n")));
 }
 
-// The manifest of an earlier Kilobatch, likewise.
+// In the manifest of an earlier Kilobatch, too, --lr is the rate of the base minibatch.
 BOOST_AUTO_TEST_CASE(an_earlier_manifest_has_lr_for_the_base) {
   const Recipe recipe = small_recipe();
   const RunConfig base = recorded_config(recipe, {"--lr", "0.2", "--base-minibatch", "5"});
@@ -227,7 +229,7 @@ BOOST_AUTO_TEST_CASE(an_earlier_manifest_has_lr_for_the_base) {
   BOOST_TEST((recorded_config(recipe, flag_words(recipe, base)).learning.base_minibatch == 5));
 }
 
-// The first of the words is what the recipe was before.
+// The first word of a new option stands for what the recipe did before it had the option.
 BOOST_AUTO_TEST_CASE(a_run_goes_on_where_the_recipe_has_a_new_word_since) {
   train();
   die_after(9);
@@ -289,7 +291,7 @@ BOOST_AUTO_TEST_CASE(folders_that_cannot_be_resumed) {
   BOOST_TEST(run({"--checkpoint", "x"}) == 2);
 }
 
-// Each of these crashed, hung, wrote a file or was an internal error.
+// Each of these manifests once made the program crash, hang, write a file or report an internal error.
 BOOST_AUTO_TEST_CASE(a_doctored_manifest_is_refused_by_name) {
   BOOST_REQUIRE(run(out, {"--steps", "1"}) == 0);
   const fs::path manifest = out / "manifest.json", trace = directory / "trace.json";

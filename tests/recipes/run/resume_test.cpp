@@ -40,7 +40,8 @@ BOOST_AUTO_TEST_CASE(after_any_step_to_the_same_bits) {
   BOOST_TEST(!manifest.at("resumed")[0].contains("versions"));
 }
 
-// Also where the evaluation that the checkpoint was made at is not among the metrics, and is done again.
+// The estimated statistics stay the same even if the evaluation at the checkpoint is not among the metrics and is done
+// again.
 BOOST_AUTO_TEST_CASE(statistics_estimated_anew_stay_the_same) {
   train({"--recompute-bn", "4"});
   for (const int64_t step : {4, 10, 13, 19}) {
@@ -58,7 +59,8 @@ BOOST_AUTO_TEST_CASE(statistics_estimated_anew_stay_the_same) {
   BOOST_TEST(contains(complaint(out, {"--recompute-bn", "0"}), "- --recompute-bn 4   the run has"));
 }
 
-// The share of a step in the mean follows from all learning rates before it.
+// schedule-free keeps a mean of the weights over all steps, in which the share of a step follows from all learning
+// rates before it.
 BOOST_AUTO_TEST_CASE(a_mean_over_all_steps_goes_on) {
   train({"--optimizer", "schedule-free", "--lr", "0.3", "--recompute-bn", "2"});
   for (const int64_t step : {1, 13}) {
@@ -104,7 +106,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_ended_is_left_alone) {
       !open_resumed(small_recipe(), *parse_flags(small_recipe(), "", {"--resume", whole.string()}), {}).ended.empty());
 }
 
-// It died behind the last line of its metrics, while it drew its curves.
+// The run died after the last line of its metrics, while it drew its curves.
 BOOST_AUTO_TEST_CASE(a_run_without_an_end_in_its_manifest_ends_once_more) {
   train();
   fs::copy(whole, out, fs::copy_options::recursive | fs::copy_options::overwrite_existing);
@@ -128,9 +130,9 @@ BOOST_AUTO_TEST_CASE(a_run_grows_longer_where_its_steps_would_have_been_the_same
   BOOST_TEST(trace(out) == trace(longer));
   BOOST_TEST(Json::parse(test::read_file(out / "manifest.json")).at("flags").at("epochs") == 3);
   BOOST_TEST(run({"--resume", out.string()}) == 0);
-  BOOST_TEST(run({"--resume", out.string(), "--epochs", "1"}) == 1);  // shorter than what is done
+  BOOST_TEST(run({"--resume", out.string(), "--epochs", "1"}) == 1);  // the run has done more steps already
   train();
-  BOOST_TEST(run({"--resume", whole.string(), "--epochs", "3"}) == 1);  // cosine
+  BOOST_TEST(run({"--resume", whole.string(), "--epochs", "3"}) == 1);  // its cosine would have fallen more slowly
 }
 
 BOOST_AUTO_TEST_CASE(the_manifest_repeats_the_run_and_fixes_its_shards) {
@@ -181,7 +183,7 @@ std::string step_lines(int64_t begin, int64_t end) {
   return text;
 }
 
-// A training that goes on restores itself from the lines that are kept.
+// Holds what a training that goes on restores from the kept lines of its metrics.
 struct PastState {
   StepSums sums;  // since the last evaluation
   std::vector<int64_t> steps;
@@ -286,7 +288,7 @@ BOOST_AUTO_TEST_CASE(metrics_are_cut_at_the_checkpoint) {
   BOOST_TEST(past_state(result).evaluation->count == 37);
   BOOST_TEST(past_state(result).sums.steps == 0);
   BOOST_TEST(result.last_step == 1);
-  result = cut(steps + eval + end, 2, false);  // the evaluation of a Ctrl-C
+  result = cut(steps + eval + end, 2, false);  // the evaluation was made at a Ctrl-C, when none was due
   BOOST_TEST(test::read_file(file) == steps);
   BOOST_TEST(!past_state(result).evaluation);
   BOOST_TEST(past_state(result).sums.loss == 3.0);
@@ -294,7 +296,7 @@ BOOST_AUTO_TEST_CASE(metrics_are_cut_at_the_checkpoint) {
   result = cut(steps + eval, 1, false);
   BOOST_TEST(past_state(result).sums.loss == 2.0);
   BOOST_TEST(result.dropped == 2);
-  result = cut(steps + "{\"kind\":\"step\",\"st", 9, false);  // torn
+  result = cut(steps + "{\"kind\":\"step\",\"st", 9, false);  // the last line is torn
   BOOST_TEST(test::read_file(file) == steps);
   BOOST_TEST(result.last_step == 1);
   BOOST_TEST(cut("", 3, false).last_step == -1);

@@ -9,7 +9,7 @@ namespace kb::start_time_test {
 
 BOOST_AUTO_TEST_SUITE(start_time)
 
-// A shell that sleeps and then becomes the program is no part of it.
+// The time of a shell that sleeps and then becomes the program by exec does not count.
 BOOST_AUTO_TEST_CASE(a_program_is_as_old_as_it_was_loaded) {
   const kb::test::TemporaryDirectory directory;
   const std::string out = (directory / "run").string(), log = (directory / "log").string();

@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 using test::run;
 
-// Bit by bit: divides by the reversed polynomial.
+// Computes CRC-32C bit by bit, as a division by the reversed polynomial.
 uint32_t crc32c_by_bits(std::string_view bytes) {
   uint32_t crc = ~uint32_t{0};
   for (const char byte : bytes) {
@@ -38,7 +38,7 @@ uint32_t crc32c_by_bits(std::string_view bytes) {
 
 uint32_t mask_of(uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8; }
 
-// Bytes at the front of `rest`, which loses them.
+// Takes `count` bytes from the front of `rest`.
 std::string_view take_bytes(std::string_view& rest, size_t count) {
   BOOST_REQUIRE(rest.size() >= count);
   const std::string_view front = rest.substr(0, count);
@@ -81,7 +81,7 @@ std::vector<tensorboard::Event> all_events(const fs::path& out) {
   return events;
 }
 
-// Returns the values that were written for a tag and a step.
+// The values that were written, by tag and step.
 using EventPoints = std::map<std::pair<std::string, int64_t>, std::vector<float>>;
 
 // TensorBoard's rule: a start of a session drops all points of its step and of later ones.
@@ -115,7 +115,7 @@ std::map<std::string, tensorboard::HParamsPluginData> sessions_of(const fs::path
   return found;
 }
 
-// The points that metrics.jsonl has under TensorBoard's names.
+// Returns the points of metrics.jsonl under TensorBoard's names.
 EventPoints points_of_metrics(const fs::path& out) {
   EventPoints points;
   for (const nlohmann::json& line : test::lines_of(out)) {
@@ -195,7 +195,8 @@ BOOST_AUTO_TEST_CASE(a_run_has_the_points_of_its_metrics) {
   check_equal(points, points_of_metrics(out));
 }
 
-// A checkpoint of step 5, steps to 13, and on from step 5: those past it are there twice, and count once.
+// The run takes 13 steps and goes on from its checkpoint of step 5: the points of steps 6 to 13 are there twice and
+// count once.
 BOOST_AUTO_TEST_CASE(a_run_that_went_back_has_every_point_once) {
   BOOST_REQUIRE(run(out, {"--save-every", "5", "--keep", "9", "--stop-at", "13st"}) == 0);
   BOOST_REQUIRE(run({"--resume", out.string(), "--checkpoint", "step-00000005.safetensors", "--stop-at", "20st"}) == 0);
@@ -210,7 +211,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_went_back_has_every_point_once) {
   BOOST_TEST((here == whole));
 }
 
-// Before its first checkpoint a run begins anew.
+// A run that was stopped before its first checkpoint begins anew.
 BOOST_AUTO_TEST_CASE(a_run_without_a_checkpoint_takes_all_points_back) {
   BOOST_REQUIRE(run(out, {"--stop-at", "3st"}) == 0);
   fs::remove_all(out / "checkpoints");
@@ -256,7 +257,7 @@ BOOST_AUTO_TEST_CASE(layers_have_norms_and_those_that_are_adapted_a_trust) {
   }
 }
 
-// Every value agrees with what the lines and the model say of it.
+// Every histogram agrees with the lines of metrics.jsonl and with the saved model.
 BOOST_AUTO_TEST_CASE(layers_have_histograms_of_weights_and_gradients) {
   BOOST_REQUIRE(run(out, {"--log-layers", "1st", "--validation", "20"}) == 0);
   const auto histograms = histograms_of(out);
@@ -335,23 +336,23 @@ BOOST_AUTO_TEST_CASE(a_session_ends_as_the_run_does) {
   BOOST_REQUIRE(run(out, {"--lr", "1e30"}) == 4);
   BOOST_TEST((sessions_of(out).at("_hparams_/session_end_info").session_end_info().status() ==
               tensorboard::SessionEndInfo::STATUS_FAILURE));
-  // One that may go on has no end yet.
+  // A run that may go on has no end yet.
   TensorboardEvents(directory.path(), 0, {}, {{"on", "true"}, {"folder", "a\xff"}});
   const auto sessions = sessions_of(directory.path());
   BOOST_TEST(!sessions.contains("_hparams_/session_end_info"));
   const auto& flags = sessions.at("_hparams_/session_start_info").session_start_info().hparams();
   BOOST_TEST(flags.at("on").bool_value());
-  BOOST_TEST(flags.at("folder").string_value() == "a\xf4\x8f\xbb\xbf");  // of UTF-8 alone, else readers refuse it
+  BOOST_TEST(flags.at("folder").string_value() == "a\xf4\x8f\xbb\xbf");  // readers refuse text that is not UTF-8
 }
 
-// Readers know no point that has none.
+// Readers do not see a point without a value, and Protocol Buffers leaves a 0 out unless it is in a oneof.
 BOOST_AUTO_TEST_CASE(a_value_of_0_is_written) {
   TensorboardEvents(directory.path(), 0, {}).step({0, 0, 0, 0, 0, 0});
   for (const tensorboard::Event& event : all_events(directory.path()))
     for (const tensorboard::Summary::Value& value : event.summary().value()) BOOST_TEST(value.has_simple_value());
 }
 
-// Also where they are made within a second, or the clock went back.
+// The names of event files rise even if two are made within a second, or the clock went back.
 BOOST_AUTO_TEST_CASE(a_later_file_has_a_later_name) {
   test::write_file(directory / "events.out.tfevents.9999999990.elsewhere", "");
   for (int64_t i = 0; i < 2; ++i) TensorboardEvents(directory.path(), 10 * i, {}).step({10 * i, 0, 1.5, 0.1, 1, 0});

@@ -19,7 +19,7 @@ namespace {
 using Json = nlohmann::json;
 using test::lines_of, test::of_kind, test::run, test::small_recipe, test::trace;
 
-// Two classes, dark and bright; 24 to train, 8 to test, of 1x4x4.
+// Returns `count` images of 1x4x4 in two classes, dark and bright.
 Split two_shades(int64_t count) {
   Split split{{1, 4, 4}, {}, {}};
   for (int64_t i = 0; i < count; ++i) {
@@ -37,7 +37,7 @@ Dataset shades(const std::filesystem::path&) {
 
 BOOST_AUTO_TEST_SUITE(trainer)
 
-// The second run does not come as far as its model.
+// The second run is refused before its model is built.
 BOOST_AUTO_TEST_CASE(a_folder_that_holds_a_run_is_refused_before_anything_is_compiled) {
   static int declared;
   declared = 0;
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(a_seed_fixes_every_bit_and_another_seed_none) {
   BOOST_TEST(trace(directory / "a") != trace(directory / "c"));
 }
 
-// Ghost batch norm of M samples is workers of M, statistics over K workers are workers of K n.
+// ghost(M) makes workers of M samples; sync(K), statistics over K workers of n samples, makes workers of K n samples.
 BOOST_AUTO_TEST_CASE(a_group_of_batch_norm_is_a_worker_of_its_samples) {
   test::TemporaryDirectory directory;
   const auto state = [&](const char* name, std::vector<std::string> words) {
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(a_group_of_batch_norm_is_a_worker_of_its_samples) {
   BOOST_TEST(run(directory / "wrong", {"--per-worker", "10", "--batch-norm", "ghost(3)"}) == 1);
 }
 
-// Neither where the pixels are moved nor how many threads do it is seen in a bit.
+// No bit depends on the place where the pixels are moved or on the number of threads that move them.
 BOOST_AUTO_TEST_CASE(augmentation_gives_the_same_bits_wherever_it_is_done) {
   test::TemporaryDirectory directory;
   const std::vector<std::string> kinds = {"--augment", "crop,flip,cutout,mixup", "--pad", "1", "--cutout-size", "2"};
@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(exit_codes) {
   BOOST_TEST(!std::filesystem::exists(directory / "a"));
   BOOST_TEST(guarded_main("p", []() -> int { throw InternalError("broken"); }) == 3);
   BOOST_TEST(guarded_main("p", []() -> int { throw DataError({"x", "is missing", "", "", ""}); }) == 1);
-  // A full disk, a machine without room for a thread.
+  // The errors are those of a full disk and of a machine that cannot start another thread.
   BOOST_TEST(guarded_main("p", []() -> int {
                throw std::filesystem::filesystem_error("no", "/tmp/x",
                                                        std::make_error_code(std::errc::no_space_on_device));

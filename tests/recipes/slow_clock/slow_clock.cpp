@@ -1,4 +1,4 @@
-// A machine whose clock is a day behind, for a program that loads this library before others (LD_PRELOAD).
+// Makes the clock a day slow for a program that loads this library before others (LD_PRELOAD).
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>

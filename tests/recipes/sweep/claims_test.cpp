@@ -1,5 +1,5 @@
-// Claims of trials by real processes: of several one alone has a trial, whoever is not heard of loses it, and no clock
-// but the file system's counts.
+// Tests claims of trials by real processes: one process alone has a trial, a process that is not heard of loses it, and
+// only the file system's clock counts.
 #include "recipes/sweep/claims.h"
 
 #include <fcntl.h>
@@ -45,7 +45,7 @@ class Other {
   pid_t process_;
 };
 
-// Sets when a claim was renewed last, as the file system has it.
+// Sets the time of a claim's last renewal to `age` ago, by the file system's clock.
 void set_age(const fs::path& file, std::chrono::seconds age) {
   struct stat now {};
   test::write_file(file.parent_path() / "now", "");
@@ -66,14 +66,14 @@ struct ClaimFixture {
   const fs::path claims = directory / "claims";
   ClaimFolder folder{claims, kLongLease};
 
-  // A claim of a process on another machine.
+  // Writes a claim of a process on another machine.
   void make_foreign(const std::string& file, std::chrono::milliseconds lease = kLongLease) const {
     test::write_file(
         claims / file,
         fmt::format(R"({{"host":"far","pid":1,"process_start":"1","system":"another","lease_ms":{}}})", lease.count()));
   }
 
-  // Holds a trial until it is lost; a file says each.
+  // Holds a trial until it is lost; the file "has" tells the begin, the file "lost" the end.
   void hold_until_lost(ClaimFolder& own) const {
     const std::unique_ptr<Claim> claim = own.take("kn8-p00");
     test::write_file(directory / "has", "");
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(of_processes_that_race_one_wins_each_trial) {
           }
         test::write_file(directory / fmt::format("won.{}.part", number), names);
         fs::rename(directory / fmt::format("won.{}.part", number), directory / fmt::format("won.{}", number));
-        // A process that ends loses what it has: all wait for all.
+        // A process that ends loses what it has, so that every process waits for all others.
         for (int other = 0; other < kProcesses; ++other)
           until([&] { return fs::exists(directory / fmt::format("won.{}", other)); });
       }));
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(a_claim_holds_for_its_own_lease_whoever_asks) {
   BOOST_TEST(!brief.take("kn8-p02"));
 }
 
-// A clock was wrong once, or somebody set it.
+// A claim is dated ahead if a clock was wrong once, or somebody set it.
 BOOST_AUTO_TEST_CASE(a_claim_dated_ahead_holds_for_a_lease_in_which_nobody_renews_it) {
   ClaimFolder brief(claims, 1s);
   make_foreign("kn8-p00.1", 1s);
@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(a_claim_is_renewed_as_long_as_it_lives) {
   BOOST_REQUIRE(claim);
   make_foreign("kn8-p01.1", kLease);
   std::unique_ptr<Claim> other;
-  until([&] { return (other = brief.take("kn8-p01")) != nullptr; });  // a lease that nobody renews
+  until([&] { return (other = brief.take("kn8-p01")) != nullptr; });  // nobody renews this lease, so that it runs out
   BOOST_TEST(!brief.take("kn8-p00"));
   BOOST_TEST(!claim->is_lost());
 }

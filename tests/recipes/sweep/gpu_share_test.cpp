@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using test::ScopedVariable;
 
-// Notes what it is asked, and leaves a socket's name as long as it would run.
+// The stand-in notes what it is asked, and makes a file in the place of the service's socket when it is started.
 constexpr const char* kControl = R"SH(#!/bin/sh
 root=$(dirname "$0")/..
 pipes=$CUDA_MPS_PIPE_DIRECTORY
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(the_service_lives_as_long_and_trials_find_it) {
     BOOST_TEST(asked() == "start " + pipe + "\n");
     std::vector<std::string> trial = share.words();
     trial.insert(trial.end(), {"/bin/sh", "-c", "echo $CUDA_MPS_PIPE_DIRECTORY $PPID"});
-    BOOST_TEST(Process(trial).wait().output == fmt::format("{} {}\n", pipe, ::getpid()));  // a child, as without words
+    BOOST_TEST(Process(trial).wait().output == fmt::format("{} {}\n", pipe, ::getpid()));  // it is still our child
   }
   BOOST_TEST(asked() == "start " + pipe + "\nquit " + pipe + "\n");
   BOOST_TEST(!fs::exists(pipe));

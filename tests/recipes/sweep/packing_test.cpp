@@ -1,5 +1,5 @@
-// How many trials train best side by side, with a shell script in place of a training, whose metrics say when it took
-// its steps.
+// Tests how many trials are chosen to train side by side. A shell script stands in for a training; its metrics say when
+// it took its steps.
 #include "recipes/sweep/packing.h"
 
 #include <boost/test/unit_test.hpp>
@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using boost::test_tools::per_element;
 
-// Steps of 10 ms with two threads, of 12.5 ms with one.
+// The training's steps take 10 ms with two threads and 12.5 ms with one.
 constexpr const char* kTraining = R"SH(for out in "$@"; do :; done
 mkdir -p "$out"
 case "$*" in *fail*) echo "no such data"; exit 1 ;; *"--threads 1"*) ms=12.5 ;; *) ms=10 ;; esac
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(the_fastest_is_taken_and_the_first_that_gains_nothing_is_th
     int best, lines;
   };
   const Case cases[] = {
-      {{{1, 100}, {2, 180}, {4, 300}, {8, 310}, {16, 1000}}, 4, 3},  // 310 is no 5 % above 300
+      {{{1, 100}, {2, 180}, {4, 300}, {8, 310}, {16, 1000}}, 4, 3},  // 310 is less than 5 % above 300
       {{{1, 100}, {2, 104}, {4, 300}}, 1, 1},
       {{{1, 100}, {2, 106}, {4, 112}}, 4, 2},
       {{{1, 0}, {2, 50}}, 2, 1},
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(several_that_fail_are_no_reason_to_train_none) {
                     Error);
 }
 
-// Leftovers of a process that was killed while it measured.
+// A process that was killed while it measured leaves files, which the next one removes.
 BOOST_AUTO_TEST_CASE(leftovers_go) {
   const fs::path left = ScratchFolder(store).path() / "0-of-2" / "checkpoints";
   fs::create_directories(left);
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(leftovers_go) {
 }
 
 BOOST_AUTO_TEST_CASE(memory_bounds_the_trials_at_once) {
-  BOOST_TEST(trials_in_memory({100}, 1, 1000) == 9);  // of nine tenths
+  BOOST_TEST(trials_in_memory({100}, 1, 1000) == 9);  // nine tenths of the memory are used
   BOOST_TEST(trials_in_memory({50}, 2, 1000) == 9);
   BOOST_TEST(trials_in_memory({100}, 1, 50) == 1);
   BOOST_TEST(trials_in_memory({0}, 1, int64_t{1} << 40) == std::numeric_limits<int>::max());

@@ -1,5 +1,5 @@
-// A sweep of a net that is a formula: steps to the target by minibatch and rate. Trials advance in random order and are
-// stopped as the plan says, as several processes would have it.
+// A simulated sweep, whose net is a formula for the steps to the target by minibatch and rate. Trials advance in random
+// order and are stopped as the plan says, as if several processes trained them.
 #pragma once
 #include <cmath>
 #include <random>
@@ -12,10 +12,11 @@ namespace kb::sweep_plan_test {
 
 using End = TrialStanding::End;
 
-// S(B) = least x (1 + critical / B) steps at the best rate, which grows with B up to `critical`; more with the square
-// of the octaves from there; from three octaves above it on a training diverges.
+// A training takes S(B) = least x (1 + critical / B) steps at the best rate, which grows with B up to `critical`. The
+// steps grow with the square of the distance from that rate in octaves; a training diverges from three octaves above it
+// on.
 struct Net {
-  double least = 100, critical = 64, rate = 0.001;  // of one sample
+  double least = 100, critical = 64, rate = 0.001;  // `rate` is the best rate at minibatch 1
 
   double best_rate(int64_t minibatch) const { return rate * std::min(static_cast<double>(minibatch), critical); }
   double octaves(int64_t minibatch, double lr) const { return std::log2(lr / best_rate(minibatch)); }
@@ -37,7 +38,7 @@ inline SweepDefinition definition_of(const std::string& range, std::vector<int64
   return definition;
 }
 
-// A store in memory.
+// A sweep whose store is in memory.
 struct Simulation {
   SweepDefinition definition;
   Net net = {};

@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(an_optimum_beyond_two_widenings_is_a_bound) {
 
 BOOST_AUTO_TEST_CASE(diverged_trials_beyond_the_best_are_no_edge) {
   Simulation sweep{definition_of("lr=x0.125:8", {8})};
-  sweep.net.critical = 1;  // rates below 0.008 alone are trained
+  sweep.net.critical = 1;  // the best rate is 0.001, and rates from 0.008 on diverge
   const MinibatchPlan plan = sweep.run(1).minibatches[0];
   BOOST_TEST(std::any_of(plan.trials.begin(), plan.trials.end(),
                          [](const PlannedTrial& trial) { return trial.state == TrialState::diverged; }));
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(trials_that_diverge_are_drawn_again) {
   BOOST_TEST(feasible(plan.minibatches[0]) == 12);
   BOOST_TEST(plan.minibatches[0].trials.size() > 12u);
   BOOST_TEST(plan.find("kn8-p12") != nullptr);
-  sweep.definition.constants.draws = 1.25;  // the limit
+  sweep.definition.constants.draws = 1.25;  // 15 trials are drawn at most
   BOOST_TEST(Simulation(sweep).run(1).minibatches[0].trials.size() == 15u);
   sweep.definition.points = PointKind::even;
   BOOST_TEST(Simulation(sweep).run(1).minibatches[0].trials.size() == 12u);
@@ -94,8 +94,8 @@ BOOST_AUTO_TEST_CASE(redraws_do_not_depend_on_the_order_of_trials) {
   }
 }
 
-// Whatever was done first: a trial that ended beyond 1.25 x the best one's steps would have been stopped in another
-// order.
+// A trial that ended beyond 1.25 times the best one's steps would have been stopped if the trials had been done in
+// another order; so it is hopeless in every order.
 BOOST_AUTO_TEST_CASE(a_trial_that_ended_late_is_hopeless_however_it_ended) {
   Simulation sweep{definition_of("lr=x0.5:2", {8})};
   sweep.standings["kn8-p00"] = {End::reached, 100, 100, 800};
@@ -116,10 +116,11 @@ BOOST_AUTO_TEST_CASE(a_best_trial_in_the_outer_share_widens_the_range) {
     sweep.standings[best] = {End::reached, 90, 90, 2880};
     return sweep.plan().find(name) != nullptr;
   };
-  // Places 1/2, 1/4 and 3/4: the outer ones have none beyond, the inner one is no edge.
+  // The trials lie at 1/2, 1/4 and 3/4 of the range. The outer two have no trial beyond them and so are edges; the
+  // inner one is none.
   BOOST_TEST(widened("kn32-p02", "kn32-above1-lr-p00"));
   BOOST_TEST(!widened("kn32-p00", "kn32-above1-lr-p00"));
-  sweep.definition.trials = 15;  // sixteenths
+  sweep.definition.trials = 15;  // the trials lie at the sixteenths of the range
   const auto place = [&](const PlannedTrial& trial) { return std::lround(16 * trial.point[0]); };
   sweep.standings.clear();
   const SweepPlan before = sweep.plan();
@@ -132,7 +133,7 @@ BOOST_AUTO_TEST_CASE(a_best_trial_in_the_outer_share_widens_the_range) {
                                      : is_beyond && diverges ? TrialStanding{End::diverged, 10}
                                                              : TrialStanding{End::missed, 100};
       }
-      // 14/16 lies in the outer 15 %, 13/16 does not; divergence beyond is no edge.
+      // 14/16 lies in the outer 15 %, 13/16 does not. A best trial beyond which all others diverge is no edge.
       const bool expected = own == 15 || (own == 14 && !diverges);
       BOOST_TEST((wide.plan().find("kn32-above1-lr-p00") != nullptr) == expected);
     }

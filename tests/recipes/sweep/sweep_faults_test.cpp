@@ -1,5 +1,5 @@
-// A sweep where something is wrong: trials that fail on one machine, values that no process can train, processes that
-// start at once, a signal while it measures, a launcher.
+// Tests sweeps in which something is wrong: trials that fail on one machine, values that no process can train,
+// processes that start at once, a signal while it measures, a launcher.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ struct FaultFixture {
   test::TemporaryDirectory directory;
   const fs::path store = directory / "store";
 
-  // A file in the place of its folder of checkpoints.
+  // Makes a trial fail by a file in the place of its folder of checkpoints.
   void make_fail(const std::string& trial) const {
     fs::create_directories(store / trial);
     test::write_file(store / trial / "checkpoints", "");
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(a_process_whose_trials_fail_one_after_the_other_takes_no_mo
   BOOST_TEST(!has("kn64-p03"));
 }
 
-// The best momentum of 64 may be so near to 1 that one of 128 is beyond.
+// The best momentum of minibatch 64 may be so near to 1 that a momentum for minibatch 128 is beyond 1.
 BOOST_AUTO_TEST_CASE(values_that_are_not_taken_are_told_and_passed_over) {
   const Words words = test::with_value(test::sweep(store), "--search", "momentum=x0.9:1.1");
   Words begun = words;
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(a_signal_while_it_measures_is_a_stop) {
     std::error_code error;
     for (const fs::directory_entry& entry : fs::directory_iterator(store, error))
       if (entry.path().filename().string().starts_with("packing-") && !fs::is_empty(entry.path(), error)) return true;
-    return !test::runs_in(store).empty();  // one processor alone: nothing is measured
+    return !test::runs_in(store).empty();  // on one processor nothing is measured
   };
   test::wait_for([&] { return is_measuring() || !running.runs(); });
   running.signal(SIGTERM);
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(a_signal_while_it_measures_is_a_stop) {
     if (entry.path().filename().string().starts_with("packing-")) BOOST_TEST(fs::is_empty(entry.path()));
 }
 
-// Replaces the program, as a build of a changed source does.
+// The program is replaced while the sweep runs, as by a build of a changed source.
 BOOST_AUTO_TEST_CASE(trials_are_started_by_the_program_that_the_sweep_began_with) {
   const fs::path program = directory / "sweep";
   fs::copy_file(KB_BIN "/sweep", program);
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(a_launcher_starts_workers_but_no_sweeps) {
   BOOST_TEST(says(refused, "expected one process, which starts its trainings itself, got 8 by srun"), refused.output);
 }
 
-// It holds the claim, and another process the lock.
+// The process holds the claim of the trial, but another one the lock of its folder.
 BOOST_AUTO_TEST_CASE(a_process_says_that_it_waits_for_a_folder_in_use) {
   copy_without("kn128-p01");
   const fs::path run = store / "kn128-p01";
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(a_process_says_that_it_waits_for_a_folder_in_use) {
   test::check_whole(store);
 }
 
-// Its executor was killed before it began.
+// The executor that started the trial was killed before the trial began.
 BOOST_AUTO_TEST_CASE(a_trial_without_its_executor_does_not_train) {
   const ProcessResult orphan =
       test::output_of({KB_BIN "/sweep", "trial", "1", "mlp_mnist", "--dataset", "glyphs", "--out", store.string()});
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(a_trial_without_its_executor_does_not_train) {
   BOOST_TEST(test::output_of({KB_BIN "/sweep", "trial", "mlp_mnist"}).status == 2);
 }
 
-// A folder where the index is to be.
+// A folder lies in the place of the index.
 BOOST_AUTO_TEST_CASE(an_index_that_cannot_be_written_is_told) {
   copy_without("kn128-p01");
   fs::remove(store / "index.sqlite");

@@ -22,7 +22,7 @@ BOOST_AUTO_TEST_CASE(the_best_rate_of_each_minibatch_is_found) {
   const SweepPlan plan = sweep.run(1);
   for (const MinibatchPlan& minibatch : plan.minibatches) {
     BOOST_TEST_CONTEXT(minibatch.minibatch) {
-      // 12 points over six octaves: the gaps of the sequence are at most 0.75.
+      // The 12 points of the sequence lie over six octaves, with gaps of at most 0.75 octaves.
       BOOST_TEST(std::abs(sweep.net.octaves(minibatch.minibatch, best_lr(minibatch))) < 0.75);
       BOOST_TEST(searches(minibatch) == 12u);
       BOOST_TEST(minibatch.bounds.empty());
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(a_trial_is_final_where_nobody_goes_on_with_it) {
     return sweep.plan().find("kn8-p01")->is_final();
   };
   BOOST_TEST(!is_final({End::none, 50, 0, 0, true}));
-  BOOST_TEST(!is_final({End::none, 200}));  // hopeless, and runs
+  BOOST_TEST(!is_final({End::none, 200}));  // the trial is hopeless but still runs
   BOOST_TEST(is_final({End::none, 200, 0, 0, true}));
   BOOST_TEST(is_final({End::missed, 200}));
   BOOST_TEST(is_final({End::refused, 0}));

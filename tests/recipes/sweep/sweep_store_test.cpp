@@ -44,7 +44,7 @@ struct StoreFixture {
   }
 
   nlohmann::ordered_json kept() const { return nlohmann::ordered_json::parse(test::read_file(file)); }
-  // A run folder of a trial that reached its target at `step` of `steps`.
+  // Writes the run folder of a trial that reached its target at `step` of `steps`.
   void write_run(const std::string& name, int64_t step, int64_t steps) const {
     const nlohmann::json manifest = {
         {"recipe", "mlp_mnist"},
@@ -60,7 +60,7 @@ struct StoreFixture {
   }
 };
 
-// Names without a folder are in this one until the end of the scope.
+// Makes `folder` the current folder until the end of the scope.
 class InFolder {
  public:
   explicit InFolder(const fs::path& folder) { fs::current_path(folder); }
@@ -212,7 +212,7 @@ BOOST_FIXTURE_TEST_CASE(a_sweep_of_another_build_is_passed_over_with_a_word, Sto
       "NOTE: runs/sweep-mlp_mnist-20200101-000000 is passed over: another build began this "
       "sweep, of commit 0123456789ab; this program is of ";
   BOOST_TEST(said == std::vector<std::string>{expected + source_commit()}, boost::test_tools::per_element());
-  other.point_seed = 7;  // another sweep, of which nobody speaks
+  other.point_seed = 7;  // no note speaks of another sweep
   test::write_file(begun / "sweep.json", definition_json(other));
   BOOST_TEST((folder_of(definition) != begun));
   BOOST_TEST(said.empty());

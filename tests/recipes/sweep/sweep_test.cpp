@@ -1,5 +1,5 @@
-// The program `sweep` with real trainings, of a small net on drawn images: killed at any point it goes on and repeats
-// nothing, several workers share a store, and what it found is that of a sweep nobody disturbed.
+// Tests the program `sweep` with real trainings of a small net on drawn images: killed at any point it goes on and
+// repeats nothing, several workers share a store, and the result is that of a sweep that nobody disturbed.
 #include <signal.h>
 #include <sqlite3.h>
 
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(a_signal_lets_trials_make_their_checkpoints) {
   BOOST_TEST(stopped.status == 128 + SIGTERM);
   BOOST_TEST(stopped.output.find("stopped; to go on: ./run sweep --worker " + store.string()) != std::string::npos,
              stopped.output);
-  BOOST_TEST(output_of(worker(store, {"--jobs", "2"})).status == 2);  // --jobs stands there twice
+  BOOST_TEST(output_of(worker(store, {"--jobs", "2"})).status == 2);  // --jobs is given twice
   BOOST_TEST(output_of(worker(store)).status == 0);
   check_whole(store);
 }
@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(two_workers_share_the_trials) {
   BOOST_TEST(processes.size() == 2u);
 }
 
-// Claims of a worker whose clock is a day behind look a day old to no other, nor theirs new to it.
+// The claims of a worker whose clock is a day slow do not look a day old to the others, nor theirs a day ahead to it.
 BOOST_AUTO_TEST_CASE(a_slow_clock_does_not_matter) {
   const fs::path library = KB_BIN "/slow_clock.so";
   if (!fs::exists(library)) {
@@ -300,7 +300,7 @@ BOOST_AUTO_TEST_CASE(a_folder_of_something_else_is_refused) {
              result.output);
 }
 
-// A store may come from anywhere.
+// A store may come from anywhere, so that its files may hold anything.
 BOOST_AUTO_TEST_CASE(a_damaged_store_is_named) {
   fs::create_directories(store);
   const auto refused = [&](const std::string& text, const std::string& part) {

@@ -1,5 +1,5 @@
-// A sweep between its command line and those of its trials: points that the recipe does not take are refused before
-// anything is trained, and how long a trial is.
+// Tests how the command line of a sweep becomes those of its trials: points that the recipe does not take are refused
+// before anything is trained, and the length of a trial follows from the sweep's flags.
 #include "recipes/sweep/sweep_trials.h"
 
 #include <fmt/format.h>
@@ -64,7 +64,7 @@ std::string value_of(const SweepDefinition& definition, const std::string& flag)
 
 BOOST_FIXTURE_TEST_SUITE(sweep_trials, Definition)
 
-// Its ends and its middle are whole: 16, 64, 256.
+// The ends and the middle of the range are whole numbers, 16, 64 and 256; other points are not.
 BOOST_AUTO_TEST_CASE(a_point_between_the_ends_that_is_not_taken_is_refused) {
   flags.search = {"hidden=16:256:log"};
   flags.trials = 1;
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(a_tenth_of_the_set_that_is_there_is_held_out) {
   BOOST_TEST(value_of(definition, "--keep") == "2");
 }
 
-// Each trial of it would fail.
+// Each trial of such a minibatch would fail.
 BOOST_AUTO_TEST_CASE(a_minibatch_larger_than_the_set_that_is_there_is_refused) {
   const test::TemporaryDirectory data;
   write_small_mnist(data.path());
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(a_minibatch_larger_than_the_set_that_is_there_is_refused) {
   BOOST_TEST(define().minibatches.back() == 200);
   words.back() = "300";
   BOOST_CHECK_EXCEPTION(define(), Error, test::says("judging.validation: expected less than the 300 training samples"));
-  // Data that lie elsewhere are those of the set's name.
+  // If the data are not here, they count as the published set of that name, MNIST.
   words = {"--data", (data / "absent").string(), "--target", "error=45%", "--validation", "5000"};
   flags.grid = "minibatch=64,512";
   BOOST_TEST(define().minibatches.back() == 512);
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(a_minibatch_larger_than_the_set_that_is_there_is_refused) {
   BOOST_CHECK_EXCEPTION(define(), Error, test::says("expected at most the 55000 training samples, got 55001"));
 }
 
-// Nobody gave --validation.
+// The message must not speak of --validation, which the sweep sets itself and nobody gave.
 BOOST_AUTO_TEST_CASE(noise_is_refused_by_its_own_flag) {
   words = {"--data", "synthetic", "--epochs", "2", "--target", "error=45%"};
   BOOST_CHECK_EXCEPTION(define(), UsageError, [](const UsageError& error) {

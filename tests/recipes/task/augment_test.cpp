@@ -63,7 +63,7 @@ struct Drawn {
   std::vector<float> mix;
 };
 
-// The loss is the sum of all normalised pixels and of labels, so that both can be seen from outside.
+// The loss is the mean of a sample's normalised pixels and does not read the labels.
 ModelOutput pixel_sum(Batch& batch) { return {mean(flatten(batch.images), {1}), {}}; }
 
 ModelOutput blind(Batch& batch) { return classification(batch, mean(batch.images, {2, 3})); }
@@ -149,8 +149,8 @@ BOOST_AUTO_TEST_CASE(flags_say_what_is_done_and_where) {
   BOOST_TEST(!flags_of({"--loader-threads", "auto"}).arithmetic.loader_threads);
 }
 
-// Everything up to the first convolution: the images take one launch, and one more where others are mixed in. ("neg" is
-// of the loss: a number a sample.)
+// The golden file has the launches up to the first convolution: the images take one launch, and one more if others are
+// mixed in. (The launch "neg" belongs to the loss, with one number for each sample.)
 BOOST_AUTO_TEST_CASE(launches) {
   std::string text;
   for (const char* kinds : {"none", "crop,flip", "crop,flip,cutout", "mixup", "crop,flip,cutout,mixup"}) {

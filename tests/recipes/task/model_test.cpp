@@ -70,7 +70,7 @@ int64_t parameters_of(const Recipe& recipe, const std::string& dataset,
   return parameter_count(build_training_graph(image_task(recipe, input, with(recipe, values)), 2));
 }
 
-// Two samples whose logits are their pixels' sums, by hand.
+// Two samples and weights by hand: the logits of a sample are its first three normalised pixels.
 Bindings two_samples(const std::vector<double>& weights) {
   return {{"images", array({DType::u8, {2, 1, 2, 2}, ""}, {0, 255, 51, 102, 255, 255, 0, 0})},
           {"labels", array({DType::i32, {2}, ""}, {0, 2})},
@@ -80,7 +80,8 @@ Bindings two_samples(const std::vector<double>& weights) {
           {"fc.bias", array({DType::f32, {3}, ""}, {0, 0, 0})}};
 }
 
-// Pixels x become (x / 255 - 0.5) / 0.25: rows (-2, 2, -1.2) and (2, 2, -2) of logits.
+// Returns the cross-entropy of a row of logits. Pixels x become (x / 255 - 0.5) / 0.25, so that the logits of the two
+// samples are (-2, 2, -1.2) and (2, 2, -2).
 double loss_of(const std::vector<double>& logits, size_t label) {
   double total = 0;
   for (double z : logits) total += std::exp(z);
@@ -124,7 +125,7 @@ BOOST_AUTO_TEST_CASE(a_model_that_reduces_over_samples_is_refused) {
              "recipe tiny: the model returned no loss");
 }
 
-// A label without an output of its own would be learnt as no class at all, and the loss would look better for it.
+// Lines of metrics.jsonl have a key `lr` already.
 ModelOutput metric_of_a_key(Batch& batch) {
   ModelOutput output = linear_model(batch);
   output.metrics.push_back({"lr", output.losses[0].values});
@@ -151,6 +152,7 @@ BOOST_AUTO_TEST_CASE(a_metric_has_a_name_that_lines_can_have) {
   }
 }
 
+// A label without an output of its own would be learnt as no class at all, and the loss would look better for it.
 BOOST_AUTO_TEST_CASE(a_head_of_another_width_than_the_classes_is_refused) {
   AugmentSpec mixup;
   mixup.mixup = 1;
@@ -234,7 +236,7 @@ BOOST_AUTO_TEST_CASE(options_change_the_net) {
   BOOST_TEST(shape_text(wide.find_variable("conv2.weight")->type) == "[O=96, I=48, H=5, W=5]");
 }
 
-// Batch norm behind the convolutions, whose biases it stands for.
+// Batch norm follows the convolutions and replaces their biases.
 BOOST_AUTO_TEST_CASE(lenet_takes_batch_norm) {
   const Recipe lenet = lenet_mnist();
   OptionValues options(lenet.options);
@@ -271,7 +273,7 @@ BOOST_AUTO_TEST_CASE(nothing_of_a_training_step_in_f64_is_f32) {
     const InputSpec input = input_spec({recipe.defaults.dataset, recipe.synthetic});
     const OptionValues options(recipe.options);
     const Graph training = build_training_graph(image_task(recipe, input, options, {.mixup = 1}), 2, DType::f64);
-    std::vector<bool> needed(training.nodes.size());  // for the loss; metrics may be in f32
+    std::vector<bool> needed(training.nodes.size());  // nodes that the loss needs; metrics may be in f32
     for (const Output& output : training.outputs) needed[static_cast<size_t>(output.value.node)] = true;
     for (size_t n = training.nodes.size(); n-- > 0;) {
       if (!needed[n]) continue;
@@ -286,7 +288,7 @@ BOOST_AUTO_TEST_CASE(nothing_of_a_training_step_in_f64_is_f32) {
 
 BOOST_AUTO_TEST_CASE(normalisation_is_that_of_the_data) {
   for (const std::string& name : input_names(nullptr)) {
-    if (name == "folder") continue;  // told by the data
+    if (name == "folder") continue;  // its normalisation is not known without the data
     InputSpec spec = input_spec({name});
     std::filesystem::path dir;
     if (name != "glyphs" && name != "synthetic") {

@@ -20,7 +20,7 @@ namespace {
 using Words = std::vector<std::string>;
 using test::run, test::trace, test::lines_of, test::of_kind;
 
-// A file of lines "x0 x1 y", of which every fourth tests.
+// Reads a file of lines "x0 x1 y"; every fourth line is a test sample.
 Task plane(const TaskRequest& request) {
   std::vector<float> x[2], y[2];
   std::istringstream text(read_file(request.data));
@@ -41,7 +41,8 @@ Task plane(const TaskRequest& request) {
     return {error * error, {{"rms", error * error, {.finish = std::sqrt}}}};
   };
   return {.name = "plane",
-          .fields = {{"x", DType::f32, {2}, "", 0, true}, {"y", DType::f32, {}, "", 0, true}},
+          .fields = {{.name = "x", .dtype = DType::f32, .shape = {2}, .in_memory = true},
+                     {.name = "y", .dtype = DType::f32, .in_memory = true}},
           .model = model,
           .train = source(0),
           .test = source(1)};
@@ -145,11 +146,11 @@ BOOST_AUTO_TEST_CASE(every_command_works_for_it) {
 }
 
 BOOST_AUTO_TEST_CASE(noise_has_values_that_the_fields_allow) {
-  const std::vector<Field> fields = {{"f", DType::f32, {3}},
-                                     {"label", DType::i32, {}, "", 4},
-                                     {"partner", DType::i32, {}, "", Field::kRows},
-                                     {"byte", DType::u8, {2}},
-                                     {"number", DType::i32}};
+  const std::vector<Field> fields = {{.name = "f", .dtype = DType::f32, .shape = {3}},
+                                     {.name = "label", .dtype = DType::i32, .below = 4},
+                                     {.name = "partner", .dtype = DType::i32, .below = Field::kRows},
+                                     {.name = "byte", .dtype = DType::u8, .shape = {2}},
+                                     {.name = "number", .dtype = DType::i32}};
   const std::shared_ptr<const Source> noise = field_noise(fields, 100);
   BOOST_TEST(noise->count() == 100);
   BOOST_TEST(noise->is_constant());
@@ -178,7 +179,7 @@ BOOST_AUTO_TEST_CASE(noise_has_values_that_the_fields_allow) {
   for (size_t f = 0; f < fields.size(); ++f) check_indices(fields[f], bytes[f], kRows);
 }
 
-// Rows of a minibatch are told by the samples that they hold.
+// A message names a row of a minibatch by the number of the sample that the row holds.
 BOOST_AUTO_TEST_CASE(a_bad_index_names_its_sample) {
   Field labels{.name = "labels", .dtype = DType::i32};
   labels.below = 3;

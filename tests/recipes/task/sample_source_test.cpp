@@ -1,4 +1,5 @@
-// A source that gives one sample at a time is told what an augmentation may depend on.
+// A source that gives one sample at a time is told what an augmentation may depend on: the sample's number, the seed
+// and the epoch.
 #include <boost/test/unit_test.hpp>
 #include <cstring>
 

@@ -1,4 +1,5 @@
-// Samples held out: which they are, that a run judges on them, and that the test part is looked at once, at the end.
+// Tests samples that are held out: the choice of them, that a run judges on them, and that the test part is looked at
+// once, at the end.
 #include "recipes/task/validation.h"
 
 #include <boost/test/unit_test.hpp>
@@ -32,7 +33,7 @@ Task slope() {
     return {error, {{"distance", error}}};
   };
   return {.name = "slope",
-          .fields = {{"x", DType::f32, {1}, "", 0, true}},
+          .fields = {{.name = "x", .dtype = DType::f32, .shape = {1}, .in_memory = true}},
           .model = model,
           .train = numbered_samples(90),
           .test = numbered_samples(41)};

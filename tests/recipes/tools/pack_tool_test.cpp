@@ -10,7 +10,7 @@ namespace kb::pack_tool_test {
 
 BOOST_AUTO_TEST_SUITE(pack_tool)
 
-// The words are those of a training on the folder.
+// The tool's note has the words of a training's note about the same folder.
 BOOST_AUTO_TEST_CASE(files_that_are_no_images_by_their_names_are_told) {
   const test::Photos photos;
   const auto packed = [&](const std::string& name) {

@@ -32,7 +32,8 @@ using test::lines_of, test::of_kind, test::run, test::small_recipe, test::state_
 
 constexpr double kBase = 5, kScale = 4, kWorkers = 4, kPerWorker = 5, kIterations = 40, kBaseRate = 0.1;
 
-// 20 samples of 4 workers to a base of 5: 2 epochs are 40 scale-invariant iterations, in 10 to 40 steps; 5 an epoch.
+// A minibatch of 20 samples, on 4 workers, has a base minibatch of 5: 2 epochs are 40 scale-invariant iterations, which
+// take 10 to 40 steps, and an epoch has 5 steps.
 std::vector<std::string> with_adascale(std::vector<std::string> words = {}) {
   words.insert(words.end(), {"--minibatch", "20", "--per-worker", "5", "--scaling", "adascale", "--base-lr", "0.1",
                              "--base-minibatch", "5", "--threads", "1", "--shards", "2"});
@@ -45,7 +46,7 @@ struct AdaScaleFixture {
   test::TemporaryDirectory directory;
   const fs::path whole = directory / "whole", out = directory / "run";
 
-  // With a checkpoint after each step.
+  // Trains into `whole` with a checkpoint after each step.
   void train(const std::vector<std::string>& words = {}) const {
     std::vector<std::string> all = with_adascale(words);
     all.insert(all.end(), {"--save-every", "1", "--keep", "100"});
@@ -63,7 +64,7 @@ struct AdaScaleFixture {
   }
 };
 
-// The gain of step `step` by sums over all steps before the one before it, from the definitions.
+// Returns the gain of step `step` from its definition, by sums over the steps from 0 to `step` - 2.
 double gain_by_definition(const std::vector<Json>& steps, size_t step) {
   const double theta = 1 - kScale / 1000;
   double variance = 0, square = 0, weight = 0;
@@ -95,12 +96,13 @@ struct Points {
       return {sum(apart * apart, {1}) * 0.5, {}};
     };
     return {.name = "points",
-            .fields = {{"x", DType::f32, {kDims}, "", 0, true}},
+            .fields = {{.name = "x", .dtype = DType::f32, .shape = {kDims}, .in_memory = true}},
             .model = model,
             .train = source,
             .test = source};
   }
-  // A run of a minibatch of 32 = 8 x 4 whose parameters stay; gives its lines.
+  // Trains with a minibatch of 8 workers x 4 samples at a rate so low that the parameters stay. Returns the lines of
+  // its metrics.
   static std::vector<Json> lines(const fs::path& out, double of_sigma) {
     sigma = of_sigma;
     Recipe recipe;
@@ -145,7 +147,7 @@ BOOST_AUTO_TEST_CASE(rates_follow_from_the_logged_norms) {
   BOOST_TEST(steps.back().at("gain") > 1.0);
 }
 
-// An evaluation of the last state is a part of the run as that at the end of any other.
+// The run evaluates its last state, as any run does at its end.
 BOOST_AUTO_TEST_CASE(it_ends_with_its_iterations) {
   BOOST_REQUIRE(run(out, with_adascale({"--eval-every", "0"})) == 0);
   const std::vector<Json> lines = lines_of(out), evaluations = of_kind(lines, "eval");
@@ -164,7 +166,7 @@ BOOST_AUTO_TEST_CASE(it_ends_with_its_iterations) {
 }
 
 BOOST_AUTO_TEST_CASE(known_noise_has_the_gain_of_its_noise_scale) {
-  // |G|^2 = 8, tr(Sigma) = 8 x 4: 4 samples.
+  // |G|^2 is 8 and tr(Sigma) 8 x 4, so that the noise scale is 4 samples.
   const std::vector<Json> lines = Points::lines(out, 2);
   const double expected = (1 + 4.0 / 4) / (1 + 4.0 / 32);
   const Json last = of_kind(lines, "step").back();
@@ -187,7 +189,8 @@ BOOST_AUTO_TEST_CASE(noise_alone_takes_about_the_fewest_steps) {
   BOOST_TEST(steps.size() < 2 * 1024 / 8);
 }
 
-// The rates of both change from step to step as the momentum correction takes them to (Goyal et al. 2017, remark 3).
+// The rates change from step to step; the momentum correction makes both forms of momentum equal then (Goyal et al.
+// 2017, remark 2).
 BOOST_AUTO_TEST_CASE(momentum_is_corrected_for_the_gains) {
   BOOST_REQUIRE(run(whole, with_adascale({"--optimizer", "momentum"})) == 0);
   BOOST_REQUIRE(run(out, with_adascale({"--optimizer", "scaled-momentum"})) == 0);
@@ -210,7 +213,7 @@ BOOST_AUTO_TEST_CASE(after_any_step_to_the_same_bits) {
   }
 }
 
-// Behind its last save, before what it writes at the end.
+// The run died after its last save and before the lines that it writes at its end.
 BOOST_AUTO_TEST_CASE(a_run_that_died_at_its_end_ends_again) {
   train({"--eval-every", "0"});
   die_after(steps());
@@ -218,7 +221,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_died_at_its_end_ends_again) {
   BOOST_TEST(trace(out) == trace(whole));
 }
 
-// The place in the schedule is the checkpoint's: the metrics are not needed.
+// The checkpoint has the place in the schedule, so that the metrics are not needed.
 BOOST_AUTO_TEST_CASE(without_its_metrics_it_goes_on_to_the_same_state) {
   train();
   die_after(7);
@@ -245,7 +248,7 @@ BOOST_AUTO_TEST_CASE(more_epochs_where_the_steps_would_have_been_the_same) {
   BOOST_REQUIRE(run({"--resume", out.string(), "--epochs", "3"}) == 0);
   BOOST_TEST(state_sha256(out) == state_sha256(longer));
   train();
-  BOOST_TEST(run({"--resume", whole.string(), "--epochs", "3"}) == 1);  // cosine
+  BOOST_TEST(run({"--resume", whole.string(), "--epochs", "3"}) == 1);  // its cosine would have fallen more slowly
 }
 
 BOOST_AUTO_TEST_CASE(a_branch_takes_the_same_steps) {
@@ -264,7 +267,7 @@ BOOST_AUTO_TEST_CASE(a_branch_takes_the_same_steps) {
   BOOST_CHECK_NO_THROW(branch({"--seed", "4"}));
 }
 
-// Training is a function call here, stopped by an observer, on one, two and four processes.
+// Trains by the function train() on one, two and four ranks, and goes on on four after a stop on two.
 BOOST_AUTO_TEST_CASE(every_split_gives_the_same_bits) {
   Points::sigma = 2;
   TrainConfig config = config_of({.minibatch = 32, .schedule = "cosine"});
@@ -375,7 +378,7 @@ BOOST_AUTO_TEST_CASE(the_plan_says_how_long_it_may_be) {
       "30 steps");
 }
 
-// Rates of the base minibatch, without gains: 20 steps an epoch.
+// The schedule has the rates of the base minibatch without gains, at 20 steps an epoch.
 BOOST_AUTO_TEST_CASE(the_schedule_is_that_of_the_base_minibatch) {
   const RunConfig config = parsed({"--warmup-from", "0", "--warmup-epochs", "1"});
   const RunPlan plan = schedule_plan(config.learning, make_plan(config, 100));

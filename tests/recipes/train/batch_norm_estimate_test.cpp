@@ -1,4 +1,5 @@
-// Running statistics as the mean over minibatches of the training set: what they are, and when.
+// Tests the running statistics of batch norm that --recompute-bn estimates as means over minibatches of the training
+// set.
 #include "recipes/train/batch_norm_estimate.h"
 #include "recipes/config/flags.h"
 #include "recipes/config/run_task.h"
@@ -23,7 +24,7 @@ using test::run, test::small_recipe, test::state_sha256, test::trace;
 using Words = std::vector<std::string>;
 using Values = std::map<std::string, std::vector<double>>;
 
-constexpr int64_t kMinibatches = 4, kSamples = 20;  // of 20
+constexpr int64_t kMinibatches = 4, kSamples = 20;  // 4 minibatches of 20 samples
 
 ModelOutput two_norms(Batch& batch) {
   Tensor x = conv2d("conv", batch_norm("bn0", batch.images), 5, {.kernel = 3, .padding = 1});
@@ -80,7 +81,7 @@ struct Prepared {
   BatchNormEstimate estimate;
 };
 
-// A training step in double by the interpreter, on minibatch `number`: what it leaves of the running statistics.
+// Returns the running statistics after a training step on minibatch `number`, which the interpreter takes in f64.
 std::map<std::string, Array> writes_of_step(const Prepared& prepared, const Graph& training, int64_t number) {
   const Split& split = prepared.input.data.train;
   Bindings bindings = random_bindings(training, 1);
@@ -188,7 +189,7 @@ BOOST_AUTO_TEST_CASE(of_the_images_it_is_what_the_data_are) {
   }
 }
 
-// So that it does not matter how often a run evaluates, or whether it does so anew where it goes on.
+// It therefore does not matter how often a run evaluates, or whether it evaluates anew when it goes on.
 BOOST_AUTO_TEST_CASE(it_depends_on_nothing_that_was_there) {
   Prepared prepared(small_recipe());
   const std::string initial = prepared.programs.store.state_sha256();
@@ -238,7 +239,8 @@ BOOST_AUTO_TEST_CASE(off_it_is_not_there) {
   BOOST_TEST(with.evaluate().graph_hash == without.evaluate().graph_hash);
 }
 
-// It moves running statistics alone, which training does not read; at the end they follow from the parameters.
+// The estimate moves running statistics alone, which training does not read; at the end they follow from the
+// parameters.
 BOOST_AUTO_TEST_CASE(training_goes_on_as_before) {
   const std::filesystem::path off = trained("off", {}), on = trained("on", {"--recompute-bn", "10"}),
                               once = trained("once", {"--recompute-bn", "10", "--eval-every", "0"});
@@ -251,7 +253,7 @@ BOOST_AUTO_TEST_CASE(training_goes_on_as_before) {
   BOOST_TEST(manifest.at("flags").at("recompute-bn") == 10);
 }
 
-// 10 x 10 samples are the whole set, so that all that differs is how the arithmetic rounds.
+// The 10 minibatches of 10 samples are the whole set, so that the precisions differ in their rounding alone.
 BOOST_AUTO_TEST_CASE(every_precision_sees_the_same) {
   const Words words = {"--epochs", "0", "--recompute-bn", "10", "--precision"};
   const auto in = [&](const char* precision) {

@@ -13,7 +13,7 @@
 namespace kb::bf16_test {
 namespace {
 
-constexpr double kApart = 0.02;  // of the f32 loss of the window
+constexpr double kApart = 0.02;  // a share of the window's f32 loss
 
 std::vector<double> losses(const Recipe& recipe, std::vector<std::string> words, const std::string& precision) {
   test::TemporaryDirectory directory;

@@ -16,7 +16,7 @@ using test::lines_of, test::of_kind, test::run;
 
 Dataset hundred_images(const std::filesystem::path&) { return synthetic_dataset({{2, 4, 4}, 3, 100, 37, 1}); }
 
-// Its logits do not depend on the images: the loss stays at ln 3.
+// The model's logits do not depend on the images, so that the loss stays at ln 3.
 Recipe stuck_recipe() {
   Recipe recipe = test::small_recipe();
   recipe.load = hundred_images;
@@ -49,7 +49,7 @@ Task number_task() {
     return {mean(error * error, {1}), {}};
   };
   return {.name = "numbers",
-          .fields = {{"x", DType::f32, {1}, "", 0, true}},
+          .fields = {{.name = "x", .dtype = DType::f32, .shape = {1}, .in_memory = true}},
           .model = model,
           .train = source,
           .test = source};
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(a_training_tells_that_it_diverged_in_every_process) {
   for (const Result& result : results) {
     BOOST_TEST((result.loop.ending == Ending::diverged));
     BOOST_TEST(result.loop.is_diverged);
-    BOOST_TEST(result.loop.steps == 200);  // of 20 an epoch
+    BOOST_TEST(result.loop.steps == 200);  // 10 epochs of 20 steps
     BOOST_TEST(result.loop.reason.find("the mean training loss of epoch 10 is ") == 0u, result.loop.reason);
     BOOST_TEST(result.state.step == 200);
   }

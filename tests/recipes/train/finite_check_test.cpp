@@ -57,7 +57,7 @@ struct Fixture {
   const fs::path out = directory / "run";
   std::string said;
 
-  // The exit code; `said` is what was written to both streams.
+  // Returns the exit code; `said` gets what was written to both streams.
   int run(Model model, std::vector<std::string> words) {
     Recipe recipe = test::small_recipe();
     recipe.model = model;
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(looking_changes_no_bit) {
   }
 }
 
-// `tensor` of a checkpoint or a model file becomes NaN at index 1.
+// Makes index 1 of the tensor `name` of a checkpoint or a model file NaN.
 void plant(const fs::path& path, const std::string& name) {
   SafetensorsFile file = read_safetensors(path);
   for (NamedTensor& tensor : file.tensors)

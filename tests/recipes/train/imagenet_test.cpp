@@ -58,7 +58,7 @@ std::string usage_refusal(const std::function<void()>& action) {
   return "(nothing thrown)";
 }
 
-// The hash of all state after a training of six steps by `words`.
+// Returns the hash of all state after a training of six steps with the flags `words`.
 std::string trained_state(const std::vector<std::string>& words) {
   RunConfig config = photo_flags(words);
   config.length.steps = 6;
@@ -69,7 +69,7 @@ std::string trained_state(const std::vector<std::string>& words) {
   return state_sha256(views_of(train(loaded.task, config, machine, silent).state.tensors));
 }
 
-// The command of a training, an epoch of which has three steps.
+// Returns the command of a training with three steps an epoch.
 std::vector<std::string> on_photos(const std::string& data, const std::filesystem::path& out,
                                    const std::vector<std::string>& more) {
   std::vector<std::string> words = {KB_BIN "/mlp_mnist", "--quiet", "--dataset",   "imagenet", "--data", data,
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(augmentation_is_split_between_loader_and_graph) {
   BOOST_TEST(describe_augment(photo_flags({"--augment", "resized-crop"})) == "resized-crop; in the loader");
 }
 
-// Folder or pack, one worker's rows after the other or the loader's threads ahead: the same state.
+// A training ends in the same state from a folder and from a pack, with and without threads of the loader.
 BOOST_AUTO_TEST_CASE(trainings_from_folder_and_pack_have_the_same_bits) {
   const test::Photos photos;
   const std::string pack = photos.dir() + "/photos.pack";
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(images_that_were_replaced_are_told) {
       "NOTE: 1 of the images that were read cannot be decoded; the next of the class stood for each:",
       "  train/n01/2.JPEG: neither JPEG, PNG nor binary PNM"};
   BOOST_TEST(replaced_lines(loaded.task) == expected, boost::test_tools::per_element());
-  // Held out or trained on, each image is read once.
+  // The image is counted once whether it is held out or trained on.
   const RunConfig judged = photo_flags({"--data", photos.dir(), "--image", "16", "--validation", "4"});
   const LoadedTask parts = load_task(photo_recipe(), judged);
   train(parts.task, judged, machine, silent);
@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(a_folder_that_cannot_be_read_is_named) {
   BOOST_TEST(result.output.find("cannot be read") != std::string::npos, result.output);
 }
 
-// Images that no memory holds, and all that says how a step is compiled.
+// The steps that are traced have images that lie in files, and flags that change how a step is compiled.
 BOOST_AUTO_TEST_CASE(steps_on_images_in_files_are_traced) {
   const test::Photos photos;
   const std::filesystem::path out = photos.directory / "trace";
@@ -275,14 +275,14 @@ BOOST_AUTO_TEST_CASE(a_damaged_image_whose_name_is_no_text_is_in_a_manifest_that
   const ProcessResult result = Process(on_photos(photos.dir(), out, {"--steps", "3"})).wait();
   BOOST_REQUIRE_MESSAGE(result.status == 0, result.output);
   const std::string manifest = test::read_file(out / "manifest.json");
-  BOOST_TEST(nlohmann::json::accept(manifest));  // UTF-8 is a part of that
+  BOOST_TEST(nlohmann::json::accept(manifest));  // JSON has to be UTF-8
   const JsonValue replaced = parse_json(manifest, "manifest.json").at("result").at("replaced_images");
   BOOST_TEST(replaced.get<int64_t>("count") == 1);
   const std::vector<std::string> expected{"train/n01/M\xfcll \"2\".JPEG: neither JPEG, PNG nor binary PNM"};
   BOOST_TEST(replaced.at("names").list<std::string>() == expected, boost::test_tools::per_element());
 }
 
-// A mapped file would end the process without a word.
+// A file that is mapped into memory would end the process by a signal, without a message.
 BOOST_AUTO_TEST_CASE(a_pack_that_shrinks_under_a_training_is_named_and_the_checkpoints_stay) {
   namespace fs = std::filesystem;
   const test::Photos photos;

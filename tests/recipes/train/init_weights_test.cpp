@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(a_file_of_pytorch_is_told_how_to_convert) {
                    "torch.load(\"", "resnet \\\"50\\\".pth\", map_location=", "safetensors.torch.save_file(",
                    "resnet \\\"50\\\".safetensors\")"));
   }
-  // A header of 640 bytes begins like a pickle.
+  // A safetensors file with a header of 640 bytes begins with the same two bytes as a pickle.
   std::vector<NamedTensor> tensors = {tensor("fc.weight", DType::f32, {2, 3}, {1, 2, 3, 4, 5, 6})};
   for (int i = 0; i < 100; ++i) {
     write_safetensors(directory / "w", views_of(tensors), {{"filler", std::string(static_cast<size_t>(8 * i), 'x')}});
@@ -168,7 +168,8 @@ BOOST_AUTO_TEST_CASE(an_exported_run_begins_another) {
   for (const NamedTensor& t : read_safetensors(file).tensors) names += t.name + " ";
   BOOST_TEST(names == "bn.bias bn.running_mean bn.running_var bn.weight conv.weight fc.bias fc.weight ");
   BOOST_TEST(read_safetensors(file).metadata.at("step") == "20");
-  // From the export, from model.safetensors of the run, from its folder, from its checkpoint: the same.
+  // The next run is the same from the export, from the run's model.safetensors, from its folder and from its
+  // checkpoint.
   const std::string a = file, b = first / "model.safetensors", c = list_checkpoints(first / "checkpoints").at(0);
   std::string sha;
   for (const std::string& from : {a, b, first.string(), c}) {
@@ -234,7 +235,7 @@ BOOST_AUTO_TEST_CASE(export_passes_over_damaged_checkpoints_and_says_so) {
   BOOST_CHECK_THROW(export_model({out, "", to}, say), Error);
 }
 
-// It replaced /dev/null, and the run's own model by the one of an earlier step.
+// The export once replaced /dev/null, and the run's own model by that of an earlier step.
 BOOST_AUTO_TEST_CASE(export_writes_to_no_device_and_to_no_file_of_the_run) {
   const fs::path out = directory / "run";
   BOOST_REQUIRE(run(out, {}) == 0);

@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(a_row_a_step_and_a_row_an_evaluation) {
           kTitles));
 }
 
-// Old lines have no wall_s and an evaluation no step; a loss that is not finite is null.
+// Lines of old versions have no wall_s, and their evaluations no step; a loss that is not finite is null.
 BOOST_AUTO_TEST_CASE(what_a_line_lacks_is_empty_and_damaged_lines_have_no_row) {
   const std::string lines =
       "{\"kind\":\"step\",\"step\":1,\"epoch\":0.5,\"loss\":null,\"lr\":0.1}\n"
@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(what_a_line_lacks_is_empty_and_damaged_lines_have_no_row) {
   BOOST_TEST(metrics_csv("") == kTitles);
 }
 
-// Every number of the file stands in the table as it stands there.
+// Every number has the same digits in the table as in the file.
 BOOST_AUTO_TEST_CASE(the_rows_of_a_metrics_file) {
   test::TemporaryDirectory directory;
   {

@@ -12,7 +12,7 @@ namespace kb::metrics_test {
 
 BOOST_AUTO_TEST_SUITE(metrics)
 
-// The values of "wall_s", and the text without them.
+// Returns the values of "wall_s", and the text without them.
 std::pair<std::vector<double>, std::string> without_times(const std::string& text) {
   const std::regex wall(",\"wall_s\":([-0-9.e+]+)");
   std::vector<double> times;

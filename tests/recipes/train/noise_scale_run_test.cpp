@@ -16,7 +16,7 @@ namespace {
 using test::run, test::trace, test::lines_of, test::of_kind, test::state_sha256;
 
 constexpr int64_t kDims = 8, kRows = 4096;
-constexpr double kSigma = 2;  // of every element of a sample's gradient
+constexpr double kSigma = 2;  // standard deviation of every element of a sample's gradient
 
 std::vector<float> noisy_points() {
   std::mt19937_64 random(5);
@@ -36,7 +36,7 @@ Task quadratic(const TaskRequest&) {
     return {sum(apart * apart, {1}) * 0.5, {}};
   };
   return {.name = "quadratic",
-          .fields = {{"x", DType::f32, {kDims}, "", 0, true}},
+          .fields = {{.name = "x", .dtype = DType::f32, .shape = {kDims}, .in_memory = true}},
           .model = model,
           .train = source,
           .test = source};
@@ -60,7 +60,7 @@ std::vector<std::string> with_noise_scale(std::vector<std::string> words) {
 
 BOOST_AUTO_TEST_SUITE(noise_scale_of_a_run)
 
-// |G|^2 = 8 x 1, tr(Sigma) = 8 x 4: 4 samples.
+// |G|^2 is 8 x 1 and tr(Sigma) 8 x 4, so that the noise scale is 4 samples.
 BOOST_AUTO_TEST_CASE(known_noise_is_found) {
   const test::TemporaryDirectory directory;
   BOOST_REQUIRE(run(directory / "run", {"--noise-scale", "--per-worker", "4", "--data", "none", "--keep-going"},

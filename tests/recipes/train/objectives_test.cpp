@@ -134,7 +134,8 @@ BOOST_AUTO_TEST_CASE(steps_tell_each_loss_and_each_rate) {
              boost::test_tools::tolerance(1e-6));
 }
 
-// Four virtual workers of four samples: in one process, two, four; and stopped after three steps and gone on with.
+// A step has four virtual workers of four samples. The bits are the same on one, two and four ranks, and after a stop
+// at step three.
 BOOST_AUTO_TEST_CASE(every_split_and_a_training_that_is_gone_on_with_have_the_same_bits) {
   const Task task = task_of(two_networks);
   const TrainConfig config = with_judges_rate(0.002);
@@ -226,8 +227,8 @@ BOOST_AUTO_TEST_CASE(a_tasks_own_schedule_is_known) {
   BOOST_CHECK_EXCEPTION(trained(task, config, seen), Error, says("learning.schedule: ", "'half'"));
 }
 
-// A sum of tensors, and rows in the order of the samples, over a last batch that is not full. Plain loops tell the
-// same.
+// Metrics gather sums of a tensor, and rows in the order of the samples, also over a last batch that is not full. Plain
+// loops compute the expected figures.
 BOOST_AUTO_TEST_CASE(metrics_gather_sums_and_rows) {
   const auto model = [](Inputs& in) -> ModelOutput {
     const Tensor x = in["x"];

@@ -28,7 +28,7 @@ using Shares = std::vector<int>;
 
 BOOST_AUTO_TEST_SUITE(placement)
 
-// mpirun --bind-to none: every mask is the machine.
+// With mpirun --bind-to none every mask is the whole machine.
 BOOST_AUTO_TEST_CASE(processes_that_are_bound_to_nothing_divide_the_machine) {
   BOOST_TEST(shares({range(0, 16)}) == Shares({16}), boost::test_tools::per_element());
   BOOST_TEST(shares({range(0, 16), range(0, 16)}) == Shares({8, 8}), boost::test_tools::per_element());
@@ -38,19 +38,21 @@ BOOST_AUTO_TEST_CASE(processes_that_are_bound_to_nothing_divide_the_machine) {
   BOOST_TEST(shares(four) == Shares({1, 1, 1, 1}), boost::test_tools::per_element());
 }
 
-// mpirun's own binding, to a core or a socket: a mask is a process's own, and is not divided again.
+// If mpirun binds processes to cores or sockets, a mask is a process's own and is not divided again.
 BOOST_AUTO_TEST_CASE(processes_that_are_bound_keep_what_they_have) {
   BOOST_TEST(shares({range(0, 1), range(1, 2)}) == Shares({1, 1}), boost::test_tools::per_element());
   BOOST_TEST(shares({range(0, 16), range(16, 32)}) == Shares({16, 16}), boost::test_tools::per_element());
-  // Two a socket.
+  // Two processes share each socket.
   BOOST_TEST(shares({range(0, 16), range(0, 16), range(16, 32), range(16, 32)}) == Shares({8, 8, 8, 8}),
              boost::test_tools::per_element());
-  // Unequal parts, and masks that overlap in part: 2 + 6/2, 6/2 + 4.
+  // The masks may be unequal, or overlap in part: processors 2 to 7 are in both, so that the shares are 2 + 6/2 and 6/2
+  // + 4.
   BOOST_TEST(shares({range(0, 3), range(3, 8)}) == Shares({3, 5}), boost::test_tools::per_element());
   BOOST_TEST(shares({range(0, 8), range(2, 12)}) == Shares({5, 7}), boost::test_tools::per_element());
 }
 
-// A container's quota is divided among its processes, wherever on the machine they may run; rounded up before.
+// A container's quota is divided among its processes, wherever on the machine they may run; it is rounded up before
+// that.
 BOOST_AUTO_TEST_CASE(processes_of_a_container_divide_its_quota) {
   const auto in_group = [](Processors processors, uint64_t group, double quota) {
     processors.quotas.push_back({group, quota});
@@ -65,7 +67,7 @@ BOOST_AUTO_TEST_CASE(processes_of_a_container_divide_its_quota) {
   const Processors other = in_group(in_group(range(0, 64), 8, 10), 9, 6);
   const Processors one = in_group(limited, 9, 6);
   BOOST_TEST(shares({one, other}) == Shares({3, 3}), boost::test_tools::per_element());
-  // Bound to fewer processors than the quota is worth.
+  // These processes are bound to fewer processors than the quota is worth.
   BOOST_TEST(shares({in_group(range(0, 1), 7, 3.5), in_group(range(1, 2), 7, 3.5)}) == Shares({1, 1}),
              boost::test_tools::per_element());
   // A group of the same number on another machine is a group of its own.

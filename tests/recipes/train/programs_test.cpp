@@ -14,7 +14,7 @@
 namespace kb::programs_test {
 namespace {
 
-// The launches of a training step: "pointwise relu layer2.0", a line each.
+// Returns the launches of a training step, a line each, such as "pointwise relu layer2.0".
 std::string launches(const Recipe& recipe, const std::vector<std::string>& words, const char* isa) {
   Target target = generic_cpu_target();
   target.isa = target.library_isa = isa;
@@ -53,9 +53,8 @@ BOOST_AUTO_TEST_CASE(resnet_cifar_is_what_its_graph_says_in_every_layout) {
   }
 }
 
-// Without gradients or optimizer, the share of the minibatch an input.
-// Up to nine tenths of the device's memory everything is kept; beyond, or where the memory is not known, no value is
-// that can be had again for less.
+// Every activation is kept if the program needs at most nine tenths of the device's memory. If it needs more, or the
+// memory is not known, the activations that are cheap to compute again are not kept.
 BOOST_AUTO_TEST_CASE(what_does_not_fit_is_computed_again) {
   const Recipe recipe = find_recipe("resnet_cifar");
   for (const char* per_worker : {"64", "16"}) {
@@ -80,6 +79,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_computed_again) {
   }
 }
 
+// This program has neither gradients nor an optimizer, and takes the share of the minibatch as an input.
 BOOST_AUTO_TEST_CASE(the_program_of_statistics_is_what_its_graph_says_in_every_layout) {
   Recipe recipe = resnet_cifar();
   recipe.synthetic.shape = {3, 8, 8};

@@ -1,5 +1,4 @@
-// All of a run before its first step: what is refused before anything is compiled, and what its console is told of
-// memory.
+// Tests a run up to its first step: refusals before anything is compiled, and the console's lines about memory.
 #include "recipes/train/train.h"
 
 #include <boost/test/unit_test.hpp>
@@ -16,7 +15,7 @@ BOOST_AUTO_TEST_SUITE(ready)
 
 namespace {
 
-int models = 0;  // that were asked for
+int models = 0;  // number of models that were asked for
 
 Recipe counting_recipe() {
   Recipe recipe = test::small_recipe();
@@ -87,7 +86,7 @@ BOOST_AUTO_TEST_CASE(a_process_beyond_the_memory_that_its_programs_keep_to_is_to
   const auto count = [](const ProcessMemory& taken) { return Setup({"--memory", "0.01"}, &taken).lines.size(); };
   BOOST_TEST(count({.programs = 4'000'000, .itself = 5'000'000}) == 1u);
   BOOST_TEST(count({.programs = 4'000'000, .itself = 7'000'000}) == 2u);
-  BOOST_TEST(count({.itself = 60'000'000}) == 1u);  // of a GPU's programs
+  BOOST_TEST(count({.itself = 60'000'000}) == 1u);  // the limit is of a GPU's memory, where the programs are
   BOOST_TEST(Setup({"--memory", "1000"}).lines.size() == 1u);
   BOOST_TEST(Setup({"--memory", "0.01", "--dry-run"}).lines.size() == 5u);
 }

@@ -41,14 +41,14 @@ std::string refusal(const Words& words, const InputSpec& input, int64_t device_b
   return "(nothing thrown)";
 }
 
-// A row of every augmentation, and of a noise of its own.
+// Returns the recipe on synthetic data: 40 training and 21 test images of 3x32x32 in 10 classes.
 Recipe noisy(Recipe recipe) {
   recipe.defaults.dataset = "synthetic";
   recipe.synthetic = {{3, 32, 32}, 10, 40, 21};
   return recipe;
 }
 
-// `count` numbered images of MNIST's shape under MNIST's names.
+// Writes `count` numbered images of MNIST's shape under MNIST's names.
 void write_mnist(const std::filesystem::path& folder, const std::string& part, int count) {
   const std::string many = {0, 0, static_cast<char>(count >> 8), static_cast<char>(count)};
   std::string images = std::string("\0\0\x08\x03", 4) + many + std::string("\0\0\0\x1c\0\0\0\x1c", 8);
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_live_there_is_refused_or_sent) {
              "the samples step by step");
 }
 
-// The oracle on both graphs: rows gathered by hand, and by the graph.
+// The interpreter evaluates both graphs: one gets rows that were gathered by hand, the other gathers them itself.
 BOOST_AUTO_TEST_CASE(a_graph_with_tables_means_the_same) {
   const Recipe recipe = small_recipe();
   const InputSpec input = input_spec({.dataset = "synthetic", .synthetic = recipe.synthetic});
@@ -140,7 +140,8 @@ BOOST_AUTO_TEST_CASE(a_graph_with_tables_means_the_same) {
   BOOST_TEST(interpret(resident, tables).outputs.at("loss").data.at(0) != expected);
 }
 
-// Everything up to the first convolution: the gather is part of the launch that crops, flips and normalises.
+// The golden file has the launches up to the first convolution: the gather is part of the launch that crops, flips and
+// normalises.
 BOOST_AUTO_TEST_CASE(launches) {
   std::string text;
   const Recipe recipe = noisy(resnet_cifar());
@@ -225,7 +226,7 @@ BOOST_AUTO_TEST_CASE(a_variant_has_tables_of_its_own_size) {
   BOOST_TEST(trace(*this / "on") == trace(*this / "off"));
 }
 
-// Begun with batches that are sent, gone on with on the device, ended with batches.
+// The run begins with batches that are sent, goes on with the data on the device, and ends with batches that are sent.
 BOOST_AUTO_TEST_CASE(a_run_goes_from_one_to_the_other) {
   const Words words = {"--schedule", "constant", "--augment", "crop,flip"};
   const auto with = [&](const Words& more) {

@@ -1,5 +1,5 @@
-// A configuration, a task or a state that train() refuses before it compiles or trains; and data
-// that are not finite, named by field and sample.
+// Tests configurations, tasks and states that train() refuses before it compiles or trains, and data that are not
+// finite, which are named by field and sample.
 #include <fmt/format.h>
 
 #include <boost/test/unit_test.hpp>
@@ -64,7 +64,7 @@ struct Fixture {
   }
 };
 
-// Labels 0, 1, 2 in turn, the last as asked for.
+// Returns the labels 0, 1, 2 in turn, and `last` as the last one.
 std::vector<int32_t> labels_with(int32_t last) {
   std::vector<int32_t> labels;
   for (int32_t i = 0; i < static_cast<int32_t>(kRows); ++i) labels.push_back(i % 3);
@@ -79,19 +79,20 @@ Task labelled(const Field& label, FieldBytes labels) {
     return {cross_entropy(logits, label), {{"error", 1.0 - argmax_equals(logits, label), {.is_share = true}}}};
   };
   return {.name = "labelled",
-          .fields = {{"x", DType::f32, {2}, "", 0, true}, label},
+          .fields = {{.name = "x", .dtype = DType::f32, .shape = {2}, .in_memory = true}, label},
           .model = model,
           .classes = 3,
           .train = source,
           .test = source};
 }
 
-// Two tokens a sample, a label each, the last as asked for.
+// A task of two tokens a sample, each with a label; the last label is `last`.
 Task labelled_tokens(int32_t last, bool in_memory) {
   std::vector<int32_t> labels = labels_with(2);
   const std::vector<int32_t> more = labels_with(last);
   labels.insert(labels.end(), more.begin(), more.end());
-  Task task = labelled({"label", DType::i32, {2}, "", 0, in_memory}, field_bytes(labels));
+  Task task =
+      labelled({.name = "label", .dtype = DType::i32, .shape = {2}, .in_memory = in_memory}, field_bytes(labels));
   task.model = [](Inputs& in) -> ModelOutput {
     const Tensor x = in["x"];
     const Tensor logits = linear("fc", reshape(x, {x.size(0), 2, 1}), 3);
@@ -201,19 +202,19 @@ BOOST_AUTO_TEST_CASE(bytes_know_their_type) {
     BOOST_CHECK_EXCEPTION(trained(labelled(label, std::move(bytes)), config), Error, test::says(expected));
   };
   const FieldBytes numbers = field_bytes(labels_with(0)), floats = field_bytes(std::vector<float>(kRows));
-  refused({"label", DType::f32, {}, "", 3}, numbers, "field 'label' has `below`, as indices have");
-  refused({"label", DType::f32, {}, "", 3}, floats, "got:      dtype f32, below 3");
-  refused({"label", DType::i32, {}, "", -2}, numbers, "got:      dtype i32, below -2");
+  refused({.name = "label", .dtype = DType::f32, .below = 3}, numbers, "field 'label' has `below`, as indices have");
+  refused({.name = "label", .dtype = DType::f32, .below = 3}, floats, "got:      dtype f32, below 3");
+  refused({.name = "label", .dtype = DType::i32, .below = -2}, numbers, "got:      dtype i32, below -2");
   refused({"label", DType::f32}, numbers, "expected: training samples whose bytes are f32\n  got:      bytes of i32");
-  refused({"label", DType::i32, {}, "", 3}, floats, "field 'label' is declared as i32");
+  refused({.name = "label", .dtype = DType::i32, .below = 3}, floats, "field 'label' is declared as i32");
   refused({"label", DType::f32}, floats, "cross_entropy: labels have the wrong dtype");
-  BOOST_CHECK_NO_THROW(trained(labelled({"label", DType::i32, {}, "", 3}, numbers), config));
+  BOOST_CHECK_NO_THROW(trained(labelled({.name = "label", .dtype = DType::i32, .below = 3}, numbers), config));
 }
 
 BOOST_AUTO_TEST_CASE(classes_bound_the_labels_by_themselves) {
   for (const bool in_memory : {false, true}) {
     const TrainConfig config = config_with(in_memory);
-    const Field label{"label", DType::i32, {}, "", 0, in_memory};
+    const Field label{.name = "label", .dtype = DType::i32, .in_memory = in_memory};
     BOOST_CHECK_NO_THROW(trained(labelled(label, field_bytes(labels_with(2))), config));
     BOOST_CHECK_NO_THROW(trained(labelled_tokens(2, in_memory), config));
     for (const int32_t wrong : {3, -1}) {
@@ -225,8 +226,8 @@ BOOST_AUTO_TEST_CASE(classes_bound_the_labels_by_themselves) {
   }
 }
 
-// Samples held out and those left are numbered anew, which a message does not show: these two have numbers that are not
-// below the sizes of their parts.
+// The samples held out and those left are numbered anew in their parts, but a message has a sample's number in the
+// data. The two samples here have numbers that no sample of their parts has.
 BOOST_AUTO_TEST_CASE(a_bad_label_is_named_by_its_number_in_the_data) {
   constexpr int64_t kHeldOut = 8, kLeft = kRows - kHeldOut;
   const Permutation permutation(0, 0, kRows);
@@ -241,7 +242,7 @@ BOOST_AUTO_TEST_CASE(a_bad_label_is_named_by_its_number_in_the_data) {
     for (const auto& [sample, part] : {std::pair{trained_on, "training"}, {held_out, "validation"}}) {
       TrainConfig config = config_with(in_memory);
       config.judging.validation = kHeldOut;
-      const Field label{"label", DType::i32, {}, "", 3, in_memory};
+      const Field label{.name = "label", .dtype = DType::i32, .below = 3, .in_memory = in_memory};
       Task task = labelled(label, field_bytes(labels_with(2)));
       std::vector<int32_t> labels = labels_with(2);
       labels[static_cast<size_t>(sample)] = 7;
@@ -254,9 +255,9 @@ BOOST_AUTO_TEST_CASE(a_bad_label_is_named_by_its_number_in_the_data) {
     }
 }
 
-// Only what must be labels is bounded.
+// A field gets the bound of the classes only if no other field can be the labels.
 BOOST_AUTO_TEST_CASE(other_numbers_keep_their_range) {
-  Task task = labelled({"label", DType::i32, {}, "", 3}, field_bytes(labels_with(2)));
+  Task task = labelled({.name = "label", .dtype = DType::i32, .below = 3}, field_bytes(labels_with(2)));
   task.fields.push_back({"age", DType::i32});
   BOOST_TEST(checked_task(task).fields.back().below == 0);
   task.fields[1].below = 0;
@@ -265,13 +266,13 @@ BOOST_AUTO_TEST_CASE(other_numbers_keep_their_range) {
   BOOST_TEST(checked_task(task).fields[1].below == 3);
   BOOST_TEST(checked_task(task).fields.back().below == 0);
   task.fields[1].shape = {2};
-  BOOST_TEST(checked_task(task).fields[1].below == 0);  // either may be
+  BOOST_TEST(checked_task(task).fields[1].below == 0);  // either may be the labels
   task.fields[1].shape = {};
   task.fields[1].below = 4;  // with one number that the loss ignores
   BOOST_TEST(checked_task(task).fields.back().below == 0);
 }
 
-// Sample 29 has what is not finite as its second value.
+// The second value of sample 29 is not finite.
 BOOST_FIXTURE_TEST_CASE(a_sample_that_is_not_finite_is_named, Fixture) {
   std::vector<float> x = ramp();
   x[59] = std::numeric_limits<float>::quiet_NaN();
@@ -304,7 +305,7 @@ BOOST_FIXTURE_TEST_CASE(a_sample_that_is_not_finite_is_named, Fixture) {
   says(reason(bad, short_config()), fmt::format(fmt::runtime(found), "test"));
 }
 
-// Each process has samples of its own.
+// Each process has samples of its own, so that one alone meets the bad one.
 BOOST_FIXTURE_TEST_CASE(a_sample_that_another_process_has_is_named_in_all, Fixture) {
   std::vector<float> x = ramp();
   x[59] = std::numeric_limits<float>::infinity();

@@ -16,7 +16,7 @@
 namespace kb::train_test {
 namespace {
 
-// y = sin(a . x) in five dimensions, and a vector of it and its square as a second field.
+// Returns samples of two fields: x in five dimensions, and the vector of sin(a . x) and its square.
 std::shared_ptr<const Source> waves(int64_t count, uint32_t seed) {
   std::vector<float> x, y;
   uint32_t word = seed;
@@ -42,7 +42,8 @@ ModelOutput two_waves(Inputs& in) {
 
 Task vectors() {
   return {.name = "vectors",
-          .fields = {{"x", DType::f32, {5}, "C", 0, true}, {"y", DType::f32, {2}, "", 0, true}},
+          .fields = {{.name = "x", .dtype = DType::f32, .shape = {5}, .axes = "C", .in_memory = true},
+                     {.name = "y", .dtype = DType::f32, .shape = {2}, .in_memory = true}},
           .model = two_waves,
           .train = waves(640, 1),
           .test = waves(101, 2)};
@@ -75,7 +76,8 @@ struct Counting : Observer {
   }
   void evaluated(const EvaluationReport&) override { ++evaluations; }
   void save_checkpoint(const CheckpointCursor&) override { ++checkpoints; }
-  // Once it asks, steps are slow: several processes agree by their heartbeats, which are slower than these steps.
+  // The observer slows the steps down once it asks for a stop: several processes agree by their heartbeats, which are
+  // slower than these steps.
   bool wants_to_stop() override {
     if (++looks < stop_after) return false;
     if (is_one_of_several) std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -100,7 +102,8 @@ BOOST_AUTO_TEST_CASE(a_task_of_two_vectors_trains_and_is_evaluated) {
   BOOST_TEST(result.loop.evaluation->loss < 0.3 * seen.losses.front());
 }
 
-// The first loss is that of the weights on the first minibatch; the state after it that of both.
+// The state after five steps depends on the seed of the weights and on that of the samples' order, each of which may
+// differ from the seed of the run.
 BOOST_AUTO_TEST_CASE(seeds_of_weights_and_order_may_be_set_apart) {
   const auto with = [](int64_t seed, std::optional<int64_t> weights, std::optional<int64_t> order) {
     TrainConfig config = small_config();
@@ -193,7 +196,8 @@ BOOST_AUTO_TEST_CASE(stopped_by_an_observer_it_goes_on_to_the_same_bits) {
   BOOST_TEST(hash(rest.state) == expected);
 }
 
-// Two trainings at once, in threads of one process, and the data in the memory of the device.
+// Three trainings run at once in threads of one process; one has its data in the memory of the device, one another
+// seed.
 BOOST_AUTO_TEST_CASE(several_trainings_in_one_process_do_not_meet) {
   Counting alone;
   const std::string expected = hash(trained(small_config(), alone).state);
@@ -257,13 +261,13 @@ BOOST_AUTO_TEST_CASE(what_a_task_lacks_is_told) {
                         test::says("the model asks for a field 'z'\n  expected: one of x, y"));
   BOOST_CHECK_EXCEPTION(TableSource(3, {{DType::u8, std::vector<std::byte>(10)}}), Error,
                         test::says("field 0 of a source: expected a whole number of bytes for each of 3 samples"));
-  // Memory behind the table was read.
+  // Such an order once made the source read memory beyond its table.
   const TableSource three(3, {{DType::f32, std::vector<std::byte>(12)}});
   BOOST_CHECK_EXCEPTION(three.gather(Order::evaluation(4, 2), 0), Error,
                         test::says("a source of 3 samples: expected an order of at most so many, got one of 4"));
 }
 
-// Three classes of one number each; the labels come from outside.
+// Returns a task of three classes with these labels, in which every sample is the number 1.
 Task classes_of(const std::vector<int32_t>& labels) {
   const std::vector<float> x(labels.size(), 1.0f);
   const auto rows = static_cast<int64_t>(labels.size());
@@ -272,7 +276,8 @@ Task classes_of(const std::vector<int32_t>& labels) {
     return {cross_entropy(linear("fc", in["x"], 3), in["label"]), {}};
   };
   return {.name = "classes",
-          .fields = {{"x", DType::f32, {1}, "", 0, true}, {"label", DType::i32, {}, "", 3, true}},
+          .fields = {{.name = "x", .dtype = DType::f32, .shape = {1}, .in_memory = true},
+                     {.name = "label", .dtype = DType::i32, .below = 3, .in_memory = true}},
           .model = model,
           .train = source,
           .test = source};

@@ -23,7 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Its first word is what to do; the last is the run folder. Every start is counted in the folder's starts file.
+// The script's first word says what to do; the last one is the run folder. Every start is counted in the folder's
+// starts file.
 constexpr const char* kScript = R"SH(what=$1
 for out in "$@"; do :; done
 mkdir -p "$out"
@@ -49,7 +50,7 @@ struct Watch : TrialObserver {
   bool stop = false;
   fs::path stop_behind = {};  // asks to stop once this file is there
   size_t most_running = 0;
-  std::function<void()> look = [] {};  // at every progress
+  std::function<void()> look = [] {};  // called at every progress
 
   void ended(const Trial& trial, const TrialOutcome& outcome) override {
     names.push_back(trial.name + (outcome.was_done ? " before" : ""));
@@ -216,7 +217,7 @@ BOOST_AUTO_TEST_CASE(a_trial_whose_folder_is_busy_waits_and_is_told_of_at_a_stop
   BOOST_TEST(!run_trials(stopped, options(1), watch));
   BOOST_TEST((stopped.ends == std::map<std::string, TrialEnd>{{"a", TrialEnd::stopped}}));
   BOOST_TEST(!fs::exists(store / "a" / "starts"));
-  const std::string said = "a for " + (store / "a").string();  // once, however often it looks
+  const std::string said = "a for " + (store / "a").string();  // said once, however often the executor looks
   BOOST_TEST(watch.waiting == std::vector<std::string>{said}, boost::test_tools::per_element());
   watch.stop = false;
   watch.look = [&] {

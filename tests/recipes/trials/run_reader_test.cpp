@@ -1,4 +1,5 @@
-// Reading of run folders: the steps that a run has done, by the end of its metrics, and its evaluations.
+// Tests what is read from a run folder: the steps that the run has done, from the end of its metrics, and its
+// evaluations.
 #include "recipes/trials/run_reader.h"
 
 #include <fmt/format.h>
@@ -33,7 +34,7 @@ BOOST_AUTO_TEST_CASE(steps_are_found_behind_long_lines) {
   BOOST_TEST(steps() == 300);
 }
 
-// No number of them can be counted with: they are damaged lines.
+// None of these values can be a number of steps, so that lines with them count as damaged.
 BOOST_AUTO_TEST_CASE(steps_that_no_run_can_have_are_passed_over) {
   constexpr const char* kNone[] = {"null", "-1", "1e300", "-1e300", "9007199254740993e1", "12.5", "\"12\"", "1e999"};
   const test::TemporaryDirectory run;

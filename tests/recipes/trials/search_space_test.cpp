@@ -1,5 +1,5 @@
-// Ranges of a sweep and the points in them: values by closed forms, the first terms of Halton's sequence, what is
-// refused.
+// Tests the ranges of a sweep and the points in them: values against closed forms, the first terms of Halton's
+// sequence, and refusals.
 #include "recipes/trials/search_space.h"
 
 #include <boost/test/unit_test.hpp>
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(grids_are_read) {
   BOOST_CHECK_EXCEPTION(parse_grid("minibatch=8,8"), UsageError, test::says("every minibatch once"));
 }
 
-// Radical inverses by hand: of 1, 2, ... in base 2 (van der Corput 1935) and in base 3.
+// The terms are the radical inverses of 1, 2, ... in base 2 (van der Corput 1935) and in base 3, here by hand.
 BOOST_AUTO_TEST_CASE(haltons_sequence) {
   const double two[] = {1. / 2, 1. / 4, 3. / 4, 1. / 8, 5. / 8, 3. / 8, 7. / 8, 1. / 16};
   const double three[] = {1. / 3, 2. / 3, 1. / 9, 4. / 9, 7. / 9, 2. / 9, 5. / 9, 8. / 9};

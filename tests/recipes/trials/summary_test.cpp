@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(a_study_grows_and_refuses_other_flags) {
   BOOST_TEST((open_study("s", out, {one, two}, 8).trials == std::vector<Trial>{one, two}));
   const Study whole = open_study("s", out, {two}, 8);
   BOOST_TEST(whole.trials.size() == 2u);
-  BOOST_TEST(whole.shards == 4);  // as it began
+  BOOST_TEST(whole.shards == 4);  // the study keeps the shards with which it began
   BOOST_TEST(whole.first == 1u);
   const Trial moved{"seed-2", {"--data", "elsewhere", "--lr", "0.1", "--seed", "2"}};
   BOOST_TEST((open_study("s", out, {moved}, 4).trials == std::vector<Trial>{one, moved}));
