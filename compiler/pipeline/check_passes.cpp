@@ -11,7 +11,7 @@
 namespace kb {
 namespace {
 
-// The flat vector from the parameters by name, padding zero.
+// Returns the flat vector of parameters, from parameters given by name; padding is zero.
 Array flatten(const ParameterSpace& space, const Bindings& bindings) {
   Array flat{{space.dtype, {space.length}, ""}, std::vector<double>(static_cast<size_t>(space.length), 0.0)};
   for (const Segment& segment : space.segments) {
@@ -22,7 +22,7 @@ Array flatten(const ParameterSpace& space, const Bindings& bindings) {
   return flat;
 }
 
-// Bindings of `after` that hold what those of `before` hold.
+// Returns bindings of `after` with the values of `given`, which are bindings of the graph before the pass.
 Bindings translate(const Graph& after, const Bindings& given, const ParameterSpace& space) {
   Bindings result = given;
   for (const Variable& variable : after.variables) {
@@ -57,7 +57,7 @@ void compare(const std::string& pass, const std::string& what, const Array& a, c
 void check_pass(const std::string& pass, const Graph& before, const Graph& after, const CompileState& state) {
   Bindings given = random_bindings(before, 7);
   Bindings translated = translate(after, given, state.space);
-  bool exact = pass == "simplify";  // to the bit, so rounding included; other passes may sum in another order
+  bool exact = pass == "simplify";  // equal bits, so with rounding; other passes may sum in another order
   Interpretation a = interpret(before, given, {exact});
   Interpretation b = interpret(after, translated, {exact});
   bool rounds = pass == "precision" && is_mixed(state.options.precision);

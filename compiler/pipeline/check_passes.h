@@ -1,4 +1,4 @@
-// The check behind --check-passes: a graph before and after a pass, interpreted on the same random inputs.
+// --check-passes interprets a graph before and after each pass on the same random inputs and compares the results.
 #pragma once
 #include <string>
 

@@ -1,4 +1,4 @@
-// One program on its way from a graph to a schedule: what the passes behind the cut read and leave.
+// ProgramState is one program on its way from a graph to a schedule. The passes after the cut read it and add to it.
 #pragma once
 #include <memory>
 #include <string>
@@ -15,7 +15,7 @@ struct ProgramState {
   std::shared_ptr<const Graph> graph;
   std::vector<Group> groups;  // after fuse
   Ordered ordered;            // after order
-  Schedule schedule;          // after lower; with places in memory after plan_memory
+  Schedule schedule;          // after lower; its buffers have offsets after plan_memory
 };
 
 using ProgramPass = void (*)(ProgramState& program);
@@ -25,7 +25,7 @@ void order_program(ProgramState& program);
 void lower_program(ProgramState& program);
 void plan_program(ProgramState& program);
 
-// The latest of a program's forms, for dumps.
+// Returns the latest of a program's forms as text, for dumps.
 std::string to_text(const ProgramState& program);
 // Throws InternalError unless every group stands after those that write what it reads.
 void verify_order(const Graph& graph, const std::vector<Group>& groups);

@@ -1,4 +1,4 @@
-// Runs the rows of the pipeline table: times, verifies, dumps and checks each pass, and reports it.
+// PassRunner runs the rows of the pipeline table: it times, verifies, dumps and checks each pass, and reports it.
 #pragma once
 #include <string>
 #include <variant>
@@ -11,7 +11,7 @@
 namespace kb {
 
 struct PassReport {
-  std::string name;  // of the pass; behind the cut that of the program too
+  std::string name;  // the pass's name; after the cut the program's name follows it
   double milliseconds = 0;
   size_t nodes_before = 0, nodes_after = 0;
   bool changed = true;

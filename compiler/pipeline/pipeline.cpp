@@ -9,12 +9,12 @@
 namespace kb {
 namespace {
 
-constexpr double kMemoryShare = 0.9;  // of a device's memory; the driver and libraries take some
+constexpr double kMemoryShare = 0.9;  // share of a device's memory for programs; the driver and libraries take some
 
 Cut cut_graph(const Graph& graph, const CompileOptions& options) { return cut(graph, options.target, options.workers); }
 
-// The table of contents of the compiler. Graphs go through the rows up to the cut; every program that it leaves goes
-// through all rows behind it. The runtime prints the kernels (print/cpp.h, print/cuda.h).
+// This is the table of contents of the compiler. A graph goes through the rows up to the cut, and every program that
+// the cut leaves goes through all rows after it. The runtime prints the kernels (print/cpp.h, print/cuda.h).
 constexpr PassRow kPasses[] = {
     {"differentiate", differentiate},
     {"add_optimizer", add_optimizer},
@@ -84,7 +84,7 @@ Compiled compile_once(Graph graph, const CompileOptions& options) {
   return result;
 }
 
-// Memory of the device that the programs fill: variables, the arena, and inputs in two slots.
+// Returns the bytes of the device's memory that the programs fill: variables, the arena, and two slots for every input.
 int64_t device_bytes(const Compiled& compiled) {
   int64_t bytes = 0;
   std::set<std::string> inputs;  // programs share them
@@ -98,7 +98,7 @@ int64_t device_bytes(const Compiled& compiled) {
 
 }  // namespace
 
-// The plan that keeps everything is made first, for it alone tells whether that fits.
+// The program that keeps every activation is compiled first, because only its memory plan tells whether it fits.
 Compiled compile(Graph graph, const CompileOptions& options) {
   const int64_t memory = options.target.memory_bytes;
   if (!options.recompute || memory == 0) return compile_once(std::move(graph), options);

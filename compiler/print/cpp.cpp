@@ -243,7 +243,8 @@ void CppPrinter::part(const Instr& instr, const std::string& first, const std::s
 }
 
 void CppPrinter::local(const Instr& instr) {
-  // A tail reads and writes whole vectors, keeping the lanes past it.
+  // A tail reads and writes whole vectors and keeps the values of the lanes past its end, so the array has room for
+  // them.
   const int64_t extent = (instr.integer + 2 * kLanes - 1) / kLanes * kLanes;
   line("{} l{}[{}] __attribute__((aligned(64)));", c_type(instr.type, false), instr.buffer, extent);
 }

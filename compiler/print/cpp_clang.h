@@ -1,5 +1,6 @@
-// g++'s vector builtins under clang, which has them under other names, with other operands, or as an operation of its
-// vectors. Macros: each is spelled where its types are known, and where it is not used it need not be.
+// These definitions give clang those of g++'s vector builtins that it has under other names, with other operands, or as
+// an operation of its vector types. They are macros, because a macro is expanded only where it is used: the types that
+// it names need not exist in a file that does not use it.
 #pragma once
 #include <string_view>
 

@@ -1,4 +1,5 @@
-// Loads and stores: whole vectors, tails, masks, one lane after the other.
+// CppPrinter's loads and stores. A vector is moved whole where that is possible; tails and masks have forms of their
+// own, and all other accesses go lane by lane.
 #include "compiler/print/cpp_printer.h"
 
 namespace kb::cpp {

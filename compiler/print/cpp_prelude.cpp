@@ -1,4 +1,4 @@
-// The text that printed kernels share. Everything here works on scalars and on vectors under one name, so that the
+// This text comes before the kernels of a file. Every helper has one name for scalars and for vectors, so that the
 // printer need not tell them apart.
 #include <fmt/format.h>
 
@@ -49,7 +49,8 @@ KB_INLINE float load_f16(const u16* p) { return f16_real(*p); }
 KB_INLINE void store_f16(u16* p, float x) { *p = (u16)f16_bits(x); }
 )";
 
-// `@`: lanes. Low precision, u8 and booleans live in 32-bit lanes: one mask type (0, -1), one width.
+// In these texts `@` stands for the number of lanes; for_lanes() puts it in. bf16, f16, u8 and booleans are held in
+// lanes of 32 bits, so that all of them have one width and one type of masks, whose lanes are 0 or -1.
 constexpr std::string_view kVectors = R"(
 #define KB_VECTOR(type, name, bytes) \
   typedef type name __attribute__((vector_size(bytes))); \
@@ -118,7 +119,8 @@ KB_INLINE f64x@ absolute(f64x@ x) { return (f64x@)((i64x@)x & 0x7fffffffffffffff
 // instruction, for which it then finds no registers: "internal compiler error: unable to generate reloads".
 constexpr std::string_view kInRegister = R"(__asm__("" : "+v"(x)))";
 
-// g++ 12 widens and narrows by halves where one instruction does it.
+// g++ 12 compiles __builtin_convertvector between these widths in two halves where the processor has one instruction
+// for it, so kWidths16 and kWidths8 name that instruction.
 constexpr std::string_view kWidths = R"(
 KB_INLINE u32x@ widen_u16(u16x@ x) { return __builtin_convertvector(x, u32x@); }
 KB_INLINE u16x@ narrow_u16(u32x@ x) { return __builtin_convertvector(x, u16x@); }
@@ -177,17 +179,17 @@ KB_INLINE u16x@ round_f16(f32x@ x) { return narrow_f16(x); }
 KB_INLINE f32x@ to_f16(f32x@ x) { return widen_f16(narrow_f16(x)); }
 )";
 
-// A tail: the first n lanes, 0 < n <= @; a load's other lanes are 0.
+// These helpers move a tail, which is the first n lanes of a vector, 0 < n <= @. The other lanes of a load are 0.
 constexpr std::string_view kPartByLane = R"(
 KB_INLINE %x@ load_part_x@(const $e* p, long n) { %x@ r = {}; for (long l = 0; l < n; ++l) r[l] = p[l]; return r; }
 KB_INLINE void store_part($e* p, %x@ x, long n) { for (long l = 0; l < n; ++l) p[l] = x[l]; }
 )";
-// Lanes of a load that do not hold are 0, and their memory is not touched.
+// This load gives 0 in the lanes where the mask is 0, and does not touch their memory.
 constexpr std::string_view kWhereByLane = R"(
 KB_INLINE f32x@ load_where(const float* p, i32x@ where) { f32x@ r = {}; KB_EACH if (where[l]) r[l] = p[l]; return r; }
 )";
 
-// AVX-512: 64-byte vectors, @ = 16 (32-bit lanes) or 8 (64-bit lanes).
+// AVX-512 has vectors of 64 bytes, which are 16 lanes of 32 bits or 8 lanes of 64 bits.
 constexpr std::string_view kAvx512x16 = R"(
 typedef long long v8q __attribute__((vector_size(64)));
 KB_INLINE f32x16 fused(f32x16 x, f32x16 y, f32x16 z) {
@@ -244,7 +246,8 @@ KB_INLINE f64x8 minimum(f64x8 x, f64x8 y) {
 }
 KB_INLINE f64x8 round_down(f64x8 x) { return __builtin_ia32_rndscalepd_mask(x, 9, x, (u8)-1, 4); }
 )";
-// 32-byte vectors of AVX2: the whole vectors there, the 32-bit half of an f64 kernel on AVX-512.
+// AVX2 has vectors of 32 bytes. A kernel for AVX-512 whose f64 vectors have 8 lanes holds its 32-bit values in them
+// too.
 constexpr std::string_view kAvx2x8 = R"(
 typedef long long v4q __attribute__((vector_size(32)));
 KB_INLINE f32x8 fused(f32x8 x, f32x8 y, f32x8 z) { return __builtin_ia32_vfmaddps256(x, y, z); }
@@ -294,7 +297,7 @@ std::string replace_all(std::string text, std::string_view what, std::string_vie
   return text;
 }
 
-// `%`: a vector type's stem, `$e`: its element in memory.
+// Puts the stem of a vector type ("f32") for `%` and the C++ type of its elements in memory ("float") for `$e`.
 std::string of_type(std::string_view text, std::string_view stem, std::string_view element) {
   return replace_all(replace_all(std::string(text), "%", stem), "$e", element);
 }
@@ -347,7 +350,8 @@ std::string vectors(int vector_bytes, bool wide) {
   return for_lanes(text + "#undef KB_EACH\n#undef KB_IN_REGISTER\n", lanes);
 }
 
-// Stores past the cache where the address is a multiple of the store's own size, which is so for whole arrays.
+// Prints the functions stream(), which store a vector past the cache where its address is a multiple of the store's
+// size in bytes, as in an array that is stored as a whole; elsewhere they store it as usual.
 std::string streams(int vector_bytes) {
   std::string text;
   const auto add = [&](std::string_view type, std::string_view element, int bytes, std::string_view cast) {

@@ -1,5 +1,5 @@
-// The printer behind cpp.h: statements in cpp.cpp, values in cpp_values.cpp, loads and stores in
-// cpp_memory.cpp.
+// CppPrinter does the work of print_cpp() in cpp.h. Its statements are in cpp.cpp, its values in cpp_values.cpp, its
+// loads and stores in cpp_memory.cpp.
 #pragma once
 #include <string>
 #include <string_view>
@@ -13,7 +13,8 @@ using namespace ir;
 
 constexpr int kLanes = 16;
 
-// Registers: bf16 and f16 as the f32 they stand for, u8 in 32 bits, booleans 0 or 1 (vectors: 0 or -1).
+// Returns the type of the C++ variable that holds a register: bf16 and f16 are held as an f32 of the same value, u8 in
+// 32 bits, and booleans as an int that is 0 or 1 (in a lane of a vector: 0 or -1).
 DType variable_type(DType type);
 inline bool is_wide(DType type) { return type == DType::f64 || type == DType::i64; }
 
@@ -23,7 +24,7 @@ struct RegInfo {
   bool strided = false;
   int uses = 0;
   int rounding_stores = 0;      // uses by stores that round: see rounds_when_stored
-  DType exact_in = DType::f64;  // bf16 or f16 where the value is known to be one of these
+  DType exact_in = DType::f64;  // bf16 or f16 if that type is known to hold the value exactly; f64 if not
   std::string stride = "0";
 };
 
@@ -36,10 +37,11 @@ class CppPrinter : public KernelPrinter {
   // ---- before printing: which indices are strided, and whether any lane needs 64 bits ----
   RegInfo& reg(Reg r) { return regs_[static_cast<size_t>(r)]; }
   const RegInfo& reg(Reg r) const { return regs_[static_cast<size_t>(r)]; }
-  // Uniform registers are strided with stride 0.
+  // Whether the index is base + lane * stride; a uniform register is, with stride 0.
   bool affine(Reg r) const { return r == kNone || !varying(r) || reg(r).strided; }
   bool is_strided(const Instr& instr) const;
-  // lane < bound, the form of every mask by position.
+  // Whether the instruction is `index < bound` with an index of stride 1. Every mask by position has this form, and it
+  // holds in the first lanes only.
   bool is_prefix(const Instr& instr) const;
   bool unit_stride(Reg r) const;
   bool converts_stride(const Instr& instr) const;
@@ -55,7 +57,7 @@ class CppPrinter : public KernelPrinter {
   std::string memory_vector(DType t) const;
   std::string c_type(DType t, bool vector) const;
   std::string scalar(Reg r) const;
-  // Scalars are spread beside vectors.
+  // `vector`: the other operands are vectors, so the value of a uniform register is spread over the lanes.
   std::string operand(Reg r, bool vector) const override;
   std::string kept(Reg r, bool vector) const override { return operand(r, vector); }
   // Gives the register as an operand of an infix operator: GCC itself broadcasts a scalar beside a vector there.
@@ -65,11 +67,12 @@ class CppPrinter : public KernelPrinter {
 
   // ---- structure ----
   void phase(const Phase& phase, size_t number);
-  // The whole loop, and where it may end early the tail. At most two vectors are written out one after the other, so
-  // that local arrays the body indexes by lane can live in registers.
+  // Prints the loop over 16 valid lanes and, where fewer may be valid, a second form of it for the tail. Up to two
+  // vectors are written out one after the other, with constant numbers of their first lanes, so that local arrays which
+  // the body indexes by lane can live in registers; more vectors become a C++ loop.
   void lane_loop(const Instr& instr) override;
   void parts(const Instr& instr, const std::string& valid);
-  // The lanes [first, first + lanes_), in a tail those below `valid`.
+  // Prints the lanes [first, first + lanes_) as one vector; in a tail only the lanes below `valid` count.
   void part(const Instr& instr, const std::string& first, const std::string& valid);
   void local(const Instr& instr) override;
 
@@ -77,7 +80,7 @@ class CppPrinter : public KernelPrinter {
   void index(const Instr& instr) override;
   void less(const Instr& instr);
   const std::string& stride(Reg r) const { return reg(r).stride; }
-  // Base and stride of a strided result; the stride of a uniform operand is "0".
+  // Prints the base and the stride of a strided result. The stride of a uniform operand is "0".
   void strided(const Instr& instr);
 
   // ---- values ----
@@ -89,7 +92,7 @@ class CppPrinter : public KernelPrinter {
   // Signed arithmetic wraps, so it is written in unsigned numbers; u8 is cut to its 8 bits.
   void integer(const Instr& instr, DType t) override;
   std::string cut(DType t, const std::string& value, bool fits) const;
-  // A shift by the width or more gives what shifting one by one would leave.
+  // A shift by the width or more gives the result of as many shifts by one bit.
   void shift(const Instr& instr, DType t);
   void bitcast(const Instr& instr) override;
   void convert(const Instr& instr) override;
@@ -98,13 +101,13 @@ class CppPrinter : public KernelPrinter {
   std::string convert_vector(Reg r, DType from, DType to) const;
 
   // ---- memory ----
-  // Index of the first lane of this part, or of lane `l`.
+  // These return the index of the part's first lane, and of its lane `l`, which is a variable of the printed loop.
   std::string first_index(const Instr& instr) const;
   std::string lane_index(const Instr& instr) const;
   std::string place(const Instr& instr) const;
-  // One element as a scalar register.
+  // Returns the element at index `at` in the form of a scalar register.
   std::string element(const Instr& instr, const std::string& at) const;
-  // A vector in memory's form to a register, and back.
+  // These turn a vector from its form in memory into that of a register, and back.
   std::string widened(const Instr& instr, const std::string& value) const;
   std::string narrowed(const Instr& store) const;
   std::string whole(const Instr& instr, std::string_view qualifier) const;

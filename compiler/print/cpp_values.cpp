@@ -108,7 +108,7 @@ std::string CppPrinter::convert_vector(Reg r, DType from, DType to) const {
   std::string value = from == DType::boolean ? fmt::format("({} & 1)", a) : a;
   DType now = have;
   if (from == DType::u8 && is_float(to)) value = fmt::format("({}){}", vector_type(now = DType::i32), value);
-  // Floats become u8 by way of i32, which holds more.
+  // A float becomes an i32 and is then cut to 8 bits, because i32 holds the values above 255 too.
   const DType target = to == DType::u8 && is_float(from) ? DType::i32 : want;
   const auto is_bits = [](DType t) { return t == DType::i32 || t == DType::u32 || t == DType::boolean; };
   if (target == DType::u32 && is_float(now)) {

@@ -22,7 +22,8 @@ constexpr Dialect kDialect = {
     .f64 = {"(double)real(0x7fc00000u)", "(double)real(0x7f800000u)", "(double)real(0xff800000u)"},
     .f32 = {"real(0x7fc00000u)", "real(0x7f800000u)", "real(0xff800000u)"},
     .tile = "blockIdx.x",
-    // They need no choose(): indices are compared by < alone, and no maximum with 0 is taken of another extremum.
+    // Indices need no choose() (cuda_prelude.cpp says what it is for), because they are compared by < alone, and no
+    // maximum of 0 and another minimum or maximum is taken.
     .index_min = "{0} < {1} ? {0} : {1}",
     .index_max = "{0} > {1} ? {0} : {1}",
     .unrolls = true,
@@ -111,7 +112,7 @@ void CudaPrinter::note_uses(const Instr& instr, int piece) {
 
 // ---- text ----
 
-// "bf16{0x3f80}": no conversion when it runs.
+// Returns "bf16{0x3f80}" for 1: the bits themselves, so that nothing is converted when the kernel runs.
 std::string CudaPrinter::low_literal(DType type, double number) const {
   const auto value = static_cast<float>(number);
   return fmt::format("{}{{{:#06x}}}", name(type), type == DType::bf16 ? float_to_bf16(value) : float_to_f16(value));
@@ -206,7 +207,7 @@ void CudaPrinter::close(Piece& piece) {
   piece = {};
 }
 
-// Whatever the blocks wrote before is seen by the one that counts last.
+// Prints a body that only the last block to arrive runs. The fences let it see whatever the other blocks wrote before.
 void CudaPrinter::last_block(const Instr& instr) {
   const int32_t b = instr.buffer;
   line("__threadfence();");

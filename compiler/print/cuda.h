@@ -1,15 +1,16 @@
-// Prints a GPU kernel as CUDA C++ that NVRTC compiles without includes. A thread runs the lanes of a lane loop in an
-// unrolled loop; aligned accesses are whole vectors.
+// print_cuda() turns a GPU kernel into CUDA C++ that NVRTC compiles without includes. A thread runs the lanes of a lane
+// loop in an unrolled loop; aligned accesses are whole vectors.
 //
-// All that the text may hold besides C++20 expressions, declarations, templates and `for` and `if` (whoever runs it
-// elsewhere implements this list):
+// Besides C++20 expressions, declarations, templates, `for` and `if`, the text holds only what this list names. A
+// program that runs the text without CUDA has to implement the list:
 //   extern "C" __global__ __launch_bounds__(N)   static __device__ __forceinline__   __shared__   alignas
 //   #pragma unroll [N]
 //   threadIdx.x   blockIdx.x   (unsigned; a launch is one-dimensional in both)
 //   __syncthreads()   __threadfence()   atomicInc(unsigned*, unsigned)
 //   __float_as_uint   __uint_as_float   __fmaf_rn   __fma_rn   __fsqrt_rn   __dsqrt_rn   __umulhi   __mulhi
-//   fabsf   fabs   floorf   floor   and of double alone: the functions of the C library in graph/pointwise_ops.inc
-// Compile with -fmad=false -prec-div=true -prec-sqrt=true -ftz=false: then +, -, *, / are IEEE's as on a CPU.
+//   fabsf   fabs   floorf   floor   and, on double only, the functions of the C library in graph/pointwise_ops.inc
+// It must be compiled with -fmad=false -prec-div=true -prec-sqrt=true -ftz=false: then +, -, * and / round as IEEE 754
+// says, to the same bits as on a CPU.
 #pragma once
 #include <string>
 
@@ -17,11 +18,12 @@
 
 namespace kb {
 
-// Types and helpers that the kernels of one program share; comes first, once.
+// Returns the types and helpers that the kernels of one program share. The text stands once, before the kernels.
 std::string cuda_prelude();
 
-// extern "C" __global__ void NAME(one pointer a buffer, then one long long an argument), to be launched with as many
-// blocks as its phase has tiles, of kernel.block_threads threads.
+// Returns the kernel as an `extern "C" __global__ void NAME(...)`, whose parameters are one pointer per buffer and then
+// one long long per argument. It is launched with one block per tile of its phase, of kernel.block_threads threads
+// each.
 std::string print_cuda(const ir::Kernel& kernel);
 
 }  // namespace kb

@@ -1,4 +1,4 @@
-// Loads and stores: whole vectors, one element.
+// CudaPrinter's loads and stores of whole vectors and of single elements.
 #include "compiler/print/cuda_printer.h"
 
 namespace kb::cuda {

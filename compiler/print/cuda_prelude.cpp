@@ -1,4 +1,4 @@
-// The text that printed kernels share.
+// This text comes before the kernels of a program.
 #include <fmt/format.h>
 
 #include <string_view>

@@ -1,8 +1,10 @@
-// The printer behind cuda.h: statements in cuda.cpp, values in cuda_values.cpp, loads and stores in
-// cuda_memory.cpp.
+// CudaPrinter does the work of print_cuda() in cuda.h. Its statements are in cuda.cpp, its values in cuda_values.cpp,
+// its loads and stores in cuda_memory.cpp.
 //
-// A lane loop becomes pieces: whole-vector accesses and what is the same for all lanes as plain statements, everything
-// between as one unrolled loop over the lanes. A register that is set in one piece and used in another is an array.
+// The body of a lane loop is cut into pieces. Accesses to whole vectors and values that are equal in all lanes are
+// printed as plain statements; the instructions between two such statements are a piece, which is printed as one
+// unrolled loop over the lanes. A register that is set in one piece and used in another is an array with an element per
+// lane.
 #pragma once
 #include <string>
 #include <string_view>
@@ -23,7 +25,7 @@ class CudaPrinter : public KernelPrinter {
 
  private:
   struct RegInfo {
-    int piece = 0;  // in which it is set; 0: outside of all
+    int piece = 0;  // number of the piece that sets it; 0: none does
     bool array = false;
   };
 
@@ -32,13 +34,13 @@ class CudaPrinter : public KernelPrinter {
   const RegInfo& reg(Reg r) const { return regs_[static_cast<size_t>(r)]; }
   bool whole_vector(const Instr& instr) const;
   bool by_lane(const Instr& instr) const;
-  // Whether it may stand before the piece it is found in.
+  // Whether the statement may be printed before the piece that it is found in, which then need not end there.
   bool moves_up(const Instr& instr) const;
   void find_pieces(const std::vector<Instr>& body, bool in_lanes);
   void note_uses(const Instr& instr, int piece);
 
   // ---- text ----
-  // A register as it is kept: bf16, f16 and u8 in their memory form.
+  // Returns the register as its variable keeps it: bf16, f16 and u8 have their types in memory.
   std::string kept(Reg r) const;
   std::string kept(Reg r, bool) const override { return kept(r); }
   // Gives the register as an operand of arithmetic: bf16 and f16 converted to float, u8 to u32.
@@ -85,11 +87,11 @@ class CudaPrinter : public KernelPrinter {
   void store_vector(const Instr& instr);
 
   std::vector<RegInfo> regs_;
-  std::unordered_map<const Instr*, int> pieces_;  // of what is printed by lane
-  std::unordered_set<const Instr*> moved_up_;     // printed before the piece around
+  std::unordered_map<const Instr*, int> pieces_;  // number of the piece of each instruction that is printed per lane
+  std::unordered_set<const Instr*> moved_up_;     // instructions printed before the piece that they are found in
   int piece_count_ = 0;
   int64_t lanes_ = 1;
-  Reg lane_ = kNone;   // variable of the lane loop around
+  Reg lane_ = kNone;   // variable of the lane loop that is being printed
   std::string valid_;  // its number of valid lanes; empty: all
 };
 

@@ -51,7 +51,7 @@ void CudaPrinter::integer(const Instr& instr, DType t) {
   define(instr, wraps ? fmt::format("(int)({})", value) : rounded(t, value));
 }
 
-// A shift by the width or more gives what shifting one by one would leave.
+// A shift by the width or more gives the result of as many shifts by one bit.
 void CudaPrinter::shift(const Instr& instr, DType t) {
   const Instr& count = definition(instr.b);
   const std::string a = operand(instr.a), b = operand(instr.b);
@@ -71,7 +71,7 @@ std::string CudaPrinter::converted(const Instr& instr) const {
   if (to == from) return kept(instr.a);
   if (to == DType::boolean) return a + " != 0";
   if (is_low_precision(to)) return rounded(to, from == DType::f32 ? a : "(float)" + a);
-  // Floats become unsigned numbers modulo 2^32.
+  // Floats become unsigned numbers modulo 2^32 by passing through a signed number of 64 bits.
   if (is_float(from) && (to == DType::u32 || to == DType::u8))
     return fmt::format("({})(long long){}", memory_type(to), a);
   return is_low_precision(from) && to == DType::f32 ? a : fmt::format("({}){}", memory_type(to), a);

@@ -1,6 +1,7 @@
-// The printer of kernels, as far as C++ and CUDA C++ are alike: registers, literals, the walk over statements, index
-// arithmetic, the way to an operation. A dialect is a table of words. Each language's printer adds its own: vectors and
-// tails (cpp_printer.h); pieces of lane loops, threads and barriers (cuda_printer.h).
+// KernelPrinter holds what the printers of C++ and of CUDA C++ have in common: registers, literals, the walk over
+// statements, index arithmetic, and the choice of the function that prints an operation. A Dialect is the table of
+// words in which the two languages differ. Each language's printer adds its own part: vectors and tails
+// (cpp_printer.h); pieces of lane loops, threads and barriers (cuda_printer.h).
 #pragma once
 #include <fmt/format.h>
 
@@ -14,19 +15,19 @@
 
 namespace kb::ir {
 
-// Texts with {} are formats.
+// The words of one language. Texts that hold {} are format strings of fmt.
 struct Dialect {
   struct Special {
     std::string_view nan, infinity, minus_infinity;
   };
-  std::string_view types[9];                                      // of elements in memory, in the order of DType
-  std::string_view narrow_index_type, argument, narrow_argument;  // where indices have 32 bits, and else
-  std::string_view wide_integer;                                  // an integer of more than 32 bits; empty: like others
-  std::string_view no, yes;                                       // booleans
+  std::string_view types[9];                                      // types of elements in memory, in the order of DType
+  std::string_view narrow_index_type, argument, narrow_argument;  // narrow_: in kernels whose indices have 32 bits
+  std::string_view wide_integer;                                  // literal of over 32 bits; empty: like any other
+  std::string_view no, yes;                                       // the booleans
   Special f64, f32;
   std::string_view tile;
   std::string_view index_min, index_max;
-  bool unrolls;  // loops say how far they are unrolled
+  bool unrolls;  // loops have a "#pragma unroll N"
 };
 
 class KernelPrinter {
@@ -41,7 +42,8 @@ class KernelPrinter {
   const Instr& definition(Reg r) const { return *definitions_[static_cast<size_t>(r)]; }
   DType type(Reg r) const { return definition(r).type; }
   bool varying(Reg r) const { return r != kNone && definition(r).lane_varying; }
-  // The register as it is kept, and as an operand of arithmetic; `vector`: beside vectors.
+  // These return the register as its variable keeps it, and as an operand of arithmetic. `vector`: the other operands
+  // are vectors.
   virtual std::string kept(Reg r, bool vector) const = 0;
   virtual std::string operand(Reg r, bool vector) const = 0;
   virtual void define(const Instr& instr, const std::string& value) = 0;
@@ -55,7 +57,7 @@ class KernelPrinter {
   }
   std::string_view memory_type(DType type) const;
   std::string literal(DType type, double number, int64_t integer) const;
-  // The result of arithmetic as a register of this type keeps it.
+  // Returns a result of arithmetic, rounded or cut to what a register of this type holds.
   virtual std::string rounded(DType type, const std::string& value) const = 0;
 
   // ---- statements ----
@@ -64,7 +66,7 @@ class KernelPrinter {
   virtual void loop(const Instr& instr);
   virtual void lane_loop(const Instr& instr) = 0;
   virtual void local(const Instr& instr) = 0;
-  virtual void barrier();  // this and last_block: of GPU kernels alone
+  virtual void barrier();  // only GPU kernels have this and last_block
   virtual void last_block(const Instr& instr);
   virtual void index(const Instr& instr);
 
@@ -72,7 +74,8 @@ class KernelPrinter {
   void compute(const Instr& instr);
   virtual void select(const Instr& instr) = 0;
   virtual void invert(const Instr& instr) = 0;
-  // On arguments of type `t`: a function of the preludes, a comparison, arithmetic.
+  // These print an operation on arguments of type `t`: a call of a prelude's function, a comparison, and arithmetic on
+  // floats and on integers.
   virtual void call(const Instr& instr, DType t);
   virtual void compare(const Instr& instr, DType t);
   virtual void real(const Instr& instr, DType t) = 0;

@@ -1,11 +1,11 @@
-// The part of the preludes of printed kernels that C++ and CUDA C++ have in common: what it rounds, it rounds to the
-// same bits on every processor. Needs u32, KB_INLINE, and bits and real, which turn a float into its bits and back.
+// This text is part of the preludes of both printed C++ and printed CUDA C++, so that they round to the same bits on
+// every processor. It needs u32, KB_INLINE, and the functions bits and real, which turn a float into its bits and back.
 #pragma once
 #include <string_view>
 
 namespace kb {
 
-// NaN, ties and signed zeros: see evaluate_primitive in kernel/scalar.cpp.
+// evaluate_primitive() in compiler/kernel/scalar.cpp defines the results for NaN, ties and signed zeros.
 inline constexpr std::string_view kSharedPrelude =
     R"(KB_INLINE float maximum(float x, float y) { return x > y || x != x ? x : y; }
 KB_INLINE float minimum(float x, float y) { return x < y || x != x ? x : y; }

@@ -1,6 +1,6 @@
 // build_schedule ("lower" in the pipeline table): takes ordered groups; leaves steps, distinct kernels, buffers with
-// live ranges and a view of every value in memory. Behind order, because live ranges follow it; before plan_memory,
-// because kernels and libraries say what scratch they want.
+// live ranges and a view of every value in memory. It runs after order, because live ranges follow the order of
+// launches, and before plan_memory, because here kernels and libraries say how much scratch memory they want.
 #include "compiler/schedule/build.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 namespace kb {
 namespace {
 
-constexpr int64_t kVectorBytes = 16;  // of a GPU's widest access
+constexpr int64_t kVectorBytes = 16;  // width of a GPU's widest access
 
 class ScheduleBuilder {
  public:
@@ -37,8 +37,7 @@ class ScheduleBuilder {
   }
 
  private:
-  // ---- steps
-  // ---------------------------------------------------------------------------------------------------------------------------
+  // ---- steps ----
 
   void add_step(const Group& group) {
     if (group.cls == FusionClass::copy) return add_concat_step(group);
@@ -63,7 +62,7 @@ class ScheduleBuilder {
     if (group.cls == FusionClass::exchange) under_way_.push_back(schedule_.steps.back());
   }
 
-  // Behind the waits for what it touches.
+  // Adds the step after waits for the all-reduces under way whose memory it touches.
   void push(Step step) {
     for (size_t i = 0; i < under_way_.size();)
       if (touches(step, under_way_[i]))
@@ -103,7 +102,7 @@ class ScheduleBuilder {
     step.extents.push_back(bytes);
   }
 
-  // An all-reduce works in place; what lies elsewhere is copied first.
+  // An all-reduce works in place, so a source that lies in other memory is copied there first.
   void bring_in_place(const Group& group) {
     const Value source = graph_.nodes[static_cast<size_t>(group.nodes.back())].inputs[0];
     const View to = places_.place(group.outputs.at(0)), from = places_.place(source);
@@ -157,7 +156,7 @@ class ScheduleBuilder {
       const Dims& a = graph_.type(node.inputs[0]).shape;
       return 2 * node.type().elements() * a[a.size() - (node.attrs.integer("transpose_a") ? 2 : 1)];
     }
-    // One multiply-add for each weight of one output channel's group at each output position.
+    // Every element of the forward output stands for one multiply-add, 2 operations, with each weight of its channel.
     bool forward = node.op == Op::conv2d;
     const Type& y = forward ? node.type() : graph_.type(node.inputs[node.op == Op::conv2d_input_grad ? 0 : 1]);
     const Type& w = node.op == Op::conv2d_weight_grad ? node.type() : graph_.type(node.inputs[1]);
@@ -259,7 +258,7 @@ class ScheduleBuilder {
     }
   }
 
-  // State writes that could not happen in place.
+  // Adds copies for the state writes that could not happen in place.
   void copy_writes() {
     for (size_t i = 0; i < graph_.writes.size(); ++i) {
       if (ordered_.in_place[i].valid()) continue;
@@ -274,8 +273,7 @@ class ScheduleBuilder {
     for (const auto& [value, view] : saved_outputs_) schedule_.views[value] = view;
   }
 
-  // ---- live ranges
-  // ---------------------------------------------------------------------------------------------------------------------
+  // ---- live ranges ----
 
   void touch(View view, int32_t step) {
     if (view.buffer < 0) return;
@@ -309,7 +307,7 @@ class ScheduleBuilder {
   std::unordered_map<std::string, int32_t> kernels_;
   std::vector<Step> under_way_;  // all-reduces that nothing waits for yet
   int32_t reductions_ = 0;
-  std::unordered_map<std::string, View> saved_;  // by variable written
+  std::unordered_map<std::string, View> saved_;  // the keys are the variables written
   std::unordered_map<Value, View, ValueHash> saved_outputs_;
 };
 

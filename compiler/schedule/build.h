@@ -1,5 +1,5 @@
-// From ordered groups to a schedule: kernels lowered and shared, buffers with live ranges, views. Offsets come from
-// plan_memory.
+// build_schedule() turns ordered groups into a schedule: it lowers kernels and lets steps share equal ones, gives
+// buffers live ranges, and gives every value a view of its memory. plan_memory() sets the offsets of the buffers later.
 #pragma once
 #include <memory>
 

@@ -13,12 +13,13 @@
 namespace kb {
 namespace {
 
-constexpr size_t kMostTerms = 4;  // more are counted
+constexpr size_t kMostTerms = 4;  // words shown of a step; further ones are only counted
 
 struct FunctionWords {
   std::string_view function, words;
 };
-// Functions of the DSL whose names are not the field's words; of others the underscores become spaces.
+// Functions of the DSL whose names are not the usual words of the field. Any other name is shown with spaces for its
+// underscores.
 constexpr FunctionWords kFunctionWords[] = {
     {"conv1d", "conv"},
     {"conv2d", "conv"},
@@ -40,7 +41,7 @@ constexpr FunctionWords kFunctionWords[] = {
     {"reduce_sum", "sum"},
     {"prod", "product"},
 };
-// Words that say little beside others.
+// Words that are left out where a step has more telling ones.
 constexpr std::string_view kArithmetic[] = {"subtract", "multiply", "divide",    "select",      "broadcast axes",
                                             "cast",     "constant", "full like", "pointwise",   "sum",
                                             "mean",     "reshape",  "input",     "index input", "scalar input"};
@@ -74,7 +75,7 @@ std::string filter_extents(const Node& convolution, const Type& filters) {
 
 std::string window_extents(const Node& node) { return fmt::format("{}", fmt::join(node.attrs.ints("kernel"), "x")); }
 
-// Words of a step, in order and each once, with the longest scope of their nodes.
+// The words of a step, in order and each once, and the longest scope of the nodes that they describe.
 struct Terms {
   std::vector<std::string> words;
   std::string scope;
@@ -121,7 +122,7 @@ class Describer {
   bool is_gradient(int32_t n) const { return part(n) == NodePhases::backward && !phases_.again(n); }
   const std::string& scope(int32_t n) const { return graph_.scopes[static_cast<size_t>(node(n).scope)]; }
 
-  // Nodes of a step that no other node of it reads.
+  // Returns the nodes of a step that none of its other nodes reads.
   std::vector<int32_t> results_of(const Step& step) const {
     std::set<int32_t> read;
     for (const int32_t n : step.nodes)
@@ -165,7 +166,8 @@ class Describer {
     return phases_.gradient_of_parameters[static_cast<size_t>(step.nodes.back())] ? "collect gradients" : "concat";
   }
 
-  // Computing nodes that no earlier step has computed; all computing ones where there are none; else those that move.
+  // Returns the nodes that describe a step: those that compute a value which no earlier step has computed; if there are
+  // none, all that compute; if there are none of these either, those that only move or cast values.
   std::vector<int32_t> telling_nodes(const Step& step) const {
     std::vector<int32_t> fresh, computing, moving;
     for (const int32_t n : step.nodes) {
@@ -264,7 +266,8 @@ class Describer {
     return text + (statistics ? " statistics" : "") + (again ? " again" : "");
   }
 
-  // "gradient of relu + batch norm, weights"; the bias of a linear map has a word of its own.
+  // Returns "gradient of relu + batch norm, weights". The bias of a linear map has a word of its own, "bias", and needs
+  // no ", weights".
   std::string gradient_text(const Step& step, const std::vector<int32_t>& nodes, const Terms& terms) const {
     const std::string text = "gradient of " + terms.text();
     const Op op = node(step.nodes.front()).op;
@@ -276,7 +279,7 @@ class Describer {
     return text + (weights ? ", weights" : ", input");
   }
 
-  // "loss, error": outputs that are these nodes, or sums of them over workers.
+  // Returns "loss, error", the names of the outputs that are values of these nodes or sums of such values over workers.
   std::string outputs_of(const std::vector<int32_t>& nodes) const {
     std::vector<std::string> names;
     for (const Output& output : graph_.outputs) {
@@ -287,7 +290,8 @@ class Describer {
     return fmt::format("{}", fmt::join(names, ", "));
   }
 
-  // The update itself writes whole vectors; sums before it are norms of layers, or a check for infinities.
+  // The update itself writes vectors of all parameters. Sums before it are norms of layers, or the check of the
+  // gradient for infinities.
   std::string update_text(const Step& step, const std::vector<int32_t>& nodes) const {
     const Variable* parameters = flat_parameters(graph_);
     const auto makes = [&](Op op) {
@@ -304,10 +308,11 @@ class Describer {
   const Schedule& schedule_;
   const Graph& graph_;
   NodePhases phases_;
-  std::set<int32_t> computed_;  // by earlier steps
+  std::set<int32_t> computed_;  // nodes that earlier steps have computed
 };
 
-// The words behind the last comma, ", weights", stay where there is room for them. Bytes of UTF-8 are not parted.
+// Cuts a text to `letters` bytes, with "..." for the rest. The words after the last comma, as in ", weights", stay if
+// they take less than half of these bytes. No character of UTF-8 is cut in two.
 std::string first_letters(const std::string& text, size_t letters) {
   constexpr std::string_view kDots = "...";
   if (text.size() <= letters) return text;
@@ -328,7 +333,7 @@ std::string_view name(Phase phase) {
 std::string StepDescription::text(size_t columns) const {
   const std::string whole = text();
   if (whole.size() <= columns || scope.empty()) return first_letters(whole, columns);
-  constexpr size_t kGap = 2, kLeast = 12;  // letters of `what` that stay
+  constexpr size_t kGap = 2, kLeast = 12;  // kLeast: letters of `what` that stay
   std::string last = scope;
   while (last.size() + kGap + what.size() > columns && last.find('.') != std::string::npos)
     last.erase(0, last.find('.') + 1);

@@ -8,8 +8,8 @@
 
 namespace kb {
 
-// Parts of a training step. prepare: values of the parameters alone, made once a step. A program for inference is all
-// forward.
+// The phases of a training step. `prepare` computes values that depend on the parameters alone, once a step. All steps
+// of a program for inference are `forward`.
 enum class Phase : uint8_t { prepare, forward, backward, update };
 std::string_view name(Phase phase);
 
@@ -18,9 +18,9 @@ struct StepDescription {
   std::string scope;  // "layer1.0.conv1"; empty where the model names none
   Phase phase = Phase::forward;
 
-  // "conv 3x3 + bias + relu  layer1.0.conv1".
+  // Returns what and scope: "conv 3x3 + bias + relu  layer1.0.conv1".
   std::string text() const { return scope.empty() ? what : what + "  " + scope; }
-  // At most `columns` letters of it: words that do not fit end in "...", the scope's last parts stay.
+  // Returns at most `columns` letters of text(): words that do not fit end in "...", the last parts of the scope stay.
   std::string text(size_t columns) const;
 };
 

@@ -47,7 +47,7 @@ class Runner {
 
   std::byte* address(View view) const { return bases_[static_cast<size_t>(view.buffer)] + view.offset; }
 
-  // One process alone: an all-reduce in place leaves what is there.
+  // The interpreter is one process alone, so an all-reduce in place changes nothing.
   void run(const Step&, const ExchangeStart&) {}
   void run(const Step&, const ExchangeWait&) {}
 

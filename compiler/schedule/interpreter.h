@@ -10,15 +10,15 @@
 
 namespace kb {
 
-// Memory of variables by name, in their dtypes (prepared ones: canonical weights); made on first use from `initial`,
-// kept between runs.
+// The memory of every variable by its name, in the variable's dtype (a prepared variable holds canonical weights).
+// Memory that is missing is filled with zeros on first use, and all of it is kept between runs.
 using StoreBytes = std::map<std::string, std::vector<std::byte>>;
 
 // A function that runs a kernel on buffers, with the parameters of ir::run.
 using KernelRunner = std::function<void(const ir::Kernel& kernel, std::span<const int64_t> arguments,
                                         std::span<const int64_t> tiles, std::span<const ir::Memory> buffers)>;
 
-// `inputs` by name. Gives the outputs; state writes go to `store`.
+// Runs the schedule on `inputs`, by name, and returns the outputs, by name. State writes go to `store`.
 std::map<std::string, Array> run_schedule(const Schedule& schedule, const Bindings& inputs, StoreBytes& store,
                                           const KernelRunner& run_kernel = ir::run);
 

@@ -1,4 +1,4 @@
-// order: takes fused groups in any order; leaves them in launch order. It stands behind fuse (which merges groups that
+// order: takes fused groups in any order; leaves them in launch order. It runs after fuse (which merges groups that
 // were apart in the graph) and before plan_memory (live ranges follow the order).
 //
 // The order is the graph's own, as far as dependencies allow: a gradient's nodes were put next to each other, and a
@@ -45,7 +45,8 @@ class Orderer {
   const Group& group(int32_t g) const { return groups_[static_cast<size_t>(g)]; }
   size_t id(Value v) const { return static_cast<size_t>(ids_(v)); }
 
-  // An exchange takes the memory of what it adds up over workers: whoever else reads that goes first, where it can.
+  // An exchange takes over the memory of the value that it adds up over workers, so every other reader of that value
+  // goes first, unless it depends on the exchange.
   void read_before_exchange(int32_t exchange) {
     const Node& node = graph_.nodes[static_cast<size_t>(group(exchange).nodes.back())];
     if (!is_exchange(node)) return;
@@ -83,8 +84,8 @@ class Orderer {
     return at == variable_readers_.end() ? std::vector<int32_t>{} : at->second;
   }
 
-  // The group has read element i of the variable, for all that it computes, when it writes element i: whatever follows
-  // from the variable inside the group stays at its element.
+  // Whether the group has read element i of the variable, for all that it computes, when it writes element i: in every
+  // node of the group that depends on the variable, element i must depend on the variable's element i alone.
   bool reads_in_step(const Group& writer, const std::string& variable) const {
     if (!stores_by_element(writer)) return false;
     int64_t elements = graph_.find_variable(variable)->type.elements();
@@ -102,15 +103,16 @@ class Orderer {
     return true;
   }
 
-  // A fold along the group's rows, of so many elements in all: it has read an element before that is
-  // stored. (Moments read the first element of a row again.)
+  // Whether the node is a fold along the group's rows, over `elements` elements in all. Such a fold has read an element
+  // before that element is stored. (Moments are no fold here: they read the first element of a row again.)
   bool reads_whole_rows(const Group& group, const Node& node, int64_t elements) const {
     return group.cls == FusionClass::row_reduce && is_fold(node.op) &&
            graph_.type(node.inputs[0]).shape == group.domain && element_count(group.domain) == elements;
   }
 
-  // One loop over elements, which computes all results of an element before it stores the first. (A reduction over
-  // single elements has two: the finish of its results, and the domain.)
+  // Whether the group becomes one loop over elements, which computes all results of an element before it stores the
+  // first of them. (A reduction over axes of extent 1 becomes two loops: one finishes its results, one goes over the
+  // domain.)
   static bool stores_by_element(const Group& group) {
     if (!traits(group.cls).stores_by_element) return false;
     return group.axes.empty() || std::any_of(group.axes.begin(), group.axes.end(), [&](int64_t axis) {
@@ -162,7 +164,7 @@ class Orderer {
   std::vector<Group> groups_;
   std::vector<int32_t> producer_;
   std::vector<std::vector<int32_t>> after_;                                 // groups that must come later, by group
-  std::unordered_map<std::string, std::vector<int32_t>> variable_readers_;  // by the variable's name
+  std::unordered_map<std::string, std::vector<int32_t>> variable_readers_;  // key: the variable's name
   std::vector<Value> placed_;
 };
 

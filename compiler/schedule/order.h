@@ -9,8 +9,9 @@ namespace kb {
 
 struct Ordered {
   std::vector<Group> groups;  // in launch order
-  std::vector<Value>
-      in_place;  // one a graph write: the value whose memory is the variable's own; invalid: copied at the end
+  // One value per write of the graph: the value whose memory is the variable's own; if it is invalid, the write is a
+  // copy at the end.
+  std::vector<Value> in_place;
 };
 
 // Launches stand in graph order as far as what they read allows; every reader of a variable stands before the launch

@@ -7,11 +7,11 @@
 namespace kb {
 namespace {
 
-// All-reduces that travel as one, in the place of the last; `reduction` is the first's.
+// All-reduces that travel as one when the last of them is ready; `reduction` is the number of the first.
 struct Bucket {
   int32_t reduction = -1;
   std::vector<int32_t> parts;
-  size_t last = 0;  // step
+  size_t last = 0;  // number of the step that starts the last of them
   int64_t bytes = 0;
   bool has(int32_t part) const { return std::find(parts.begin(), parts.end(), part) != parts.end(); }
 };
@@ -21,7 +21,7 @@ bool continues(const Step& step, const Step& before) {
   return own.buffer == there.buffer && own.offset == there.offset + before.extents.at(0);
 }
 
-// In the order of their last parts.
+// Returns the buckets in the order of their last parts.
 std::vector<Bucket> gather_buckets(const Schedule& schedule, int64_t bucket_bytes) {
   std::vector<size_t> exchanges;
   for (size_t s = 0; s < schedule.steps.size(); ++s)
@@ -60,7 +60,7 @@ Overlap predict_overlap(const Schedule& schedule, std::span<const double> second
     if (step.cls == FusionClass::wait) {
       const auto bucket =
           std::find_if(buckets.begin(), buckets.end(), [&](const Bucket& one) { return one.has(step.reduction()); });
-      const auto at = static_cast<size_t>(bucket - buckets.begin());  // they start in this order
+      const auto at = static_cast<size_t>(bucket - buckets.begin());  // buckets start in their order
       ensure(at < result.reductions.size(), "predict_overlap: a wait stands before what it waits for");
       const double held = std::max(0.0, result.reductions[at].end - now);
       result.reductions[at].exposed += held;

@@ -13,31 +13,32 @@ namespace kb {
 // Times are in seconds from the start of the schedule.
 struct ReductionTimes {
   int32_t reduction = -1;  // Step::reduction
-  size_t step = 0;         // that starts it
+  size_t step = 0;         // number of the step that starts it
   int64_t bytes = 0;
-  double ready = 0;    // compute gives it away
-  double start = 0;    // its first message goes: those before it have ended
-  double end = 0;      // its sum is there
-  double exposed = 0;  // compute waits for it, and for nothing else
+  double ready = 0;    // compute has written all of its data
+  double start = 0;    // its first message is sent, because all earlier all-reduces have ended
+  double end = 0;      // its sum is complete
+  double exposed = 0;  // a duration: so long compute waits for it, and for nothing else
 };
 
 struct Overlap {
   std::vector<ReductionTimes> reductions;  // in the order of their starts
-  double step = 0;                         // the whole schedule
-  double compute = 0;                      // of it, that compute works
-  double communication = 0;                // sum over reductions
+  double step = 0;                         // duration of the whole schedule
+  double compute = 0;                      // the part of it in which compute works
+  double communication = 0;                // sum over reductions of end - start
   double exposed = 0;                      // sum over reductions; step = compute + exposed
-  // Communication behind which compute worked.
+  // Returns the seconds of communication during which compute works too.
   double hidden() const { return communication - exposed; }
 };
 
-// Seconds of an all-reduce of so many bytes, alone on the network.
+// A function that returns the seconds which an all-reduce of `bytes` bytes takes when it is alone on the network.
 using ReductionSeconds = std::function<double(int64_t bytes)>;
 
-// `seconds`: of each step of the schedule; those of waits are not looked at.
+// `seconds` holds the duration of each step of the schedule; the entries of waits are ignored.
 //
-// `bucket_bytes`: neighbouring ranges of one flat vector travel together until they have so many, once the last of them
-// is ready: the step that Workers::bucket_bytes would give, from the schedule of one compiled with smaller buckets.
+// `bucket_bytes`: neighbouring ranges of one flat vector are joined until they have so many bytes, and travel together
+// once the last of them is ready. This predicts the step that Workers::bucket_bytes would give, from the schedule of a
+// program that was compiled with smaller buckets.
 Overlap predict_overlap(const Schedule& schedule, std::span<const double> seconds, const ReductionSeconds& reduction,
                         int64_t bucket_bytes = 0);
 

@@ -1,9 +1,9 @@
-// plan_memory: takes a schedule whose buffers have sizes and live ranges; leaves offsets. It stands behind order and
-// lower (scratch sizes).
+// plan_memory: takes a schedule whose buffers have sizes and live ranges; leaves offsets. It runs after order, because
+// live ranges follow the order of launches, and after lower, which knows the sizes of scratch memory.
 //
-// Offline packing of rectangles (live range x size): buffers are placed one by one at the lowest offset where nothing
-// that lives at the same time lies. Several orders of placing are tried (by size; by size x duration; by start), the
-// smallest arena wins.
+// This is offline packing of rectangles (live range x size): buffers are placed one by one at the lowest offset where
+// nothing that lives at the same time lies. Several orders of placing are tried (by size, by size x duration, by
+// duration, by start), and the smallest arena wins.
 #include "compiler/schedule/plan_memory.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace kb {
 namespace {
 
-constexpr double kGoodEnough = 1.001;  // of the liveness bound
+constexpr double kGoodEnough = 1.001;  // an arena of so many times the liveness bound ends the search
 
 int64_t padded(int64_t bytes) { return (std::max<int64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -23,7 +23,7 @@ struct Block {
 };
 
 struct Plan {
-  std::vector<int64_t> offsets;  // by block
+  std::vector<int64_t> offsets;  // in bytes, one per block
   int64_t bytes = 0;
 };
 
@@ -46,7 +46,7 @@ struct Placed {
 Plan place(const std::vector<Block>& blocks, const std::vector<int32_t>& sequence) {
   Plan plan;
   plan.offsets.assign(blocks.size(), 0);
-  std::vector<Placed> placed;  // by offset
+  std::vector<Placed> placed;  // sorted: lower offsets first
   placed.reserve(blocks.size());
   for (int32_t index : sequence) {
     const Block& block = blocks[static_cast<size_t>(index)];
@@ -66,7 +66,8 @@ Plan place(const std::vector<Block>& blocks, const std::vector<int32_t>& sequenc
   return plan;
 }
 
-// Differences at the ends of the ranges, summed.
+// Every block adds its bytes where its live range begins and takes them away after the range ends; the running sum of
+// these differences is the number of bytes live at each step.
 std::vector<int64_t> live_bytes(const std::vector<Block>& blocks, size_t steps) {
   std::vector<int64_t> live(steps + 2, 0);
   for (const Block& block : blocks) {

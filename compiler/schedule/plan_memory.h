@@ -6,13 +6,13 @@
 
 namespace kb {
 
-inline constexpr int64_t kAlignment = 64;  // bytes; of every buffer, and of every segment of the flat parameter space
+inline constexpr int64_t kAlignment = 64;  // bytes; every buffer and every segment of the flat parameter space has it
 
-// Bytes of arena and output buffers that are live at each step, as the planner rounds them.
+// Returns the bytes of the arena and output buffers that are live at each step, rounded up as the planner rounds them.
 std::vector<int64_t> live_bytes(const Schedule& schedule, int64_t redzone_bytes = 0);
 
 // Sets offset of every arena and output buffer, arena_bytes and liveness_bound_bytes, from sizes and live ranges.
-// Behind every buffer `redzone_bytes` are left free.
+// After every buffer `redzone_bytes` bytes are left free.
 void plan_memory(Schedule& schedule, int64_t redzone_bytes = 0);
 
 }  // namespace kb

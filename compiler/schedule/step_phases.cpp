@@ -8,9 +8,10 @@
 namespace kb {
 namespace {
 
-using Marks = std::vector<uint8_t>;  // by node
+using Marks = std::vector<uint8_t>;  // one flag per node
 
-// The concat of every parameter's gradient; in a program whose sums go to other workers what it leaves them. -1: none.
+// Returns the node that concatenates the gradients of all parameters; in PartRole::micro, which only leaves its sum of
+// the gradient in a variable, the node of that sum. -1 means that there is none.
 int32_t flat_gradient_node(const Graph& graph, PartRole role) {
   const Variable* parameters = flat_parameters(graph);
   for (size_t n = 0; parameters && n < graph.nodes.size(); ++n)
@@ -22,14 +23,14 @@ int32_t flat_gradient_node(const Graph& graph, PartRole role) {
   return -1;
 }
 
-// Marks what `marks` depends on.
+// Marks every node that a marked node depends on, too.
 void mark_below(const Graph& graph, Marks& marks) {
   for (size_t n = graph.nodes.size(); n-- > 0;)
     if (marks[n])
       for (const Value input : graph.nodes[n].inputs) marks[static_cast<size_t>(input.node)] = 1;
 }
 
-// Marks what depends on a node that is one of `first`.
+// Marks every node that depends on a node for which `first` is true.
 template <class First>
 Marks above(const Graph& graph, First&& first) {
   Marks marks(graph.nodes.size(), 0);
@@ -41,7 +42,8 @@ Marks above(const Graph& graph, First&& first) {
 
 bool adds_over_workers(const Node& node) { return node.op == Op::all_reduce || node.op == Op::carry; }
 
-// Marks what the outputs and the running statistics need; `updated` values are none of it.
+// Marks the nodes that the outputs and the running statistics need. Values in `updated` and the gradient do not count
+// as such results.
 Marks needed_by_results(const Graph& graph, const Marks& updated, int32_t gradient) {
   Marks marks(graph.nodes.size(), 0);
   const auto mark = [&](Value value) {
@@ -54,7 +56,8 @@ Marks needed_by_results(const Graph& graph, const Marks& updated, int32_t gradie
   return marks;
 }
 
-// Marks the flat gradient and what is only cast, summed over workers or seen otherwise on its way there.
+// Marks the flat gradient and the nodes it is made of, as long as their values are only cast, summed over workers or
+// moved on the way to it.
 Marks parts_of_gradient(const Graph& graph, int32_t gradient) {
   Marks marks(graph.nodes.size(), 0);
   if (gradient < 0) return marks;

@@ -9,9 +9,10 @@ namespace kb {
 
 struct NodePhases {
   enum Part : uint8_t { forward, backward, update };
-  std::vector<Part> part;        // by node
-  std::vector<int32_t> same_as;  // by node: an earlier node of the same value, which this one computes again; or itself
-  std::vector<uint8_t> gradient_of_parameters;  // by node: it becomes a part of the flat gradient
+  // All of these have one entry per node.
+  std::vector<Part> part;
+  std::vector<int32_t> same_as;  // an earlier node, whose value this one computes again; or the node itself
+  std::vector<uint8_t> gradient_of_parameters;  // 1: the value becomes a part of the flat gradient
 
   bool again(int32_t node) const { return same_as[static_cast<size_t>(node)] != node; }
 };

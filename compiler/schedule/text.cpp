@@ -1,4 +1,4 @@
-// Schedules as text.
+// to_text() of a schedule: one line for every buffer and every step.
 #include <fmt/format.h>
 
 #include "compiler/schedule.h"

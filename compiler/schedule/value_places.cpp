@@ -11,7 +11,7 @@ ValuePlaces::ValuePlaces(const Graph& graph, const Ordered& ordered, const Targe
   place_variables_and_inputs();
   place_state_writes();
   place_outputs();
-  // The whole before its parts, which may be concats themselves.
+  // A concat is placed before its parts, which may be concats themselves, so the groups are visited from last to first.
   for (auto group = ordered_.groups.rbegin(); group != ordered_.groups.rend(); ++group)
     if (group->cls == FusionClass::copy) place_concat(*group);
 }
@@ -73,8 +73,9 @@ void ValuePlaces::find_lives() {
   }
 }
 
-// With one sample a worker the gradient of a bias is that of the layer's output, which the backward pass goes on with
-// while the bucket is summed.
+// Whether a launch after the exchange of `whole` still reads `part`, which must then lie outside the exchanged memory.
+// An example: with one sample per worker the gradient of a bias is the gradient of the layer's output, which the
+// backward pass reads while the bucket is summed.
 bool ValuePlaces::is_read_behind_exchange(Value part, Value whole) const {
   const auto read = last_reader_.find(part), exchanged = exchanged_at_.find(whole);
   return read != last_reader_.end() && exchanged != exchanged_at_.end() && read->second > exchanged->second;
@@ -96,7 +97,7 @@ void ValuePlaces::place_concat(const Group& group) {
   }
 }
 
-// Unless it has a place. What an exchange takes lies where its result does.
+// Places the value at `view`, unless it has a place already. The source of an exchange is placed there with the result.
 void ValuePlaces::place_at(Value owner, View view) {
   if (!schedule_.views.try_emplace(owner, view).second) return;
   if (const Value source = taken_over(owner); source.valid()) place_at(source, view);
@@ -129,7 +130,7 @@ View ValuePlaces::open_buffer(Value owner) {
   return {add_buffer(BufferKind::arena, std::string(name(node.op)), bytes_of(node, owner.out), owner.node), 0};
 }
 
-// Packed weights have the library's own size.
+// The library says how many bytes packed weights take.
 int64_t ValuePlaces::bytes_of(const Node& node, int32_t out) const {
   bool packed = node.op == Op::pack_weights && target_.library;
   return packed ? target_.library->packed_bytes(graph_, node) : node.type(out).bytes();

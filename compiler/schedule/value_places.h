@@ -1,6 +1,6 @@
-// Memory of the values of a schedule: buffers for variables, inputs, outputs and intermediate values, and a view of
-// every value in one of them. A value that is written in place, gathered into a concat or summed over processes lies in
-// its destination from the start.
+// ValuePlaces gives the values of a schedule their memory: it adds buffers for variables, inputs, outputs and
+// intermediate values, and a view of one of these buffers for every value. A value that is written in place, gathered
+// into a concat or summed over processes lies in its destination from the start.
 #pragma once
 #include <string>
 #include <unordered_map>
@@ -17,9 +17,9 @@ class ValuePlaces {
   // Adds buffers and views to the schedule of `graph`; all outlive this.
   ValuePlaces(const Graph& graph, const Ordered& ordered, const Target& target, Schedule& schedule);
 
-  // Memory of a value; opens a buffer for an owner that has none yet.
+  // Returns the memory of a value, and opens a buffer for it if it has none yet.
   View place(Value value);
-  // Memory of a state variable.
+  // Returns the memory of a state variable.
   View store(const std::string& variable);
   View scratch(int64_t bytes);
   View save_output(const Output& output);
@@ -45,7 +45,7 @@ class ValuePlaces {
   const Target& target_;
   Schedule& schedule_;
   std::unordered_map<std::string, int32_t> stores_;
-  // Numbers of launches: the last that reads a value's memory, and the exchange that overwrites it.
+  // Numbers of launches, by value: the last launch that reads the value's memory, and the exchange that overwrites it.
   std::unordered_map<Value, size_t, ValueHash> last_reader_, exchanged_at_;
 };
 

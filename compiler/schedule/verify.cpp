@@ -1,5 +1,5 @@
-// Proof of a planned schedule: every step's work is of its class's kind, no two live buffers overlap, every read has an
-// earlier write, operands lie inside their buffers.
+// verify() proves of a planned schedule that every step's work is of its class's kind, that no two live buffers
+// overlap, that every read comes after a write, and that operands lie inside their buffers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -51,11 +51,11 @@ void check_overlap(const Schedule& schedule) {
   for (size_t b = 0; b < schedule.buffers.size(); ++b)
     if (planned(schedule.buffers[b]))
       starts[static_cast<size_t>(schedule.buffers[b].first)].push_back(static_cast<int32_t>(b));
-  std::map<int64_t, int32_t> alive;  // by offset
+  std::map<int64_t, int32_t> alive;  // from offset to buffer
   auto end = [&](int32_t b) {
     return schedule.buffers[static_cast<size_t>(b)].offset + schedule.buffers[static_cast<size_t>(b)].bytes;
   };
-  std::multimap<int32_t, int32_t> leaving;  // by last step
+  std::multimap<int32_t, int32_t> leaving;  // from a buffer's last step to the buffer
   for (size_t s = 0; s < starts.size(); ++s) {
     while (!leaving.empty() && leaving.begin()->first < static_cast<int32_t>(s)) {
       alive.erase(schedule.buffers[static_cast<size_t>(leaving.begin()->second)].offset);

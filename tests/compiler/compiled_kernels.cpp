@@ -17,7 +17,8 @@
 namespace kb::test {
 namespace {
 
-// The widest as the runtime compiles it: the host's own compiler fails at more than at a plain one.
+// Returns the compiler's flag for one width of vectors. Kernels of the widest vectors are compiled for this processor,
+// as the runtime does it, because the compiler fails at more kernels there than for a general processor.
 std::string march(int vector_bytes) {
   if (vector_bytes == vector_widths().back()) return "-march=native";
   if (vector_bytes == 16) return "-march=x86-64";

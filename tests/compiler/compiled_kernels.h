@@ -1,4 +1,5 @@
-// Prints kernels, compiles them for one width of vectors, runs them and compares with the KernelIR interpreter.
+// These functions print kernels, compile them for one width of vectors, run them, and compare the results with those of
+// the KernelIR interpreter.
 #pragma once
 #include <map>
 #include <memory>
@@ -17,11 +18,12 @@ std::vector<int> vector_widths();
 
 using KernelEntry = void (*)(void* const*, const long*, long, long, long);
 
-// One shared object, at -O`level` (default: users'); warnings are errors. Loaded until the program ends.
+// Compiles the kernels into one shared object, which stays loaded until the program ends, and returns their functions
+// by name. The compiler gets -O`level`, by default the level that users get; its warnings are errors.
 std::map<std::string, KernelEntry> compile_kernels(const std::vector<ir::Kernel>& kernels, int vector_bytes,
                                                    int level = RuntimeOptions{}.kernel_level);
 
-// An array in memory form. `fill` draws values that suit the type, specials among them.
+// An array in its form in memory. random() draws values that suit the type, special ones such as NaN among them.
 struct Data {
   DType dtype = DType::f32;
   int64_t elements = 0;
@@ -40,10 +42,11 @@ struct Launch {
 };
 
 void interpret(const ir::Kernel& kernel, Launch& launch);
-// All tiles of each phase in two calls, the later tiles first.
+// Runs all tiles of each phase in two calls, the later tiles first.
 void call(KernelEntry entry, Launch& launch);
 
-// The first element of the first buffer in which two runs differ; NaN equals NaN. Empty if none.
+// Returns a text on the first element of the first buffer in which two runs differ, or "" if there is none. NaN equals
+// NaN.
 std::string first_difference(const Launch& expected, const Launch& got);
 
 }  // namespace kb::test

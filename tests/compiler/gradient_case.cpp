@@ -56,7 +56,7 @@ double GradientCase::value(const Tensor& scalar, const Bindings& bindings) const
   return interpret_values(graph, bindings, std::span(&v, 1), {.round = false})[0].data[0];
 }
 
-// Central differences of fourth order.
+// Returns central differences of the fourth order, one for each element of the input `name`.
 std::vector<double> GradientCase::differences(const Tensor& loss, const std::string& name) {
   Bindings moved = bindings_;
   std::vector<double> result;
@@ -76,7 +76,7 @@ double GradientCase::relative_error(const std::vector<Tensor>& results, int orde
   Tensor loss;
   for (const Tensor& result : results) {
     const Tensor wide = result.dtype() == DType::f64 ? result : cast(result, DType::f64);
-    // Second derivatives of what is linear are seen through a function that is not.
+    // A linear function's second derivatives are 0, so for order 2 the results go through a sine.
     const Tensor term = sum((order == 1 ? wide : sin(wide)) * fixed(result.shape()));
     loss = loss.valid() ? loss + term : term;
   }

@@ -1,5 +1,5 @@
-// Finite differences in double against `gradients`, for the tests of gradients: a case builds tensors from inputs whose
-// values are chosen so that no kink or jump lies within the differences' reach.
+// GradientCase compares `gradients` with finite differences in double. A case builds tensors from inputs whose values
+// are chosen so that no kink or jump lies between the points of a difference.
 #pragma once
 #include <functional>
 #include <random>
@@ -22,9 +22,9 @@ class GradientCase {
     return low + static_cast<int64_t>(random_() % static_cast<uint32_t>(high - low + 1));
   }
   bool coin() { return integer(0, 1) == 1; }
-  // Extents 1 to `most`.
+  // Returns random extents from 1 to `most`.
   Dims shape(int64_t rank, int64_t most = 4);
-  // A random set of axes, at least one.
+  // Returns a random set of axes, at least one.
   Ints axes(int64_t rank);
 
   // A differentiable f64 input: distinct values spread evenly over [low, high], in random order, none at 0.
@@ -33,8 +33,9 @@ class GradientCase {
   Tensor fixed(Dims shape, double low = -2, double high = 2);
   Tensor indices(Dims shape, int64_t limit);
 
-  // The largest difference between `gradients` of a scalar loss over `results` and finite differences, relative to the
-  // largest element of the gradient. Order 2: of the squared norm of the gradient.
+  // Returns the largest difference between `gradients` of a scalar loss over `results` and finite differences, relative
+  // to the largest element of the gradient. With order 2 the squared norm of the gradient is differentiated in the same
+  // way.
   double relative_error(const std::vector<Tensor>& results, int order = 1);
 
  private:

@@ -1,4 +1,5 @@
-// Lowers fused groups of a graph and runs the kernels in the KernelIR interpreter against the graph interpreter.
+// These functions lower the fused groups of a graph, run their kernels in the KernelIR interpreter, and compare the
+// results with those of the graph interpreter.
 #pragma once
 #include <string>
 #include <vector>
@@ -11,11 +12,11 @@
 
 namespace kb::test {
 
-// The groups of `graph` that become kernels, as `fuse` makes them.
+// Returns those of the groups made by `fuse` that become kernels.
 std::vector<Group> kernel_groups(const Graph& graph, const Target& target);
 
-// A lowered group with memory for its kernel's buffers: inputs as the graph interpreter has them, and what it has for
-// the outputs.
+// A lowered group with memory for its kernel's buffers. The inputs hold the values that the graph interpreter gives
+// them; `expected` holds the values that it gives the outputs.
 struct GroupRun {
   Lowered lowered;
   std::vector<Array> expected;
@@ -28,10 +29,10 @@ GroupRun prepare_group(const Graph& graph, const Group& group, const Target& tar
 // where an output is further from the interpreter's than `tolerance` times the largest magnitude there.
 void check_group(const Graph& graph, const Group& group, const Target& target, double tolerance, uint32_t seed = 1);
 
-// All groups of a graph, for the CPU's and a GPU's target; the graph's text goes with a failure.
+// Checks all groups of a graph, lowered for a CPU and for a GPU; a failure is reported with the graph's text.
 void check_lowering(Graph graph, double tolerance, uint32_t seed = 1);
 
-// KernelIR texts of all groups, one after the other.
+// Returns the KernelIR texts of all groups, one after the other.
 std::string lowered_text(Graph graph, const Target& target);
 // Returns CUDA C++ of all groups' kernels, one after the other, without the prelude.
 std::string cuda_text(Graph graph, const Target& target);

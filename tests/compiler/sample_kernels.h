@@ -1,4 +1,4 @@
-// Small kernels written by hand with ir::Builder, one for each shape of code that the CPU's printer knows.
+// Small kernels written by hand with ir::Builder, one for each kind of code that the printer of C++ knows.
 #pragma once
 #include <cmath>
 #include <functional>
@@ -11,7 +11,8 @@ namespace kb::test {
 
 using namespace ir;
 
-// y_k[i] = f_k(x[i], z[i]) over n = argument 0 elements in tiles of 1024; argument 1 is the streaming flag.
+// Returns a kernel of y_k[i] = f_k(x[i], z[i]) in tiles of 1024 elements. Argument 0 is the number of elements,
+// argument 1 the streaming flag.
 using Binary = std::function<Reg(Builder&, Reg x, Reg z)>;
 inline Kernel pointwise(DType x_type, DType z_type, const std::vector<std::pair<DType, Binary>>& results) {
   Builder b("pointwise", 16);
@@ -36,7 +37,7 @@ inline Kernel pointwise(DType x_type, DType z_type, const std::vector<std::pair<
   return kernel;
 }
 
-// relu(x * z[0] + z[1]), products and sums rounded apart.
+// Returns a kernel of relu(x * z[0] + z[1]), which rounds the product before it adds.
 inline Kernel scale_shift_relu(DType type) {
   Builder b("pointwise", 16);
   const int32_t x = b.add_buffer({.dtype = type}), z = b.add_buffer({.dtype = DType::f32});
@@ -62,8 +63,9 @@ inline Kernel scale_shift_relu(DType type) {
   return kernel;
 }
 
-// Sums of x and of x^2 over the rows of x[rows, channels]: a tile is up to 64 rows by 32 channels, accumulators are
-// local; partials to scratch, added up by the second phase. Argument 0: rows; 1: chunks of rows.
+// Returns a kernel that sums up x and x^2 over the rows of x[rows, channels]. A tile adds up to 64 rows by 32 channels
+// in local arrays and writes the sums to scratch memory; the second phase adds up the sums of all tiles. Argument 0 is
+// the number of rows, argument 1 the number of chunks of 64 rows.
 inline Kernel column_sums(int64_t channels) {
   Builder b("column_reduce", 16);
   const int32_t x = b.add_buffer({.dtype = DType::f32});
@@ -129,7 +131,8 @@ inline Kernel column_sums(int64_t channels) {
   return kernel;
 }
 
-// Maximum of each row of x[rows, length]: 16 lanes, folded 8, 4, 2, 1. A tile is 8 rows; argument 0: rows.
+// Returns a kernel that takes the maximum of each row of x[rows, length] in 16 lanes, which it then folds to 8, 4, 2
+// and 1. A tile is 8 rows; argument 0 is the number of rows.
 inline Kernel row_max(int64_t length) {
   Builder b("row_reduce", 16);
   const int32_t x = b.add_buffer({.dtype = DType::f32});
@@ -159,8 +162,8 @@ inline Kernel row_max(int64_t length) {
   return kernel;
 }
 
-// y[i, j] = x[j, i] for x[columns, rows] where i, j stay inside a triangle, else -1: strided lanes, masks by lane.
-// A tile is a row of y; arguments: rows.
+// Returns a kernel with strided lanes and masks by lane: y[i, j] = x[j, i] for x[columns, rows] where j <= i, else -1.
+// A tile is a row of y; argument 0 is the number of rows.
 inline Kernel lower_triangle_of_transpose(DType type, int64_t columns) {
   Builder b("transpose", 16);
   const int32_t x = b.add_buffer({.dtype = type});

@@ -21,7 +21,7 @@ using kb::Order;
 constexpr kb::ImageShape kShape = {3, 8, 10};
 constexpr AugmentSpec kAll = {.crop = true, .flip = true, .pad = 2, .cutout = 4, .mixup = 0.4};
 
-/// Follows the definition, pixel by pixel.
+/// Returns the augmented image by its definition, pixel by pixel.
 std::vector<uint8_t> by_definition(const AugmentRecord& r, const kb::ImageShape& shape,
                                    const std::vector<uint8_t>& fill, std::span<const uint8_t> image) {
   std::vector<uint8_t> out;
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(distributions) {
     const AugmentRecord r = kb::augment_record(spec, kShape, 1, 0, i);
     ++tops[r.window[0]], ++lefts[r.window[1]];
     mirrored += r.window[2];
-    // An even side of 4: rows centre - 2 to centre + 2, cut at the border.
+    // A box with a side of 4 covers the rows from centre - 2 up to but not including centre + 2, cut at the border.
     ++centres[r.box[0] > 0 ? r.box[0] + 2 : r.box[2] - 2];
     BOOST_TEST((r.box[0] >= 0 && r.box[0] < r.box[2] && r.box[2] <= kShape.height && r.box[1] >= 0 &&
                 r.box[1] < r.box[3] && r.box[3] <= kShape.width));
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(distributions) {
   for (const auto& [at, count] : centres) BOOST_TEST(std::abs(count - kDraws / 8) < 420);
 }
 
-// Beta(a, a): mean 1/2, variance 1 / (4 (2 a + 1)).
+// The distribution Beta(a, a) has the mean 1/2 and the variance 1 / (4 (2 a + 1)).
 BOOST_AUTO_TEST_CASE(mixup_weights_are_beta) {
   constexpr int64_t kDraws = 40000;
   for (const double alpha : {0.01, 0.2, 1.0, 3.0, 40.0}) {
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(partners_are_a_permutation_of_the_workers_rows) {
   BOOST_TEST(kb::mix_partner(1, 0, 0, 1, 0) == 0);
 }
 
-/// Batches with their records, as bytes.
+/// A batch in memory, with its augmentation records.
 struct Loaded {
   explicit Loaded(int64_t rows)
       : pixels(rows * kShape.size()),
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(the_loaders_pixels_are_the_records_applied) {
   }
 }
 
-// A process that owns some rows of the minibatch draws what the whole would have drawn for them.
+// A process that owns some rows of the minibatch draws the records that one process with all rows draws for them.
 BOOST_AUTO_TEST_CASE(any_split_of_a_minibatch_has_the_same_records) {
   const Order order = Order::training(4, 53, 12);
   for (const bool in_loader : {false, true}) {
@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(any_split_of_a_minibatch_has_the_same_records) {
   }
 }
 
-// Reads as a trainer does: a ring filled by threads, with every kind of augmentation.
+// The test reads as a trainer does, from a ring that threads fill, with every kind of augmentation.
 BOOST_AUTO_TEST_CASE(any_number_of_threads_gives_the_same_batches) {
   const Order order = Order::training(4, 53, 12);
   for (const bool in_loader : {false, true}) {

@@ -29,7 +29,7 @@ kb::CifarSpec tiny100() {
   return {"tiny100", "tiny-binary", {"a", "b", "c"}, 20, {{"train.bin", 0}}, {"test.bin", 0}, {2, 1}};
 }
 
-/// Records of the given label bytes; pixels count up from `first`.
+/// Returns records with the given label bytes; the pixels of the first record count up from `first`.
 Bytes records(const std::vector<Bytes>& labels, uint8_t first) {
   Bytes out;
   for (const Bytes& label : labels) {
@@ -61,7 +61,7 @@ std::string refusal(const kb::CifarSpec& spec, Files files, const std::function<
   return data_error(dir.path(), [&] { kb::load_cifar_dataset(spec, dir.path()); });
 }
 
-/// The folder of CIFAR-10's files, unpacked into `scratch` where they are stored as .xz.
+/// Returns the folder of CIFAR-10's files, which are unpacked into `scratch` if they are stored as .xz.
 fs::path unpacked_cifar10(const fs::path& stored, const fs::path& scratch) {
   if (fs::exists(stored / "test_batch.bin")) return stored;
   for (const fs::directory_entry& file : fs::directory_iterator(stored)) {

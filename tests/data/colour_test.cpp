@@ -36,8 +36,9 @@ BOOST_AUTO_TEST_CASE(nothing_is_changed_unasked) {
   BOOST_TEST(pixels == before);
 }
 
-// In any order of the three: a gray stays gray; brightness times contrast is the factor of grays, and times saturation
-// that of a colour's difference from its gray.
+// Whatever the order of brightness, contrast and saturation, three things hold: a gray stays gray; differences between
+// grays are multiplied by brightness times contrast; a colour's difference from its gray is multiplied by saturation
+// besides.
 BOOST_AUTO_TEST_CASE(jitter_has_three_factors) {
   double least = 2, most = 0, sum = 0;
   for (int64_t sample = 0; sample < 1000; ++sample) {
@@ -67,7 +68,7 @@ BOOST_AUTO_TEST_CASE(lighting_is_noise_along_the_components) {
     for (size_t i = 0; i < 9; ++i) BOOST_REQUIRE(change.matrix[i] == ColourChange{}.matrix[i]);
     for (size_t c = 0; c < 3; ++c) squares[c] += std::pow(change.shift[c] / 65536.0, 2) / 4000;
   }
-  // Variance: (255 x 0.1)^2 times the sum of (eigenvector x eigenvalue)^2.
+  // The variance is (255 x 0.1)^2 times the sum of (eigenvector x eigenvalue)^2 over the three components.
   const double expected[] = {std::hypot(.5675 * .2175, .7192 * .0188, .4009 * .0045),
                              std::hypot(.5808 * .2175, .0045 * .0188, .8140 * .0045),
                              std::hypot(.5836 * .2175, .6948 * .0188, .4203 * .0045)};

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Sums by the md5sum program are those that anybody would see.
+/// Returns the sum that the md5sum program prints, so that anybody can compare it.
 std::string md5(const fs::path& path) {
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(("md5sum < '" + path.string() + "'").c_str(), "r"), pclose);
   std::string sum(32, ' ');
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(fingerprint_sees_every_part) {
   BOOST_TEST(base != fingerprint([](auto& classes, auto&, auto&) { classes.push_back("c"); }));
 }
 
-// Parts that a program made itself: each fault is told, with the part and the sample.
+// A program may make the parts of a data set itself; an error names each fault with its part and its sample.
 BOOST_AUTO_TEST_CASE(parts_that_do_not_fit_are_refused) {
   const auto refusal = [](auto change) {
     kb::Split train = two_channels(), test = two_channels();
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(synthetic_in_any_shape) {
              "synthetic: classes is out of range\n  expected: at least 1\n  got:      0");
 }
 
-// Two parts, and the constants that everyone quotes.
+// The mean and the standard deviation of the pixels are the constants that are usually quoted for MNIST.
 BOOST_AUTO_TEST_CASE(mnist_is_mnist) {
   const auto dir = kb::test::data_dir("mnist");
   if (!dir) return;

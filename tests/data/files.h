@@ -1,4 +1,4 @@
-// Files for the data room's tests: idx and gzip writers, and error capture.
+// Helpers of the tests of data/: they pack gzip files, write idx files, and catch errors.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ inline std::string_view text_of(const Bytes& bytes) {
 }
 
 Bytes gzip(const Bytes& plain);
-/// magic, extents (big-endian), payload.
+/// Returns an idx file: the magic number and the extents, big-endian, then the payload.
 Bytes idx(uint32_t magic, const std::vector<uint32_t>& extents, const Bytes& payload);
 
 /// The message of the DataError that `action` throws, with `dir` written as DIR; "(nothing thrown)" if there is none.

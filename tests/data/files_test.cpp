@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(gzip_unpacks_to_the_plain_file) {
 
 BOOST_AUTO_TEST_CASE(several_members_are_joined) {
   const kb::test::TemporaryDirectory dir;
-  // The last member's length says nothing of the others'.
+  // A gzip file ends with the length of its last member only, from which the whole length cannot be told.
   for (const auto& [a, b] : {std::pair{10, 20}, {300000, 20}, {20, 300000}, {5000000, 0}}) {
     Bytes both = gzip(ramp(a)), second = gzip(ramp(b)), plain = ramp(a), rest = ramp(b);
     both.insert(both.end(), second.begin(), second.end());
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(content_has_a_bound) {
                    .starts_with("DIR/" + std::string(name) +
                                 ": larger than a file of this data set\n  expected: at most 999 bytes\n"));
   }
-  // A terabyte that takes no room on the disk.
+  // A file with a hole of a terabyte takes no room on the disk.
   std::filesystem::resize_file(dir.path() / "a", uintmax_t{1} << 40);
   std::filesystem::resize_file(dir.path() / "a.gz", uintmax_t{1} << 40);
   for (const char* name : {"a", "a.gz"})
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(content_has_a_bound) {
                    "  got:      1099511627776 bytes\n  hint:     is this another file?");
 }
 
-// A FIFO without a writer hung.
+// Opening a FIFO without a writer would wait for ever.
 BOOST_AUTO_TEST_CASE(what_is_no_file_is_refused_by_name) {
   const kb::test::TemporaryDirectory dir;
   BOOST_REQUIRE(::mkfifo((dir.path() / "fifo").c_str(), 0600) == 0);
@@ -160,11 +160,11 @@ BOOST_AUTO_TEST_CASE(what_is_no_file_is_refused_by_name) {
   for (const auto& [name, what] : cases)
     BOOST_TEST(data_error(dir.path(), [&] { kb::read_unpacked(dir.path() / name); }) ==
                "DIR/" + std::string(name) + ": cannot be read\n  expected: a readable file\n  got:      " + what);
-  // A data set says so too, where one of its files is none.
+  // find_data_file() returns such a path, so that reading it reports what it is.
   const kb::FileSearch search{"set", {}, false, "fetch it"};
   BOOST_TEST(kb::find_data_file(search, dir.path(), "fifo").filename() == "fifo");
   BOOST_TEST(kb::find_data_file(search, dir.path(), "loop").filename() == "loop");
-  std::filesystem::create_directory(dir.path() / "a");  // as some tools unpack a.gz: into a/
+  std::filesystem::create_directory(dir.path() / "a");  // some tools unpack a.gz into a folder a/
   kb::test::write_file(dir.path() / "a.gz", "x");
   BOOST_TEST(kb::find_data_file(search, dir.path(), "a").filename() == "a.gz");
 }

@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_named) {
              ".jpg, .ppm, .pgm; val for test)\n  hint:     --data DIR");
 }
 
-// The file that every camera and every desktop leaves beside the images.
+// Cameras and desktops leave files such as Thumbs.db beside the images.
 BOOST_AUTO_TEST_CASE(files_that_are_no_images_by_their_names_are_passed_over_and_told) {
   Folder folder;
   BOOST_TEST(kb::load_folder_dataset(folder.dir()).note == "");
@@ -138,14 +138,15 @@ BOOST_AUTO_TEST_CASE(a_folder_without_a_test_part) {
   BOOST_TEST(set.test.count() == 0);
 }
 
-// Megabytes that the process has had in memory at once.
+// Returns the largest memory that the process has had so far, in megabytes.
 int64_t peak_memory() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
   return usage.ru_maxrss / 1000;
 }
 
-// 19 bytes took 5.8 GB before they were found to be too few; a terabyte behind them was to be read.
+// A file of 19 bytes that promises 5.8 GB of pixels takes no memory for them, and a terabyte after an image is not
+// read.
 BOOST_AUTO_TEST_CASE(no_memory_is_taken_for_what_is_not_there) {
   const int64_t before = peak_memory();
   Folder folder;

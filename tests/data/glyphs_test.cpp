@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(threads_do_not_matter) {
   for (const int threads : {2, 3, 7}) BOOST_TEST(fingerprint(threads) == one);
 }
 
-// The bits themselves are the data set's definition: results quoted for it stand on them.
+// The data set is defined by its bits, because published results were measured on them.
 BOOST_AUTO_TEST_CASE(the_standard_set_is_fixed) {
   const kb::Dataset set = kb::load_dataset("glyphs", "");
   BOOST_TEST(set.train.count() == 20000);
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(the_set_of_the_hour_is_fixed_and_another) {
   BOOST_TEST(set.statistics.stddev[0] == 0.19182);
 }
 
-// Pixels alone must not give the class away: the nearest of ten class means is mostly wrong, yet better than chance.
+// The set must not be too easy: choosing the nearest of the ten class means is often wrong, yet better than chance.
 BOOST_AUTO_TEST_CASE(class_means_do_not_solve_it) {
   const kb::Dataset set = kb::glyphs_dataset({.train_count = 5000, .test_count = 1000});
   std::array<std::array<double, 784>, 10> means = {};

@@ -42,7 +42,7 @@ struct TinyFiles {
 
 Bytes as_is(const Bytes& bytes) { return bytes; }
 
-/// The error text of loading the tiny set after `change`.
+/// Returns the error text of loading the tiny set after `change`.
 std::string refusal(const std::function<void(TinyFiles&)>& change) {
   const TemporaryDirectory dir;
   TinyFiles files;
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(reads_what_was_written) {
   BOOST_TEST((set.train.labels == std::vector<int32_t>{0, 1, 2, 1}));
   BOOST_TEST((set.test.pixels == pixels(2, 100)));
   BOOST_TEST((set.test.labels == std::vector<int32_t>{2, 0}));
-  // 10, 11 ... 33: mean 21.5, variance (24^2 - 1) / 12
+  // The pixels 10, 11 ... 33 have the mean 21.5 and the variance (24^2 - 1) / 12; the statistics are in units of 255.
   BOOST_TEST(set.statistics.mean.at(0) == 0.08431);
   BOOST_TEST(set.statistics.stddev.at(0) == 0.02715);
 }
@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE(missing_data) {
              looked + "  got:      none of them\n" + hint);
   BOOST_TEST(data_error(dir.path() / "no", [&] { kb::load_idx_dataset(kTiny, dir.path() / "no"); }) ==
              looked + "  got:      DIR is not a directory\n" + hint);
-  // A published one is fetched by a command.
+  // The hint for a published data set names the command that fetches it.
   kb::IdxSpec fetched = kTiny;
   fetched.is_fetched = true;
   const std::string text = data_error(dir.path(), [&] { kb::load_idx_dataset(fetched, dir.path()); });
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(missing_data) {
                  hint + " and name it: --data DIR, or the environment variable KB_DATA");
 }
 
-// A file of 3 MB that unpacks to 3 GB took these before its header was looked at.
+// A small file may unpack to gigabytes, so unpacking stops where the file is larger than the set can be.
 BOOST_AUTO_TEST_CASE(what_unpacks_to_more_than_the_set_holds_is_refused) {
   kb::IdxSpec spec = kTiny;
   spec.published = {4, 2};

@@ -1,4 +1,4 @@
-// Folders of images made for tests, in the layout of ImageNet.
+// A folder of images made for tests, in the layout of ImageNet.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace kb::test {
 
-// Classes n01 and n02, four training and two test images each, of sizes that differ: JPEGs, one a PNG, one gray, and
-// those that a test adds.
+// The classes n01 and n02 have four training and two test images each, of different sizes. They are JPEGs, but one is a
+// PNG and one is gray. A test may add others.
 class ImageFolder {
  public:
   ImageFolder();
@@ -23,7 +23,7 @@ class ImageFolder {
   TemporaryDirectory directory_;
 };
 
-// The pixels of a sample, C x H x W, as `read` gives them.
+// Returns the pixels of a sample, C x H x W, as the split's files read them.
 std::vector<uint8_t> pixels_of(const Split& split, int64_t sample, const AugmentSpec& spec, uint64_t seed = 1,
                                int64_t epoch = 0);
 

@@ -87,20 +87,20 @@ BOOST_AUTO_TEST_CASE(sizes_are_read_once) {
   const auto width = [&] { return kb::index_of_folder(folder.dir(), below, 2).train[0].width; };
   BOOST_TEST(width() == 40);
   const fs::path kept = fs::directory_iterator(below)->path();
-  // The kept sizes are taken as long as no file is another.
+  // The sizes in the cache are taken as long as no file has changed.
   ImageIndex index = kb::index_of_folder(folder.dir(), below, 1);
   index.train[0].width = 41;
   kb::test::write_file(kept, kb::test::text_of(kb::index_bytes(index)));
   BOOST_TEST(width() == 41);
   fs::last_write_time(folder.dir() / "train/n02/1.png", fs::file_time_type::clock::now() + std::chrono::hours(1));
   BOOST_TEST(width() == 40);
-  // A damaged one is made again.
+  // A damaged cache is made again.
   std::string bytes = kb::test::read_file(kept);
   bytes[bytes.size() / 2] ^= 1;
   kb::test::write_file(kept, bytes);
   BOOST_TEST(width() == 40);
   BOOST_TEST(kb::test::read_file(kept) != bytes);
-  // A cache that cannot be written spares nothing, and does no harm.
+  // If the cache cannot be written, the sizes are read every time.
   kb::test::write_file(cache / "file", "");
   BOOST_TEST(kb::index_of_folder(folder.dir(), cache / "file", 1).train[0].width == 40);
 }
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(any_split_of_a_minibatch_has_the_same_bytes) {
       parts.insert(parts.end(), part.begin(), part.end());
     }
     BOOST_TEST(parts == whole);
-    // The loader's own flip is that of the record.
+    // The loader's own flip is the flip of the augmentation record.
     const std::vector<uint8_t> flipped = rows(step, 0, 4, true);
     for (size_t row = 0; row < 4; ++row) {
       const int64_t sample = order.row(step, static_cast<int64_t>(row)).sample;
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(an_unreadable_image_is_replaced_by_the_next_of_its_class) {
   const Dataset set = kb::image_set(folder.open(), 28);
   BOOST_TEST(set.train.count() == 8);
   BOOST_TEST(set.train.files->replaced().empty());
-  // Behind the last of a class comes its first.
+  // After the last image of a class comes its first.
   BOOST_TEST(pixels_of(set.train, 3, {}) == pixels_of(set.train, 0, {}));
   BOOST_TEST(pixels_of(set.train, 5, {}) == pixels_of(set.train, 7, {}));
   BOOST_TEST(pixels_of(set.train, 5, kEveryChange) == pixels_of(set.train, 5, kEveryChange));
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(photographs_of_ten_classes) {
   BOOST_TEST(set.train.files->replaced().empty());
 }
 
-// One rule for every set in folders: test where it holds classes, else val.
+// Every set in folders is tested on `test` if that folder holds classes, else on `val`.
 BOOST_AUTO_TEST_CASE(the_part_that_is_tested_on) {
   ImageFolder folder;
   const auto tested = [&] {
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(the_part_that_is_tested_on) {
     return std::string(index.name(index.test[0])).substr(0, 5);
   };
   BOOST_TEST(kb::test_part(folder.dir()) == "val");
-  folder.write("test/ILSVRC2012_test_00000001.JPEG", {});  // as published: without labels
+  folder.write("test/ILSVRC2012_test_00000001.JPEG", {});  // ImageNet's published test part has no labels
   BOOST_TEST(tested() == "val/n");
   fs::remove_all(folder.dir() / "test");
   fs::create_directories(folder.dir() / "test");

@@ -16,11 +16,11 @@
 
 namespace {
 
-std::atomic<int64_t> allocations = 0;  // of the whole binary, for the test that counts them
+std::atomic<int64_t> allocations = 0;  // one test counts the allocations of the whole binary
 
 }  // namespace
 
-// Not inlined: g++ would take free() for the wrong partner of a new that it sees only the name of.
+// These are not inlined, because g++ warns of free() as the wrong partner of a `new` whose body it does not see.
 [[gnu::noinline]] void* operator new(size_t size) {
   ++allocations;
   if (void* memory = std::malloc(size > 0 ? size : 1)) return memory;
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(evaluation_covers_the_split_once) {
   BOOST_TEST((pixels == std::vector<double>(noise().train.pixels.begin(), noise().train.pixels.end())));
 }
 
-// The batches that next() gave last must not be touched, however far ahead the threads could run.
+// The `in_use` batches that next() gave last must not be touched, however far ahead the threads could run.
 BOOST_AUTO_TEST_CASE(batches_in_use_are_left_alone) {
   for (const auto& [slots, in_use] : {std::pair(1, 1), {2, 1}, {4, 1}, {2, 2}, {3, 3}, {5, 3}}) {
     for (const int threads : {1, 3}) {
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(batches_in_use_are_left_alone) {
       for (int64_t step = 0; step < 8; ++step) {
         given.push_back(loader.next().slot);
         const int64_t most = slots + std::max<int64_t>(0, step + 1 - in_use);
-        while (filled < most) std::this_thread::yield();  // they fill the rest of the ring meanwhile
+        while (filled < most) std::this_thread::yield();  // the threads fill the rest of the ring meanwhile
         std::this_thread::sleep_for(2ms);
         BOOST_TEST(filled == most);
         for (int64_t used = std::max<int64_t>(0, step + 1 - in_use); used <= step; ++used)
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(batches_in_use_are_left_alone) {
   BOOST_CHECK_THROW(Loader([](int64_t, int) {}, 2, {.in_use = 3}), std::logic_error);
 }
 
-// Who has the data set needs the numbers of its samples alone.
+// A program whose device holds the data set needs only the numbers of the samples.
 BOOST_AUTO_TEST_CASE(a_batch_may_be_numbers_of_samples) {
   const Order order = Order::evaluation(21, 8);
   std::vector<int32_t> samples(8);
@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(a_batch_may_be_numbers_of_samples) {
   BOOST_CHECK_THROW(fill(2, {{}, {}, weights, {}, std::span(samples).first(7)}), std::logic_error);
 }
 
-// Threads that are slow in turn, so that batches are done out of order.
+// Some steps take longer than others, so that the threads finish batches out of order.
 BOOST_AUTO_TEST_CASE(batches_come_in_order) {
   Ring ring(5, 1);
   RingLoader loader(
@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE(batches_come_in_order) {
   for (int64_t step = 7; step < 90; ++step) BOOST_TEST(ring.labels[loader.next().slot][0] == step);
 }
 
-// A clock that goes on when a batch is filled, and counts how often it was read: next() reads it twice.
+// The clock goes on when a batch is filled, and counts how often it was read. next() reads it twice.
 std::atomic<int64_t> milliseconds = 0, readings = 0;
 std::chrono::steady_clock::time_point read_test_clock() {
   const std::chrono::steady_clock::time_point now{std::chrono::milliseconds(milliseconds)};
@@ -215,7 +215,7 @@ std::chrono::steady_clock::time_point read_test_clock() {
   return now;
 }
 
-// A step takes 20 ms to fill, and is filled once next() has come to wait for it.
+// Filling a step takes 20 ms by the test's clock, and begins once next() waits for it.
 BOOST_AUTO_TEST_CASE(the_wait_is_told) {
   Ring ring(2, 1);
   const auto slow = [](int64_t step, const BatchMemory&) {

@@ -15,7 +15,7 @@ namespace {
 
 void write_orientation(jpeg_compress_struct& jpeg, int orientation) {
   if (orientation == 0) return;
-  // One entry of a big-endian TIFF directory: tag 0x112, SHORT, 1 value.
+  // The EXIF part has one entry of a big-endian TIFF directory: the orientation's tag 0x112, type SHORT, 1 value.
   uint8_t exif[] = {'E', 'x',  'i', 'f', 0, 0, 'M', 'M', 0, 42, 0, 0, 0, 8, 0, 1,
                     1,   0x12, 0,   3,   0, 0, 0,   1,   0, 0,  0, 0, 0, 0, 0, 0};
   exif[25] = static_cast<uint8_t>(orientation);
@@ -31,7 +31,7 @@ J_COLOR_SPACE space_of(int components) {
 Bytes jpeg_file(const std::vector<uint8_t>& pixels, ImageSize size, const JpegKind& kind) {
   jpeg_compress_struct jpeg{};
   jpeg_error_mgr errors{};
-  jpeg.err = jpeg_std_error(&errors);  // ends the program: a test that asks for what is no JPEG
+  jpeg.err = jpeg_std_error(&errors);  // libjpeg ends the program if a test asks for something that is no JPEG
   jpeg_create_compress(&jpeg);
   uint8_t* memory = nullptr;
   unsigned long bytes = 0;
@@ -43,7 +43,7 @@ Bytes jpeg_file(const std::vector<uint8_t>& pixels, ImageSize size, const JpegKi
   jpeg_set_defaults(&jpeg);
   if (kind.ycck) jpeg_set_colorspace(&jpeg, JCS_YCCK);
   if (kind.components == 4) jpeg.write_Adobe_marker = kind.adobe_marker ? TRUE : FALSE;
-  for (const int component : {0, 3}) {  // luma and, of YCCK, black
+  for (const int component : {0, 3}) {  // luma and, in YCCK, black
     if (kind.components == 1 || component >= kind.components || (kind.components == 4 && !kind.ycck)) continue;
     jpeg.comp_info[component].h_samp_factor = kind.horizontal;
     jpeg.comp_info[component].v_samp_factor = kind.vertical;

@@ -35,7 +35,7 @@ PixelBox random_box_of(ImageSize size, kb::HashStream& random) {
           random.below(static_cast<int>(size.height) - height + 1), width, height};
 }
 
-// Boxes whose pixels differ from those of the whole image.
+// Counts the random boxes whose pixels differ from those of the whole image.
 int differing_boxes(const Bytes& file, int boxes, uint64_t seed) {
   const ImageSize size = kb::open_image(file)->size();
   const std::vector<uint8_t> whole = decoded(file);
@@ -48,7 +48,7 @@ int differing_boxes(const Bytes& file, int boxes, uint64_t seed) {
   return differ;
 }
 
-// Root of the mean square difference.
+// Returns the root of the mean square difference, in grey levels.
 double difference(const std::vector<uint8_t>& a, const std::vector<uint8_t>& b) {
   BOOST_REQUIRE(a.size() == b.size());
   double sum = 0;
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(damage_is_told) {
     std::copy(std::begin(kEnd), std::end(kEnd), ended.end() - 300);
     BOOST_TEST(decoding_error(ended) == "Corrupt JPEG data: premature end of data segment");
   }
-  // Arithmetic coding makes something of most damage; some of it runs past the end of a block.
+  // An arithmetic decoder makes some pixels of most damage, but some damage makes it run past the end of a block.
   const Bytes arithmetic = jpeg_file(made_pixels(size, 3), size, {.arithmetic = true});
   BOOST_TEST(decoding_error(arithmetic) == "(nothing thrown)");
   int found = 0;
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(damage_is_told) {
     found += decoding_error(damaged) == "Corrupt JPEG data: bad arithmetic code" ? 1 : 0;
   }
   BOOST_TEST(found > 0);
-  // Rows above the damage are there.
+  // The rows above the damage can be decoded.
   const Bytes half = first(file, file.size() / 2);
   BOOST_TEST(decoded(half, {0, 0, 64, 8}) == decoded(file, {0, 0, 64, 8}));
   // A header that promises 65500 x 65500 pixels in three passes would take 13 GB.
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(damage_is_told) {
   BOOST_TEST(decoding_error(vast) != "(nothing thrown)");
 }
 
-// Half a megabyte of zeros promises 4290 million pixels: a minute a decode, each time it was asked for.
+// Half a megabyte of compressed zeros can promise 4290 million pixels, which would take a minute to decode each time.
 BOOST_AUTO_TEST_CASE(more_pixels_than_any_camera_makes_are_damage) {
   Bytes vast = png_file(made_pixels({8, 8}, 1), {8, 8}, 1);
   const auto set_side = [&](size_t at, uint32_t side) {
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(more_pixels_than_any_camera_makes_are_damage) {
   const auto resized = [&](uint32_t width, uint32_t height) {
     set_side(16, width);
     set_side(20, height);
-    const auto sum = static_cast<uint32_t>(::libdeflate_crc32(0, vast.data() + 12, 17));  // of the header's chunk
+    const auto sum = static_cast<uint32_t>(::libdeflate_crc32(0, vast.data() + 12, 17));  // sum over the header's chunk
     set_side(29, sum);
     return decoding_error(vast);
   };
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(what_is_held_as_a_whole_is_known_before) {
   BOOST_TEST(held(png_file(made_pixels(size, 3), size, 3)) == 0);
   BOOST_TEST(held(png_file(made_pixels(size, 3), size, 3, true)) == 4 * 64 * 48);
   BOOST_TEST(held(jpeg_file(made_pixels(size, 3), size)) == 0);
-  // 16 bits a coefficient: one of luma, a quarter of each colour.
+  // A coefficient has 16 bits. Each pixel has one coefficient of luma, and a quarter of one of each of two colours.
   BOOST_TEST(held(jpeg_file(made_pixels(size, 3), size, {.progressive = true})) == 2 * 64 * 48 * 3 / 2);
 }
 

@@ -57,7 +57,8 @@ BOOST_AUTO_TEST_CASE(permutation_depends_on_seed_and_epoch_alone) {
   }
 }
 
-// Chi-squared of (position, sample) over many epochs: (count - 1)^2 degrees of freedom, accepted within 5 sigma.
+// The chi-squared statistic of (position, sample) over many epochs has (count - 1)^2 degrees of freedom and must lie
+// within 5 standard deviations of its mean.
 BOOST_AUTO_TEST_CASE(every_sample_visits_every_position_equally) {
   for (const int64_t count : {2, 3, 5, 8, 10, 17, 64, 100}) {
     const int64_t epochs = 400 * count;
@@ -153,7 +154,7 @@ BOOST_AUTO_TEST_CASE(an_order_may_begin_within_a_run) {
   BOOST_TEST(late.epoch(20) == 2);
   BOOST_TEST(late.epoch(22) == 2);
   BOOST_TEST(late.epoch(23) == 3);
-  for (int64_t epoch = 2; epoch < 6; ++epoch)  // one permutation an epoch, whatever the minibatch
+  for (int64_t epoch = 2; epoch < 6; ++epoch)  // an epoch has one permutation for all minibatch sizes
     for (int64_t position = 0; position < 90; ++position)
       BOOST_TEST(late.row(20 + (epoch - 2) * 3 + position / 30, position % 30).sample ==
                  early.row(epoch * 10 + position / 10, position % 10).sample);

@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_SUITE(data_pack)
 
 BOOST_AUTO_TEST_CASE(a_pack_has_the_bits_of_its_folder) {
   ImageFolder folder;
-  folder.write("train/n01/2.JPEG", {1, 2, 3});  // stays as unreadable as it is
+  folder.write("train/n01/2.JPEG", {1, 2, 3});  // an unreadable file, which is packed as it is
   const fs::path file = folder.dir() / "images.pack";
   const auto store = folder.open();
   BOOST_TEST(kb::write_pack(*store, file, {.threads = 2}) == 0);
@@ -69,7 +69,8 @@ BOOST_AUTO_TEST_CASE(smaller_copies) {
   const std::vector<std::string> prints{kb::image_set(store, 28).fingerprint, kb::image_set(jpegs, 28).fingerprint,
                                         kb::image_set(pixels, 28).fingerprint};
   BOOST_TEST((prints[0] != prints[1] && prints[1] != prints[2] && prints[0] != prints[2]));
-  // Bare pixels are those of the image as Pillow would resize it, which the centre of the same side shows.
+  // The pixels of a raw pack are the image as Pillow would resize it, which the evaluated centre of the same side
+  // shows.
   const std::vector<uint8_t> a = pixels_of(kb::image_set(store, 42).train, 3, {});
   const std::vector<uint8_t> b = pixels_of(kb::image_set(pixels, 42).train, 3, {});
   BOOST_TEST(a == b);
@@ -88,11 +89,11 @@ BOOST_AUTO_TEST_CASE(a_stopped_pack_goes_on) {
   };
   BOOST_CHECK_THROW(kb::write_pack(*store, file, {.progress = stop}), Stopped);
   BOOST_TEST(!fs::exists(file));
-  // The end of what was being written when it stopped.
+  // The program may have stopped while it wrote an image.
   std::ofstream(part, std::ios::app) << "half an image";
   BOOST_TEST(kb::write_pack(*store, file, {}) == 128);
   BOOST_TEST(kb::test::read_file(file) == kb::test::read_file(whole));
-  // Damage in what is there: it is written anew from there on.
+  // If an image in the unfinished file is damaged, the file is written anew from there on.
   fs::remove(file);
   BOOST_CHECK_THROW(kb::write_pack(*store, file, {.progress = stop}), Stopped);
   std::string bytes = kb::test::read_file(part);
@@ -100,7 +101,7 @@ BOOST_AUTO_TEST_CASE(a_stopped_pack_goes_on) {
   kb::test::write_file(part, bytes);
   BOOST_TEST(kb::write_pack(*store, file, {}) == 1);
   BOOST_TEST(kb::test::read_file(file) == kb::test::read_file(whole));
-  // Another form begins anew.
+  // A pack of another form begins anew.
   fs::remove(file);
   BOOST_CHECK_THROW(kb::write_pack(*store, file, {.form = {.side = 32}, .progress = stop}), Stopped);
   BOOST_TEST(kb::write_pack(*store, file, {}) == 0);
@@ -139,7 +140,7 @@ BOOST_AUTO_TEST_CASE(damage_of_a_pack_is_found) {
   kb::test::golden("pack_errors.txt", text);
 }
 
-// The end of a mapped file that another program cuts short is no memory any more: the process ended there.
+// If another program cuts a mapped file short, reading past its new end raises a signal, which would end the process.
 BOOST_AUTO_TEST_CASE(a_pack_that_shrinks_while_it_is_read_is_named) {
   ImageFolder folder;
   const fs::path file = folder.dir() / "images.pack";
@@ -157,7 +158,7 @@ BOOST_AUTO_TEST_CASE(a_pack_that_shrinks_while_it_is_read_is_named) {
   BOOST_TEST(set.train.files->replaced().empty());
 }
 
-// std::async where the system makes no more threads ended it with an internal error.
+// The pack must be written and verified by one thread if the system makes no more threads.
 BOOST_AUTO_TEST_CASE(a_pack_is_verified_where_no_thread_can_be_made) {
   ImageFolder folder;
   for (int i = 10; i < 160; ++i)
@@ -169,7 +170,8 @@ BOOST_AUTO_TEST_CASE(a_pack_is_verified_where_no_thread_can_be_made) {
   BOOST_TEST(kb::verify_pack(*kb::open_pack(file), 3).empty());
 }
 
-// From its first call on, while it reads what an earlier start has written, the writer has the files for itself.
+// A writer has the files for itself from its first call of `progress` on, while it still confirms what an earlier start
+// has written.
 BOOST_AUTO_TEST_CASE(two_writers_of_one_pack) {
   ImageFolder folder;
   const fs::path file = folder.dir() / "images.pack", whole = folder.dir() / "whole.pack";
@@ -190,7 +192,7 @@ BOOST_AUTO_TEST_CASE(two_writers_of_one_pack) {
   BOOST_TEST(kb::test::read_file(file) == kb::test::read_file(whole));
 }
 
-// However two writers meet, what they leave is whole.
+// However two writers meet, the pack that they leave is whole.
 BOOST_AUTO_TEST_CASE(writers_that_overtake_each_other) {
   ImageFolder folder;
   const fs::path file = folder.dir() / "images.pack", whole = folder.dir() / "whole.pack";
@@ -201,7 +203,7 @@ BOOST_AUTO_TEST_CASE(writers_that_overtake_each_other) {
     for (int i = 0; i < 40; ++i) {
       try {
         kb::write_pack(*store, file, {});
-      } catch (const kb::DataError&) {  // the other writes it
+      } catch (const kb::DataError&) {  // the other writer is at it
       }
     }
   };
@@ -222,7 +224,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_shorter_than_what_is_kept) {
   BOOST_TEST(kb::test::read_file(path) == "123");
 }
 
-// A class is looked for by bisection, which reads beyond the list where labels do not ascend.
+// A class is found by bisection, which would read beyond the list if labels did not ascend.
 BOOST_AUTO_TEST_CASE(labels_of_an_index_ascend) {
   ImageFolder folder;
   kb::ImageIndex index = kb::list_images(folder.dir());

@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(an_image_of_the_shape_itself_stays_as_it_is) {
   }
 }
 
-// The middle of a wide and of a high image, whatever lies beside it; 2x2 pixels that are alike become one of them.
+// A wide or a high image is cut to its middle, whatever lies beside it; then 2x2 equal pixels become one.
 BOOST_AUTO_TEST_CASE(another_shape_shows_the_middle) {
   const Files files;
   const auto pgm = [&](int width, int height, const auto& value) {

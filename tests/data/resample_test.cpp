@@ -14,7 +14,7 @@ namespace {
 using kb::ImageSize, kb::ImageView, kb::PixelBox, kb::ResampledAxis;
 using kb::test::made_pixels;
 
-// The mean of all pixels of one axis under the triangle at wanted pixel i, in double.
+// Returns the mean of the pixels along one axis, weighted by the triangle at wanted pixel i, in double.
 double under_triangle(const std::vector<double>& pixels, const ResampledAxis& axis, int64_t i) {
   const double scale = static_cast<double>(axis.in) / static_cast<double>(axis.out);
   const double radius = std::max(scale, 1.0), centre = (static_cast<double>(axis.first + i) + 0.5) * scale;
@@ -27,12 +27,12 @@ double under_triangle(const std::vector<double>& pixels, const ResampledAxis& ax
   return sum / total;
 }
 
-// Planes, computed in double without rounding between the two passes.
+// Returns the resampled planes, computed in double without rounding between the two passes.
 std::vector<double> resampled(const std::vector<uint8_t>& pixels, ImageSize size, const ResampledAxis& columns,
                               const ResampledAxis& rows) {
   std::vector<double> planes;
   for (size_t c = 0; c < 3; ++c) {
-    std::vector<std::vector<double>> lines(static_cast<size_t>(columns.count));  // by wanted column: over image rows
+    std::vector<std::vector<double>> lines(static_cast<size_t>(columns.count));  // a line per wanted column
     for (int64_t y = 0; y < size.height; ++y) {
       std::vector<double> line;
       for (int64_t x = 0; x < size.width; ++x)
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(a_view_is_a_function_of_seed_epoch_and_sample) {
   BOOST_CHECK((view != kb::random_view(image, 224, 1, 2, 4)));
 }
 
-// No box of an allowed ratio and of 8 % of the area lies in these.
+// No box of an allowed ratio and with 8 % of the area lies in these images.
 BOOST_AUTO_TEST_CASE(the_middle_where_no_box_fits) {
   BOOST_CHECK((kb::random_view({2000, 30}, 224, 1, 0, 0).box == PixelBox{980, 0, 40, 30}));
   BOOST_CHECK((kb::random_view({30, 2000}, 224, 1, 0, 0).box == PixelBox{0, 980, 30, 40}));

@@ -1,4 +1,4 @@
-// Functions that are composed of others against plain loops in double.
+// Tests functions that are composed of others against plain loops in double.
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <functional>
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(sum_pool_of_any_window) {
   BOOST_TEST((sum_pool(image, {.kernel = {2, 3}, .stride = {2, 3}}).shape() == Dims{1, 2, 2, 2}));
 }
 
-// Labels of any number of axes, with a class that is ignored.
+// The labels have one, two or three axes, and one number among them is ignored.
 BOOST_AUTO_TEST_CASE(cross_entropy_of_each_label) {
   for (const Dims& of : {Dims{5}, Dims{3, 4}, Dims{2, 3, 2}})
     for (const double smoothing : {0.0, 0.2})
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(an_ignored_row_may_hold_anything) {
   check_equal(losses, {0, 0, std::log(2.0)}, 1e-15);
 }
 
-// Numbers that data give for "none of the classes" count as the one above them.
+// Data often mark "none of the classes" by the number after the last class; only that number may be ignored.
 BOOST_AUTO_TEST_CASE(declared_labels_may_have_one_more_number_to_be_ignored) {
   Graph graph;
   const Tensor logits = input(graph, "x", f64, {2, 3}), labels = index_input(graph, "labels", {2}, 4);

@@ -1,5 +1,5 @@
-// Roundings against definitions that share no code with them: the value of a bit pattern by its fields, the nearest
-// value by search.
+// Tests roundings against definitions that share no code with them: a bit pattern's value is computed from its fields,
+// and the nearest value is found among the neighbours.
 #include "graph/dtype.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct Format {
 const Format kFormats[] = {{DType::bf16, 8, 7, float_to_bf16, bf16_to_float},
                            {DType::f16, 5, 10, float_to_f16, f16_to_float}};
 
-// IEEE 754 section 3.4.
+// Returns the value of a bit pattern: IEEE 754-2008, section 3.4.
 double value_of(const Format& format, uint32_t bits) {
   const int bias = (1 << (format.exponent_bits - 1)) - 1;
   const int exponent = static_cast<int>(bits >> format.mantissa_bits) & ((1 << format.exponent_bits) - 1);

@@ -1,4 +1,4 @@
-// Every mistake a user can make in the DSL, and the text that meets it: golden/errors/NAME.txt.
+// Makes every mistake that a user can make in the DSL and compares the error's text with golden/errors/NAME.txt.
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>
@@ -35,14 +35,14 @@ struct Model {
   Tensor none;
 };
 
-// A plain function of the user's: the mistake is reported in it.
+// A plain function of the user's, without a Call: the error names the line inside it.
 constexpr int kHeadLine = __LINE__ + 3;
 Tensor head(Tensor x) {
   Scope scope("head");
   return linear("fc", x, 10);
 }
 
-// A composite of the user's own, written as the built-in ones are.
+// A composite of the user's own, with a Call as the built-in ones have: the error names the line that calls it.
 Tensor squash(Tensor x, Tensor y, Where where = Where::current()) {
   const Call call(where);
   return tanh(matmul(x, y));
@@ -53,7 +53,7 @@ struct Case {
   int line;
   void (*make)(Model& m);
 };
-// One line each: a text names the line it is about.
+// Every case stands on one line, because the error's text names the line where the mistake was made.
 // clang-format off
 #define KB_CASE_AT(line, name, statement) {name, line, []([[maybe_unused]] Model& m) { statement; }}
 #define KB_CASE(name, statement) KB_CASE_AT(__LINE__, name, statement)
@@ -266,7 +266,7 @@ const Case kCases[] = {
 };
 // clang-format on
 
-// The text with its place's line replaced by a marker, which holds only if it is the line of the case.
+// Returns the error's text with "LINE" for the number of its line, or a complaint if that is not the line of the case.
 std::string text_of(const Case& mistake) {
   Model model;
   try {

@@ -1,4 +1,4 @@
-// Shapes, dtypes, letters and places of what the DSL makes; values where a function is a composite.
+// Tests the shapes, dtypes, letters of axes and source places of what the DSL makes, and the values of composites.
 #include "graph/functions.h"
 
 #include <boost/test/unit_test.hpp>
@@ -26,7 +26,7 @@ struct Fixture {
   }
 };
 
-// The values of a graph whose one input is f64 "x".
+// Returns the values of `result` in a graph whose only input is "x" in f64.
 std::vector<double> values_of(Tensor result, Dims shape, std::vector<double> x) {
   Bindings bindings{{"x", {{f64, std::move(shape), ""}, std::move(x)}}};
   const Value value = result.value();
@@ -108,7 +108,8 @@ BOOST_FIXTURE_TEST_CASE(windows_and_convolutions, Fixture) {
   BOOST_TEST(text(global_avg_pool(images)) == "f32[N=2,C=3]");
 }
 
-// After the layout pass a convolution's tensors have their physical shape.
+// After the layout pass a convolution's tensors have their physical shapes: (N, C / block, H, W, block) or (N, H, W,
+// C).
 BOOST_FIXTURE_TEST_CASE(convolutions_in_physical_layouts, Fixture) {
   const auto leaf = [&](const char* name, Dims shape) { return input(graph, name, f32, std::move(shape)).value(); };
   const Value blocked = leaf("blocked", {2, 2, 8, 8, 8}), channels_last = leaf("last", {2, 8, 8, 16});
@@ -238,7 +239,7 @@ BOOST_AUTO_TEST_CASE(softmax_is_shifted_and_sums_to_one) {
   BOOST_TEST(values_of(softmax(reshape(x, {3, 1}), 0), {1, 3}, {5, 5, 5}).at(1) == 1.0 / 3);
 }
 
-// Szegedy et al. 2016, section 7: target (1 - s) one_hot + s / K.
+// Label smoothing s over K classes makes the target (1 - s) one_hot + s / K: Szegedy et al. 2016, section 7.
 BOOST_AUTO_TEST_CASE(cross_entropy_smooths_labels) {
   Graph graph;
   Tensor x = input(graph, "x", f64, {2, 3});

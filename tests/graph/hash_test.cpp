@@ -37,7 +37,7 @@ size_t index_of(const Graph& graph, Op op) {
 
 BOOST_AUTO_TEST_SUITE(hash)
 
-// The hash is the same on every machine and in every build: run folders and caches keep it.
+// Run folders and caches keep the hash, so it must be equal on every machine and in every build.
 BOOST_AUTO_TEST_CASE(known_answer) { BOOST_TEST(content_hash(base()) == "f4ebd124730ac60c748efa1e6e6cd025"); }
 
 BOOST_AUTO_TEST_CASE(what_does_not_count) {

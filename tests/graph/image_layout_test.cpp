@@ -1,4 +1,4 @@
-// Layouts of images with one, two and three spatial axes, against shapes written out.
+// Tests layouts of images with one, two and three spatial axes against shapes that are written out.
 #include "graph/image_layout.h"
 
 #include <boost/test/unit_test.hpp>
@@ -10,8 +10,8 @@ struct Case {
   ImageLayout layout;
   Dims logical, physical;
   std::string names;
-  Ints channel_axes, last_axes;  // where the channels and the last spatial axis lie
-  Ints strides;                  // in the logical array, of the physical axes
+  Ints channel_axes, last_axes;  // axes that hold the channels and the last spatial axis
+  Ints strides;                  // a step along a physical axis, in elements of the logical array
 };
 
 const Case kCases[] = {
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(a_shape_and_its_block_give_the_layout) {
       BOOST_TEST(!image_layout(c.physical, 4, c.layout.spatial).has_value());
       BOOST_TEST(!image_layout({2, 6}, c.layout.block, c.layout.spatial).has_value());
     }
-  BOOST_TEST(!image_layout({2, 1, 4, 5, 6}, 6, 2).has_value());  // one block: its shape is (N, H, W, C)
+  BOOST_TEST(!image_layout({2, 1, 4, 5, 6}, 6, 2).has_value());  // with one block the shape is (N, H, W, C)
 }
 
 BOOST_AUTO_TEST_CASE(filters_are_images_of_their_inputs) {

@@ -1,4 +1,4 @@
-// Values that the interpreter gives, for tests.
+// Helpers of tests that look at the values which the graph interpreter gives.
 #pragma once
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -18,14 +18,14 @@ inline Array array(Dims shape, Reals data, DType dtype = DType::f64) {
   return {{dtype, std::move(shape), ""}, std::move(data)};
 }
 
-// x[i] = sin(1.7 i + 0.3): distinct, both signs.
+// Returns x[i] = sin(1.7 i + 0.3): distinct numbers of both signs.
 inline Array wave(Dims shape, DType dtype = DType::f64) {
   Array a = array(std::move(shape), {}, dtype);
   for (int64_t i = 0; i < a.type.elements(); ++i) a.data.push_back(std::sin(1.7 * static_cast<double>(i) + 0.3));
   return a;
 }
 
-// A graph of inputs "a", "b", ... of the arrays' types.
+// A graph whose inputs "a", "b", ... have the types of the given arrays and are bound to them.
 struct Case {
   Graph graph{"case"};
   Bindings bindings;

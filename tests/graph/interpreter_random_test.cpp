@@ -1,4 +1,4 @@
-// The interpreter's random numbers and initial values, and random graphs.
+// Tests the interpreter's random numbers and initial values, and interprets random graphs.
 #include "tests/graph/interpreted.h"
 
 #include <boost/test/unit_test.hpp>
@@ -7,7 +7,7 @@ namespace kb::interpreter_test {
 
 BOOST_AUTO_TEST_SUITE(interpreter_random)
 
-// Known answers of Random123 1.14 (kat_vectors, philox4x32 10).
+// The numbers are the known answers that Random123 1.14 has for philox4x32 of 10 rounds, in its file kat_vectors.
 BOOST_AUTO_TEST_CASE(philox_known_answers) {
   const auto check = [](const uint32_t(&counter)[4], const uint32_t(&key)[2], const uint32_t(&expected)[4]) {
     for (size_t i = 0; i < 4; ++i) BOOST_TEST(philox(counter, key).word[i] == expected[i]);
@@ -20,7 +20,8 @@ BOOST_AUTO_TEST_CASE(philox_known_answers) {
   BOOST_TEST(fnv1a32("foobar") == 0xbf9cf968u);
 }
 
-// The bits of a sample depend on its global number alone: two workers of two samples draw what one of four does.
+// The bits of a sample depend on its number in the whole minibatch alone: two workers with two samples each draw the
+// bits that one worker with four samples draws.
 BOOST_AUTO_TEST_CASE(random_bits_do_not_see_the_split) {
   const auto draw = [](int64_t samples, double worker) {
     Graph g("bits");
@@ -74,7 +75,8 @@ BOOST_AUTO_TEST_CASE(initial_values) {
   BOOST_TEST(initial_value(v, 7).data[19999] == 3.0);
 }
 
-// Box-Muller with the series written out agrees with the C library: the 2-norm of a pair gives the first uniform back.
+// The interpreter computes the logarithm, sine and cosine of its Box-Muller transform by series of its own; the results
+// agree with the C library's.
 BOOST_AUTO_TEST_CASE(normal_pairs_agree_with_the_library) {
   Variable normal{"w", {DType::f64, {2000}, ""}, VariableKind::parameter, Role::weight, {InitKind::normal, 0, 1}, {}};
   Variable uniform = normal;
@@ -130,13 +132,14 @@ BOOST_AUTO_TEST_CASE(random_graphs_meet_every_op) {
   for (uint32_t seed = 0; seed < 300; ++seed) {
     for (const Node& node : test::random_graph(seed).nodes) missing.erase(name(node.op));
   }
-  // Made by passes alone.
+  // Only passes make these ops.
   const std::set<std::string_view> expected = {"all_reduce",   "carry",         "extent",       "max_pool_grad",
                                                "pack_weights", "sum_pool_grad", "take_at_index"};
   BOOST_TEST(missing == expected, boost::test_tools::per_element());
 }
 
-// Rounding to f32 moves values of a random graph a little and decides nothing: the premise of comparing backends on it.
+// Rounding to f32 moves the values of a random graph a little, and no comparison in it turns out otherwise. Tests that
+// compare backends on random graphs rely on this.
 BOOST_AUTO_TEST_CASE(random_graphs_are_well_conditioned) {
   for (uint32_t seed = 0; seed < 300; ++seed) {
     const Graph graph = test::random_graph(seed);

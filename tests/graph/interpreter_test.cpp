@@ -94,7 +94,8 @@ BOOST_AUTO_TEST_CASE(matrix_products) {
   c.check(matmul(batch, batch), {2, 2, 2}, {7, 10, 15, 22, 28, 40, 60, 88});
 }
 
-// y[n,o,h,w] = sum over c, kh, kw of x[n, g C + c, h s - p + kh d, ...] weight[o, c, kh, kw], written out.
+// The definition, with group g, C channels per group, stride s, padding p and dilation d:
+// y[n,o,h,w] = sum over c, kh, kw of x[n, g C + c, h s - p + kh d, w s - p + kw d] weight[o, c, kh, kw].
 BOOST_AUTO_TEST_CASE(convolution_by_definition) {
   const Case c({wave({2, 4, 6, 7}), wave({6, 2, 3, 2})});
   const Window window{.kernel = {3, 2}, .stride = {2, 1}, .padding = {1, 2}, .dilation = {1, 2}};
@@ -162,7 +163,7 @@ BOOST_AUTO_TEST_CASE(convolution_in_blocked_layouts) {
              boost::test_tools::per_element());
 }
 
-// Convolution and its gradients give the same with filters as (O, H, W, I).
+// A convolution and its gradients give equal values with filters in the layout (O, H, W, I).
 BOOST_AUTO_TEST_CASE(convolution_with_filter_channels_last) {
   const Case c({wave({2, 4, 5, 5}), wave({6, 2, 3, 2})});
   const Window window{.kernel = {3, 2}, .stride = {2, 1}, .padding = {1, 1}};
@@ -191,7 +192,8 @@ BOOST_AUTO_TEST_CASE(indexed) {
   c.check(one_hot(c.x[2], 4), {4, 4}, {0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0});
 }
 
-// Outside of what is indexed: NaN, of integers 0; nothing is added, and one_hot has no 1.
+// An index outside of the table reads NaN, or 0 from a table of integers; scatter_add adds nothing there, and one_hot
+// has no 1.
 BOOST_AUTO_TEST_CASE(indices_outside) {
   const Case c({array({3, 1}, {1, 2, 3}), array({4}, {1, -1, 3, 2}, DType::i32), array({4, 1}, {1, 2, 4, 8})});
   const Array rows = c.value(gather(c.x[0], c.x[1]));
@@ -215,7 +217,7 @@ BOOST_AUTO_TEST_CASE(an_index_input_refuses_numbers_outside) {
     });
 }
 
-// NaN wins every comparison of sizes; of several the first counts.
+// NaN wins every comparison of sizes, and the first of several NaN counts.
 BOOST_AUTO_TEST_CASE(nan_is_the_greatest_and_the_least) {
   const double nan = std::nan("");
   const Case c(

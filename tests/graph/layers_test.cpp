@@ -1,4 +1,5 @@
-// Layers: PyTorch's parameter names and initial values, statistics, and the block of DESIGN.md as it is written there.
+// Tests layers: PyTorch's names of parameters and initial values, the statistics, and a residual block as a user writes
+// it.
 #include "graph/layers.h"
 
 #include <boost/test/unit_test.hpp>
@@ -48,7 +49,7 @@ Spread spread(const Graph& graph, const std::string& name) {
 
 bool near(double a, double b, double relative) { return std::fabs(a - b) <= relative * std::fabs(b); }
 
-// The values of output "y".
+// Returns the values of output "y".
 std::vector<double> run(const Graph& graph, const Bindings& bindings) {
   return interpret(graph, bindings).outputs.at("y").data;
 }
@@ -136,7 +137,7 @@ BOOST_AUTO_TEST_CASE(initial_values) {
   linear("last", flatten(x), 64, {.init = normal(0.01)});
   batch_norm("bn", x, {.init = zeros});
   embedding("tokens", input(graph, "ids", DType::i32, {2}), 1000, 16);
-  // He et al. 2015, equation 14: std sqrt(2 / fan_out).
+  // The standard deviation is sqrt(2 / fan_out): He et al. 2015, equation 14.
   BOOST_TEST(near(spread(graph, "he.weight").std, std::sqrt(2.0 / (128 * 9)), 0.01));
   const double conv_bound = 1 / std::sqrt(64.0 * 9), fc_bound = 1 / std::sqrt(64.0 * 64);
   BOOST_TEST(near(spread(graph, "torch.weight").greatest, conv_bound, 0.01));
@@ -151,8 +152,8 @@ BOOST_AUTO_TEST_CASE(initial_values) {
   BOOST_TEST(near(spread(graph, "tokens.weight").std, 1, 0.02));
 }
 
-// Each on a weight of 40,000 elements, whose mean is within five of its standard deviations and whose spread is within
-// two percent.
+// Every initialiser draws a weight of 40,000 elements, whose mean lies within five of the mean's standard deviations
+// and whose standard deviation is within two percent of the rule's.
 BOOST_AUTO_TEST_CASE(every_initialiser_has_its_distribution) {
   Graph graph;
   Tensor x = input(graph, "x", f32, {2, 100}, "NC");
@@ -211,7 +212,7 @@ BOOST_AUTO_TEST_CASE(with_an_initialiser_a_bias_is_zero) {
     BOOST_TEST((graph.find_variable(name)->init == Init{InitKind::constant, 0, 0}), name);
 }
 
-// Two ways to the same numbers are one graph.
+// Graphs are equal if their initialisers have equal numbers, however these are named.
 BOOST_AUTO_TEST_CASE(the_name_of_an_initialiser_is_no_part_of_the_graph) {
   const auto declared = [](std::optional<Initialiser> init) {
     Graph graph;
@@ -230,7 +231,8 @@ BOOST_AUTO_TEST_CASE(the_name_of_an_initialiser_is_no_part_of_the_graph) {
   BOOST_TEST(content_hash(declared(he_normal(fan_in))) != content_hash(own));
 }
 
-// Ioffe and Szegedy 2015, algorithm 1; the running variance is unbiased, momentum is PyTorch's.
+// Ioffe and Szegedy 2015, algorithm 1. The running variance is the unbiased one, and `momentum` is the share of the new
+// value, as in PyTorch.
 BOOST_AUTO_TEST_CASE(batch_norm_normalises_and_moves_the_running_statistics) {
   Graph graph;
   Tensor x = input(graph, "x", f64, {3, 2}, "NC");
@@ -260,7 +262,8 @@ BOOST_AUTO_TEST_CASE(batch_norm_at_inference_uses_the_running_statistics) {
   BOOST_TEST(run(graph, bindings).at(0) == 7);
 }
 
-// Shares of 1, 1/2, 1/3 leave the means over three minibatches, whatever stood there before.
+// If minibatch i = 1, 2, 3 counts with a share of 1/i, the running statistics become the means over the three
+// minibatches, whatever they were before.
 BOOST_AUTO_TEST_CASE(batch_norm_in_statistics_notes_the_mean_over_minibatches) {
   Graph graph("statistics", Mode::statistics);
   Tensor x = input(graph, "x", f64, {3, 1}, "NC");
@@ -278,7 +281,7 @@ BOOST_AUTO_TEST_CASE(batch_norm_in_statistics_notes_the_mean_over_minibatches) {
   BOOST_TEST(near(bindings["bn.running_var"].data[0], (7.0 + 3 + 4) / 3, 1e-14));  // unbiased
 }
 
-// Ba et al. 2016, equation 3, on rows.
+// Ba et al. 2016, equation 3: every row is normalised by its own mean and variance.
 BOOST_AUTO_TEST_CASE(layer_norm_normalises_rows) {
   Graph graph;
   Tensor x = input(graph, "x", f64, {2, 1, 2}, "");
@@ -307,7 +310,7 @@ BOOST_AUTO_TEST_CASE(parameters_of_low_precision_models_are_f32) {
   verify(graph);
 }
 
-// Srivastava et al. 2014: kept with probability 1 - p and scaled, so that the mean stays.
+// An element is kept with probability 1 - p and divided by 1 - p, so that the mean stays: Srivastava et al. 2014.
 BOOST_AUTO_TEST_CASE(dropout_zeroes_a_share_p_and_keeps_the_mean) {
   Graph graph;
   Tensor x = input(graph, "x", f64, {64, 256}, "NC");

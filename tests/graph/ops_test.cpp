@@ -1,4 +1,4 @@
-// Walks the table of ops: what a row says of its op must agree with itself.
+// Walks the table of ops and checks that the columns of every row agree with each other.
 #include "graph/ops.h"
 
 #include <boost/test/unit_test.hpp>
@@ -32,7 +32,7 @@ Point random_point(Op op, std::mt19937& random) {
   return point;
 }
 
-// Central differences of the fourth order: exact to about 1e-11 for these functions.
+// Returns a central difference of the fourth order, whose relative error is about 1e-11 for these functions.
 double difference(Op op, Point point, size_t argument) {
   const double h = 1e-3, x = point[argument];
   const auto at = [&](double offset) {
@@ -47,7 +47,7 @@ bool is_differentiable(const OpInfo& row, int argument) {
   return row.rule == TypeRule::floats || row.rule == TypeRule::arithmetic;
 }
 
-// The op's own formula, else itself called on x, y, z; a symbolic derivative of this text goes by the chain rule alone.
+// Whether every call in the formula is of a point-wise op and has the op's number of arguments.
 bool uses_only_pointwise(const Formula& formula) {
   if (formula.kind != Formula::Kind::call) return true;
   if (!is_pointwise(formula.op) || formula.args.size() != static_cast<size_t>(info(formula.op).arity)) return false;
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(derivatives_agree_with_finite_differences) {
   }
 }
 
-// Ops that the C library has functions for, each against its own.
+// Compares each op that has a function of its own in the C library with that function.
 BOOST_AUTO_TEST_CASE(composites_are_the_c_librarys_functions) {
   struct Case {
     Op op;
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(saturated_functions_stay_finite) {
   }
 }
 
-// Reference values: Abramowitz and Stegun 1964, tables 7.1 (erf) and 26.1 (normal distribution).
+// The reference values are from Abramowitz and Stegun 1964, tables 7.1 (erf) and 26.1 (normal distribution).
 BOOST_AUTO_TEST_CASE(known_values) {
   BOOST_TEST(std::fabs(evaluate_op(Op::erf, Point{0.5}) - 0.5204998778) < 1e-10);
   BOOST_TEST(std::fabs(evaluate_op(Op::gelu, Point{1}) - 0.8413447461) < 1e-10);
@@ -218,7 +218,8 @@ BOOST_AUTO_TEST_CASE(derivatives_are_simplified) {
   BOOST_TEST((y->kind == Formula::Kind::argument && y->argument == 1));
 }
 
-// A reduction begins at a value that leaves every element as it is, and joins by an op of two numbers.
+// A reduction begins at its neutral value, which must leave every element as it is, and combines elements by an op of
+// two numbers.
 BOOST_AUTO_TEST_CASE(a_reduction_begins_at_the_neutral_value_of_its_op) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const std::map<Neutral, double> values = {

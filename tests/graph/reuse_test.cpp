@@ -1,4 +1,4 @@
-// Reuse: a sub-network that a model function calls twice.
+// Tests Reuse, under which a model function calls a sub-network a second time.
 #include <boost/test/unit_test.hpp>
 
 #include <cmath>
@@ -25,7 +25,7 @@ struct Two {
     b = input(graph, "b", DType::f64, {kSamples, kChannels}, "NC");
   }
 
-  // The results of `net` for a, under Scope, and for b, under Reuse.
+  // Makes the results of `net` outputs: its result for a, under Scope, and its result for b, under Reuse.
   template <class Net>
   void call(Net&& net) {
     {
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(each_call_draws_masks_of_its_own) {
   BOOST_TEST(two.graph.has_random_stream("net.drop#3"));
 }
 
-// Two calls of a module in PyTorch leave the same statistics.
+// The second call updates the statistics that the first one left, as two calls of a module do in PyTorch.
 BOOST_AUTO_TEST_CASE(running_statistics_go_through_both_calls) {
   Two two;
   two.call([](const Tensor& x) { return batch_norm("bn", x, {.momentum = 0.25}); });

@@ -1,4 +1,4 @@
-// Convolutions and pooling of signals (N, C, L) against naive loops in double.
+// Tests convolutions and pooling of signals (N, C, L) against naive loops in double.
 #include <boost/test/unit_test.hpp>
 #include <limits>
 
@@ -20,7 +20,8 @@ double at(const Array& x, int64_t n, int64_t c, int64_t l) {
   return x.data[static_cast<size_t>((n * x.type.shape[1] + c) * x.type.shape[2] + l)];
 }
 
-// A convolution as its definition says it: y[n, o, l] = bias[o] + sum over i, k of w[o, i, k] x[n, i', s l - p + d k].
+// Returns a convolution by its definition, with stride s, padding p and dilation d:
+// y[n, o, l] = bias[o] + sum over i, k of w[o, i, k] x[n, i', s l - p + d k], where i' is channel i of the group of o.
 std::vector<double> naive_convolution(const Array& x, const Array& w, const Array& bias, const ConvOptions& o) {
   const int64_t channels = w.type.shape[0], inputs = w.type.shape[1];
   const int64_t length = (kShape.l + 2 * o.padding - o.dilation * (o.kernel - 1) - 1) / o.stride + 1;
@@ -103,7 +104,7 @@ BOOST_AUTO_TEST_CASE(pooling_is_its_definition) {
   }
 }
 
-// The weight is stored as PyTorch stores it.
+// The weight has PyTorch's order of axes: output channels, input channels of a group, length.
 BOOST_AUTO_TEST_CASE(shapes_of_parameters_and_results) {
   Graph graph;
   const Tensor y = conv1d("conv", signal(graph), 6, {.kernel = 5, .groups = 2, .bias = true});

@@ -13,7 +13,7 @@
 namespace kb::text_test {
 namespace {
 
-// One of each thing that text has to say.
+// A model that has one of each thing the text of a graph can hold.
 Graph small_model() {
   Graph g("small model");
   const Tensor image = input(g, "image", DType::f32, {4, 3, 6, 6}, "NCHW");
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(round_trip_of_random_graphs) {
   }
 }
 
-// A parsed graph computes what the original graph computes, names of variables and inputs included.
+// A parsed graph computes the values of the original graph from the same bindings by name.
 BOOST_AUTO_TEST_CASE(parsed_graph_computes_the_same) {
   const Graph graph = small_model(), parsed = parse_graph(to_text(graph));
   const Interpretation a = interpret(graph, random_bindings(graph, 5)),

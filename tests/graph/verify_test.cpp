@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_SUITE(verify_graph)
 
 BOOST_AUTO_TEST_CASE(whole_graph_passes) { BOOST_CHECK_NO_THROW(verify(base())); }
 
-// Nodes: %0 x, %1 y, %2 s, %3 x - y, %4 the sum, %5 the new state.
+// The nodes of base() are %0 x, %1 y, %2 s, %3 x - y, %4 the sum and %5 the new state.
 BOOST_AUTO_TEST_CASE(planted_faults_are_named) {
   const std::vector<Fault> faults = {
       {"%3 (sub): input %3.0 is not a value of an earlier node", [](Graph& g) { g.nodes[3].inputs[0].node = 3; }},

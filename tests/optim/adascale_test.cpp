@@ -13,7 +13,7 @@ namespace {
 
 const auto kClose = boost::test_tools::tolerance(1e-12);
 
-// The norms that gradients of these moments have on average.
+// Returns the mean squared norms of gradients with the squared mean `gradient2` and a covariance with trace `trace`.
 GradientNorms expected_norms(double gradient2, double trace, const AdaScaleSizes& sizes) {
   const auto n = static_cast<double>(sizes.per_worker), k = static_cast<double>(sizes.workers);
   return {gradient2 + trace / n, gradient2 + trace / (n * k)};
@@ -32,8 +32,8 @@ std::vector<GradientNorms> random_norms(size_t count) {
   return all;
 }
 
-// Gains as an implementation has them that counts micro-batches: averages of the clamped estimates as they decay, and
-// a correction for their begin. `squares`: the sum over the micro-batches of |g|^2.
+// The gains by another implementation, which counts micro-batches: it takes decaying averages of the clamped estimates
+// and corrects them for their start at 0. `squares` is the sum of |g|^2 over the micro-batches.
 class MicroBatchGains {
  public:
   MicroBatchGains(double scale, double count) : scale_(scale), count_(count) {}
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(it_is_one_without_noise_and_the_scale_in_noise_alone) {
   BOOST_TEST(adascale_gain(1e12, 1, 32) == 32, boost::test_tools::tolerance(1e-10));
 }
 
-// From norms to the gain that their noise scale has, and to the iterations that are the sum of the gains.
+// Exact norms give the gain of their noise scale, and the iterations are the sum of the gains.
 BOOST_AUTO_TEST_CASE(exact_norms_give_the_gain_of_their_noise_scale) {
   const AdaScaleSizes sizes{16, 8, 32};
   const double gradient2 = 0.5, trace = 40, noise_scale = trace / gradient2;
@@ -101,7 +101,8 @@ BOOST_AUTO_TEST_CASE(a_minibatch_of_the_base_has_the_gain_one) {
   BOOST_TEST(gains.at(21).iterations == 21);
 }
 
-// Norms of steps 0 to t - 2 are in the gain of step t. Scales below, at and above that whose averages hold one step.
+// The gain of step t averages the norms of steps 0 to t - 2. Some scales are below 1000 and some above; from 1000 on an
+// average holds a single step.
 BOOST_AUTO_TEST_CASE(averages_are_those_of_an_implementation_of_micro_batches) {
   for (const auto& [base, workers] : {std::pair<int64_t, int64_t>{12, 5}, {3, 5}, {1, 400}, {1, 3000}}) {
     const AdaScaleSizes sizes{base, workers, 3};
@@ -121,7 +122,8 @@ BOOST_AUTO_TEST_CASE(averages_are_those_of_an_implementation_of_micro_batches) {
   }
 }
 
-// Gradients of one sample each: G + noise. In many dimensions the estimates of a step scatter little.
+// Returns the gain of gradients that are a fixed vector plus noise. In many dimensions the estimates of a step scatter
+// little.
 double mean_gain(double gradient, double sigma, const AdaScaleSizes& sizes) {
   constexpr size_t kDims = 2000;
   std::mt19937_64 random(11);
@@ -147,7 +149,7 @@ BOOST_AUTO_TEST_CASE(samples_alike_gain_nothing_and_noise_gains_the_scale) {
   const AdaScaleSizes sizes{8, 16, 8};
   BOOST_TEST(mean_gain(1, 0, sizes) == 1, boost::test_tools::tolerance(1e-6));
   BOOST_TEST(mean_gain(0, 1, sizes) > 0.95 * sizes.scale());
-  const double noise_scale = 9;  // 3^2 / 1
+  const double noise_scale = 9;  // sigma^2 / gradient^2 = 3^2 / 1^2
   BOOST_TEST(mean_gain(1, 3, sizes) == (1 + noise_scale / 8) / (1 + noise_scale / 128),
              boost::test_tools::tolerance(0.02));
 }

@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_divide_is_refused_with_plans_that_do) {
   BOOST_TEST(refused(8, 32, 1).find("--minibatch 32, or --per-worker 8") != std::string::npos);
 }
 
-// Trying every number for one that divides would take minutes.
+// A search that tries every number for a divisor would take minutes here.
 BOOST_AUTO_TEST_CASE(hints_of_large_numbers_are_there_at_once) {
   constexpr int64_t kPrime = 999'999'999'999'989;
   BOOST_TEST(refused(kPrime, kPrime / 2, 1).ends_with(fmt::format(", or --per-worker 1 or {}", kPrime)));
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(groups_that_do_not_divide_are_refused_with_groups_that_do) 
   BOOST_TEST(refused(512, 32, 4, sync(8)).ends_with("  hint:     sync(4), or 2 processes"));
 }
 
-// Every group that a hint names is taken, and a proposed number of processes with the group asked for.
+// Every group that a hint names is accepted, and so is a number of processes that it names, with the group asked for.
 BOOST_AUTO_TEST_CASE(hints_of_groups_hold) {
   constexpr int64_t kWorker = 12;
   for (int64_t processes : {1, 2, 3, 4})

@@ -1,5 +1,6 @@
-// The fit of the critical minibatch: of exact laws, of noisy ones with its intervals and its test, of MLPerf's table,
-// and of steps that say nothing of one of its numbers. tests/optim/calibration has more of the intervals.
+// Tests the fit of the critical minibatch: on exact laws; on noisy ones, with its intervals and its test of the law; on
+// MLPerf's table; and on steps that cannot tell one of its numbers. tests/optim/calibration measures the intervals
+// further.
 #include "optim/critical_batch.h"
 
 #include <fmt/format.h>
@@ -20,16 +21,16 @@ using test::holds;
 
 CriticalBatch fit_of(const std::vector<StepsToTarget>& study) { return fit_critical_batch(pooled_steps(study).means); }
 
-// Means as they are measured, without variances.
+// Returns mean steps without variances, from pairs of a minibatch size and its mean number of steps.
 std::vector<MeanSteps> means_of(const std::vector<std::pair<int64_t, double>>& steps) {
   std::vector<MeanSteps> means;
   for (const auto& [minibatch, mean] : steps) means.push_back({minibatch, mean});
   return means;
 }
 
-// MLPerf's reference convergence points of ResNet-50 (mlcommons/logging, rcps_resnet.json): minibatch, mean epochs to
-// 75.9 % top-1.
-constexpr double kImageNet = 1281167;  // samples of an epoch
+// MLPerf's reference convergence points of ResNet-50 (mlcommons/logging, rcps_resnet.json) are pairs of a minibatch
+// size and the mean number of epochs to a top-1 accuracy of 75.9 %.
+constexpr double kImageNet = 1281167;  // samples per epoch
 constexpr std::pair<int64_t, double> kReferenceEpochs[] = {{1632, 35.0},  {3264, 35.2},  {4096, 40.0},  {8192, 42.0},
                                                            {13056, 45.4}, {32768, 56.0}, {49152, 68.0}, {58880, 79.9},
                                                            {65536, 84.5}, {67840, 85.9}};
@@ -67,7 +68,8 @@ BOOST_AUTO_TEST_CASE(an_exact_law_is_found) {
   }
 }
 
-// McCandlish et al. 2018, section 2: (S / S_min - 1) (E / E_min - 1) = 1.
+// With k = 1 the law is (S / S_min - 1) (E / E_min - 1) = 1, for S steps and E samples: McCandlish et al. 2018, section
+// 2.
 BOOST_AUTO_TEST_CASE(the_law_is_the_papers_trade_off) {
   const ScalingLaw law{300, 64};
   for (const double minibatch : {1.0, 64.0, 3000.0})
@@ -75,7 +77,7 @@ BOOST_AUTO_TEST_CASE(the_law_is_the_papers_trade_off) {
                boost::test_tools::tolerance(1e-9));
 }
 
-// No place nearby has a smaller sum of squares, whatever the steps are.
+// No law near the fitted one has a smaller sum of squares, whatever the steps are.
 BOOST_AUTO_TEST_CASE(the_fit_is_the_least) {
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     const std::vector<StepsToTarget> study = test::synthetic_study({{300, 64, 1.3}, test::doublings(9), 1, 0.2}, seed);
@@ -96,7 +98,8 @@ BOOST_AUTO_TEST_CASE(the_fit_is_the_least) {
   }
 }
 
-// A hundred studies each: a share of 95 % comes out below 87 or above 100 once in a thousand times.
+// Among 100 studies an interval that holds the truth in 95 % of all cases does so fewer than 87 times only once in a
+// thousand trials.
 BOOST_AUTO_TEST_CASE(intervals_hold_the_truth_as_often_as_they_say) {
   constexpr int kStudies = 100;
   for (const test::StudyDesign& design : {test::StudyDesign{{300, 256, 1}, test::doublings(11), 3, 0.1},
@@ -122,7 +125,8 @@ BOOST_AUTO_TEST_CASE(another_bend_is_noticed) {
   BOOST_TEST(fit.of_one.value().rms > fit.answer.rms);
 }
 
-// Bends outside of what is sought: the interval of k is open on that side, and bounded on the other.
+// If the true bend k lies outside the range of the search, the interval of k is open on that side and bounded on the
+// other.
 BOOST_AUTO_TEST_CASE(a_bend_at_the_end_of_what_is_sought_is_a_bound) {
   const ScalingFit sharp = fit_of(test::synthetic_study({{300, 256, 30}, test::doublings(11), 3, 0.01}, 1)).answer;
   BOOST_TEST(!sharp.k.value().interval.has_high());
@@ -140,7 +144,7 @@ BOOST_AUTO_TEST_CASE(few_minibatches_do_not_test_the_law) {
   BOOST_TEST(fit.answer.b_crit.value == 16, boost::test_tools::tolerance(1e-6));
 }
 
-// One minibatch with many seeds does not outweigh nine where the law, not the seeds, is what is missed.
+// The runs miss the law by more than seeds scatter, so one minibatch size with many seeds must not outweigh the others.
 BOOST_AUTO_TEST_CASE(seeds_of_one_minibatch_do_not_decide) {
   std::vector<StepsToTarget> study = test::synthetic_study({{300, 64}, test::doublings(9), 2, 0.001, 0, 0.1}, 5);
   const double before = fit_of(study).answer.b_crit.value;
@@ -162,7 +166,7 @@ BOOST_AUTO_TEST_CASE(mlperfs_table) {
   BOOST_TEST(of_one.rms < 0.04);
 }
 
-// These steps bound B_crit from below alone.
+// With perfect scaling at all minibatch sizes the steps bound B_crit only from below.
 BOOST_AUTO_TEST_CASE(perfect_scaling_alone_bounds_it_from_below) {
   for (const int count : {5, 8}) {
     const ScalingFit fit = fit_of(test::synthetic_study({{1e-6, 1e9}, test::doublings(count), 3, 0.05}, 3)).answer;
@@ -184,13 +188,13 @@ BOOST_AUTO_TEST_CASE(no_gain_alone_bounds_it_from_above) {
 }
 
 BOOST_AUTO_TEST_CASE(steps_that_grow_give_a_line_without_a_critical_minibatch) {
-  const std::vector<MeanSteps> falling = means_of({{1, 100}, {2, 40}, {4, 15}});  // samples fall with the minibatch
+  const std::vector<MeanSteps> falling = means_of({{1, 100}, {2, 40}, {4, 15}});  // samples fall as the minibatch grows
   BOOST_TEST(fit_linear_batch(falling).s_min < 0);
   BOOST_TEST(!fit_linear_batch(falling).b_crit());
   BOOST_TEST(!fit_critical_batch(falling).answer.b_crit.interval.has_high());
 }
 
-// It holds the fit, and at a measured minibatch of a law that is true most often the law.
+// The band always holds the fit, and at a measured minibatch size it holds the true law most often.
 BOOST_AUTO_TEST_CASE(the_band_of_the_steps) {
   const std::vector<double> minibatches = {2, 64, 2048};
   int held = 0;

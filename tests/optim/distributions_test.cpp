@@ -1,4 +1,5 @@
-// Student's t against closed forms for whole degrees of freedom and its density's integral for broken ones.
+// Tests Student's t against closed forms for whole degrees of freedom, and against an integral of its density for
+// fractional ones.
 #include "optim/distributions.h"
 
 #include <boost/test/unit_test.hpp>
@@ -9,7 +10,7 @@
 namespace kb::distributions_test {
 namespace {
 
-// Abramowitz and Stegun 26.7.3 and 26.7.4, finite sums for whole degrees.
+// Returns the probability within +-t by finite sums for whole degrees: Abramowitz and Stegun 1964, 26.7.3 and 26.7.4.
 double within_by_sums(double t, int64_t degrees) {
   const double angle = std::atan(t / std::sqrt(static_cast<double>(degrees)));
   const double c = std::cos(angle), s = std::sin(angle);

@@ -1,5 +1,5 @@
-// Which training runs are the same run in other numbers, and which only seem to be: equalities of the literature, to
-// the last bit wherever they are exact.
+// Tests equalities of the literature: which training runs are equal although their numbers differ, and which only seem
+// so. Equalities that are exact are tested to the last bit.
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
@@ -16,7 +16,7 @@ using test::optimizer_named;
 using test::RuleRun;
 using test::Vector;
 
-// A weight and a bias with gradients that follow from where they are: of w^2 / 2 + sin 3w.
+// A weight and a bias. Their gradients are those of the loss w^2 / 2 + sin 3w, summed over the elements.
 const std::vector<Layer> kLayers = {{"w", {1, -0.5, 2}}, {"b", {0.25, 0.1}, Role::bias}};
 
 std::vector<Vector> gradients_at(const RuleRun& run, double scale = 1) {
@@ -31,7 +31,7 @@ std::vector<Vector> gradients_at(const RuleRun& run, double scale = 1) {
 
 bool same(const RuleRun& a, const RuleRun& b, const char* layer) { return a[layer] == b[layer]; }
 
-// Greatest distance of two runs' parameters.
+// Returns the greatest distance between the parameters of two runs.
 double apart(const RuleRun& a, const RuleRun& b) {
   double most = 0;
   for (const Layer& layer : kLayers) {
@@ -41,11 +41,11 @@ double apart(const RuleRun& a, const RuleRun& b) {
   return most;
 }
 
-// A warmup from a 32nd, a drop to a tenth, and jumps that no schedule has.
+// The rates have a warmup from 1/32, a drop to a tenth, and jumps that no usual schedule has.
 const double kChangingRates[] = {0.003125, 0.0125, 0.05, 0.1, 0.1, 0.01, 0.01, 0.09, 0.002, 0.1, 0.05, 0.1};
 const double kConstantRates[] = {0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05};
 
-// How far two optimizers are apart after steps of these rates.
+// Returns how far two optimizers are apart after steps with these rates.
 double apart_after(const std::string& one, const std::string& other, std::span<const double> rates,
                    std::vector<NamedScalar> hyper_of_other = {}) {
   const std::vector<NamedScalar> hyper = {{"momentum", 0.9}, {"weight_decay", 0.01}};
@@ -60,7 +60,7 @@ double apart_after(const std::string& one, const std::string& other, std::span<c
 
 constexpr double kFactor = 1024;
 
-// Two runs of one optimizer, the second of a loss kFactor times as large, with its own rate and decay.
+// Two runs of one optimizer; the second has a loss kFactor times as large, and a rate and a decay of its own.
 struct ScaledLoss {
   RuleRun plain, scaled;
   double rate, rate_of_scaled;
@@ -72,7 +72,7 @@ struct ScaledLoss {
         rate(plain_rate),
         rate_of_scaled(scaled_rate) {
     for (int step = 0; step < 6; ++step) {
-      // A change of the rate too.
+      // The rate changes after three steps.
       const double share = step < 3 ? 1 : 0.1;
       plain.step(share * rate, gradients_at(plain));
       scaled.step(share * rate_of_scaled, gradients_at(scaled, kFactor));
@@ -132,7 +132,7 @@ void average_gradients(RuleRun& run, double rate) {
   run.step(rate, means);
 }
 
-// How far averaging parameters is from averaging gradients.
+// Returns how far averaging parameters leads from averaging gradients.
 double apart_by_averaging(const std::string& optimizer, const std::vector<NamedScalar>& hyper) {
   std::vector<std::unique_ptr<RuleRun>> workers;
   for (int64_t k = 0; k < kWorkers; ++k) workers.push_back(std::make_unique<RuleRun>(optimizer, hyper, kLayers));
@@ -144,7 +144,7 @@ double apart_by_averaging(const std::string& optimizer, const std::vector<NamedS
   return apart(*workers[0], together);
 }
 
-// A layer of 3 outputs over 4 inputs, whose mean loss over kSamples is taken by as many workers.
+// A layer of 3 outputs over 4 inputs, with a loss over kSamples samples, which one or several workers share.
 constexpr int64_t kSamples = 8, kInputs = 4, kOutputs = 3;
 
 Graph weighted_loss(int64_t samples) {
@@ -155,7 +155,8 @@ Graph weighted_loss(int64_t samples) {
   return g;
 }
 
-// The state after some steps of kSamples, `workers` of them one behind the other, each loss times `weight`.
+// Returns the hash of the state after three steps of kSamples samples, which `workers` virtual workers take in turn.
+// Every sample's loss is multiplied by `weight`.
 std::string state_after(const Optimizer& optimizer, int64_t workers, double weight) {
   const auto backend = make_cpu_backend({1, 1, ""});
   const int64_t samples = kSamples / workers;
@@ -184,15 +185,16 @@ std::string state_after(const Optimizer& optimizer, int64_t workers, double weig
 
 BOOST_AUTO_TEST_SUITE(facts)
 
-// Goyal et al. 2017, remark 2: eq. 10 with the correction is eq. 9 whatever the rate does; without it, at a constant
-// rate alone.
+// Goyal et al. 2017, remark 2: with momentum correction, eq. 10 equals eq. 9 whatever the rate does; without it only at
+// a constant rate.
 BOOST_AUTO_TEST_CASE(corrected_and_free_velocities_are_one_run_under_any_schedule) {
   BOOST_TEST(apart_after("momentum", "scaled-momentum", kChangingRates) < 1e-13);
   BOOST_TEST(apart_after("momentum", "uncorrected-momentum", kChangingRates) > 1e-2);
   BOOST_TEST(apart_after("momentum", "uncorrected-momentum", kConstantRates) < 1e-13);
 }
 
-// The Nesterov step with the rate inside the velocity, of lars-mlperf where no layer is adapted, has no correction.
+// lars-mlperf has the rate inside the velocity, and no momentum correction. If no layer is adapted, it is a Nesterov
+// step.
 BOOST_AUTO_TEST_CASE(nesterov_with_the_rate_inside_needs_the_correction_too) {
   const auto nesterov_apart = [](std::span<const double> rates) {
     CompileOptions options = RuleRun::f64_options();
@@ -209,8 +211,8 @@ BOOST_AUTO_TEST_CASE(nesterov_with_the_rate_inside_needs_the_correction_too) {
   BOOST_TEST(nesterov_apart(kChangingRates) > 1e-2);
 }
 
-// Goyal et al. 2017, remark 1: decay stands beside the loss, so a loss c times as large is a rate c times as large only
-// where the decay is a c-th.
+// Goyal et al. 2017, remark 1: the weight decay is no part of the loss, so a loss c times as large equals a rate c
+// times as large only if the decay is divided by c.
 BOOST_AUTO_TEST_CASE(a_larger_loss_is_a_larger_rate_with_less_decay) {
   for (const std::string optimizer : {"sgd", "momentum", "nesterov", "scaled-momentum", "uncorrected-momentum"}) {
     std::vector<NamedScalar> hyper;
@@ -225,15 +227,15 @@ BOOST_AUTO_TEST_CASE(a_larger_loss_is_a_larger_rate_with_less_decay) {
   }
 }
 
-// You et al. 2017, eq. 6: without decay the size of the gradient falls out of the step. With decay it does where that
-// grows by the same factor.
+// You et al. 2017, eq. 6: without weight decay the size of the gradient has no effect on the step. With decay it has
+// none if the decay grows by the same factor.
 BOOST_AUTO_TEST_CASE(lars_does_not_see_the_size_of_the_loss) {
   for (const std::string optimizer : {"lars", "lars-mlperf", "lars-unscaled", "lars-plain"}) {
     const std::vector<NamedScalar> hyper = {{"momentum", 0.9}};
     const double rate = optimizer == "lars-plain" ? 0.01 : 2, decay = 0.05;
     const ScaledLoss without(optimizer, hyper, 0, 0, rate, rate);
     BOOST_TEST(same(without.plain, without.scaled, "w"), optimizer);
-    BOOST_TEST(!same(without.plain, without.scaled, "b"), optimizer);  // not adapted
+    BOOST_TEST(!same(without.plain, without.scaled, "b"), optimizer);  // biases are not adapted
     const ScaledLoss scaled(optimizer, hyper, decay, decay * kFactor, rate, rate);
     BOOST_TEST(same(scaled.plain, scaled.scaled, "w"), optimizer);
     const ScaledLoss kept(optimizer, hyper, decay, decay, rate, rate);
@@ -241,7 +243,8 @@ BOOST_AUTO_TEST_CASE(lars_does_not_see_the_size_of_the_loss) {
   }
 }
 
-// A step that is linear in the gradient may be taken before the mean or behind it. A trust ratio is not linear.
+// A step that is linear in the gradient may be taken before or after the mean over workers. A trust ratio is not
+// linear.
 BOOST_AUTO_TEST_CASE(parameters_may_be_averaged_in_place_of_gradients_by_linear_rules_alone) {
   const std::vector<NamedScalar> hyper = {{"momentum", 0.9}, {"weight_decay", 0.01}};
   for (const std::string optimizer : {"momentum", "scaled-momentum", "uncorrected-momentum", "nesterov"})
@@ -253,7 +256,7 @@ BOOST_AUTO_TEST_CASE(parameters_may_be_averaged_in_place_of_gradients_by_linear_
   BOOST_TEST(apart_by_averaging("adam", {}) > 1e-5);
 }
 
-// Goyal et al. 2017, remark 3: each of k workers divides its loss by kn, not by its own n.
+// Goyal et al. 2017, remark 3: each of k workers with n samples divides its loss by k n, not by n.
 BOOST_AUTO_TEST_CASE(accumulated_gradients_are_those_of_the_larger_minibatch_where_the_loss_is_over_all_samples) {
   for (const std::string name : {"momentum", "lars", "rmsprop-warmup"}) {
     const Optimizer& optimizer = optimizer_named(name);
@@ -263,7 +266,8 @@ BOOST_AUTO_TEST_CASE(accumulated_gradients_are_those_of_the_larger_minibatch_whe
   }
 }
 
-// u <- m u + (1 - m) g is a mean of gradients: its rate is eta / (1 - m) of the sum's. m = 3/4, so 4 eta, exactly.
+// u <- m u + (1 - m) g is a mean of gradients, and needs the rate eta / (1 - m) where the sum u <- m u + g has the rate
+// eta. With m = 3/4 this is 4 eta, which is exact.
 BOOST_AUTO_TEST_CASE(a_mean_of_gradients_needs_a_rate_over_one_minus_momentum) {
   Optimizer mean{"mean", "for tests", averaging_momentum};
   mean.hyper[0] = {"momentum", 0.75, "for tests"};

@@ -1,4 +1,5 @@
-// Ratios of two studies hold the truth as often as they say, and the law of best rates is found again.
+// Tests that intervals of ratios of two studies hold the truth as often as they promise, and that the law of best rates
+// is found from its own numbers.
 #include "optim/law_comparison.h"
 
 #include <boost/test/unit_test.hpp>
@@ -13,7 +14,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// A fit of four minibatches, with k = 1.
+// Returns a fit of four minibatch sizes, with k = 1.
 ScalingFit fit_with(const Estimate& s_min) {
   ScalingFit fit{};
   fit.s_min = s_min;
@@ -26,8 +27,9 @@ ScalingFit fit_with(const Estimate& s_min) {
 BOOST_AUTO_TEST_SUITE(law_comparison)
 
 BOOST_AUTO_TEST_CASE(distances_of_ends_add_up_as_squares) {
-  // In logarithms to base 2: 3 (2 to 5) and 1 (-1 to 1.5): 2, down by hypot(1, 0.5), up by hypot(2, 2); two degrees of
-  // freedom each, whose 97.5 % point of Student's t is 4.303, and four together: 2.776.
+  // In logarithms to base 2 the estimates are 3 (interval 2 to 5) and 1 (-1 to 1.5). Their difference is 2; its
+  // interval reaches hypot(1, 0.5) down and hypot(2, 2) up, times `scale`. Each estimate has two degrees of freedom,
+  // for which the 97.5 % point of Student's t is 4.303; together they have four, for which it is 2.776.
   const ScalingFit first = fit_with({8, {4, 32}}), second = fit_with({2, {0.5, std::exp2(1.5)}});
   const Estimate ratio = ratio_of(first, second, &ScalingFit::s_min);
   const double scale = 2.7764451052 / 4.3026527297;
@@ -48,7 +50,7 @@ BOOST_AUTO_TEST_CASE(open_ends_stay_open) {
   BOOST_TEST(!interval(known, open_below).has_high());
 }
 
-// 96 % of many pairs; of 200 one standard error is 1.4.
+// About 96 % of all pairs hold the truth; with 200 pairs the standard error of this share is 1.4 %.
 BOOST_AUTO_TEST_CASE(ratios_of_two_laws_hold_the_truth) {
   constexpr int kPairs = 200;
   for (const double factor : {1.0, 2.0}) {
@@ -84,7 +86,7 @@ BOOST_AUTO_TEST_CASE(the_law_of_best_rates_is_found_again) {
   BOOST_TEST(law->eta_max == 0.5, boost::test_tools::tolerance(1e-4));
   BOOST_TEST(law->rms < 1e-4);
   BOOST_TEST(law->rate_at(100) == 0.25, boost::test_tools::tolerance(1e-3));
-  for (auto& [minibatch, rate] : best) rate = 0.001 * minibatch;  // in proportion throughout: B_n is not told
+  for (auto& [minibatch, rate] : best) rate = 0.001 * minibatch;  // in proportion everywhere, which does not tell B_n
   BOOST_TEST(!fit_rate_law(best));
   best.resize(2);
   BOOST_TEST(!fit_rate_law(best));

@@ -1,4 +1,4 @@
-// Mistakes that layer-wise rules have had in other frameworks, a case each that would see them.
+// Every case would find one mistake that layer-wise rules have had in other frameworks.
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
@@ -22,7 +22,7 @@ void check_near(const Vector& got, const Vector& expected, const std::string& wh
                what << ", element " << i << ": expected " << expected[i] << ", got " << got[i]);
 }
 
-// Hyper-parameters, of which the optimizer is given those that it reads.
+// Returns those of the hyper-parameters that the optimizer reads.
 std::vector<NamedScalar> read_of(const std::string& optimizer, std::vector<NamedScalar> hyper) {
   std::erase_if(hyper, [&](const NamedScalar& one) { return !test::optimizer_named(optimizer).reads(one.name); });
   return hyper;
@@ -30,7 +30,7 @@ std::vector<NamedScalar> read_of(const std::string& optimizer, std::vector<Named
 
 double trust_of(const std::string& optimizer) { return optimizer == "lars-plain" ? 1 : kTrust; }
 
-// With a rate of 1 all of the LARS family agree, larc where it is not clipped.
+// Returns a run of a rule of the LARS family. With a rate of 1 all of these rules agree, larc if it is not clipped.
 RuleRun lars_run(const std::string& optimizer, double decay, const std::vector<Layer>& layers,
                  CompileOptions options = RuleRun::f64_options()) {
   const std::vector<NamedScalar> hyper = {{"momentum", 0}, {"weight_decay", decay}, {"trust", kTrust}, {"epsilon", 0}};
@@ -85,14 +85,14 @@ BOOST_AUTO_TEST_CASE(without_weight_decay_the_trust_ratio_stays) {
     run.step(1, {g});
     check_near(run["w"], minus(w, trust_of(optimizer) * 5 / 10, g), optimizer);
   }
-  // The direction of LAMB's first step is the gradient's sign: a norm of 5 over one of sqrt(2).
+  // The direction of LAMB's first step is the gradient's sign, so the trust ratio is a norm of 5 over one of sqrt(2).
   RuleRun lamb("lamb", {{"weight_decay", 0}, {"epsilon", 0}}, {{"w", w}});
   lamb.step(1, {g});
   check_near(lamb["w"], minus(w, 5 / std::sqrt(2.0), {1, -1}), "lamb");
 }
 
-// A rate of 0 in the second step stops what comes in. Algorithm 1's velocity, which holds the rate of the first step,
-// goes on; one that is free of the rate stands still.
+// With a rate of 0 the second step takes nothing of its gradient. A velocity that holds the rate of the first step, as
+// in algorithm 1 of You et al. 2017, moves the layer on; a velocity without a rate does not.
 BOOST_AUTO_TEST_CASE(the_rate_scales_the_incoming_gradient_and_not_the_velocity) {
   for (const std::string optimizer : {"lars", "lars-mlperf", "lars-plain", "lars-unscaled"}) {
     const std::vector<NamedScalar> hyper = {{"momentum", 0.5}, {"weight_decay", 0}, {"trust", kTrust}};
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(the_rate_scales_the_incoming_gradient_and_not_the_velocity)
   }
 }
 
-// The gradient is at a right angle to the layer: what goes along the layer is decay alone.
+// The gradient is at a right angle to the layer, so only the decay moves the layer along its own direction.
 BOOST_AUTO_TEST_CASE(decay_is_in_the_direction_and_not_in_the_norm_alone) {
   for (const std::string& optimizer : kLars) {
     RuleRun run = lars_run(optimizer, 2, {{"w", {3, 4}}});
@@ -121,7 +121,8 @@ BOOST_AUTO_TEST_CASE(decay_is_in_the_direction_and_not_in_the_norm_alone) {
   check_near(lamb["w"], minus({3, 4}, 5 / std::sqrt(2.0), {1, 1}), "lamb");
 }
 
-// Whether biases are adapted or not: a norm of 0 has a trust of 1, where >= in place of > would have one of 0 for ever.
+// A layer whose norm is 0 has a trust of 1, whether biases are adapted or not. A comparison by >= in place of > would
+// give it a trust of 0 for ever.
 BOOST_AUTO_TEST_CASE(a_bias_that_starts_at_0_is_updated) {
   for (const bool adapted : {true, false}) {
     CompileOptions options = RuleRun::f64_options();
@@ -140,8 +141,8 @@ BOOST_AUTO_TEST_CASE(a_bias_that_starts_at_0_is_updated) {
   }
 }
 
-// Two switches: (decay, adaptation) of a bias in all four ways. A layer that does not decay has a weight decay of 0, in
-// the norms too.
+// Decay and adaptation of a bias are switched on and off in all four combinations. A layer that does not decay has a
+// weight decay of 0, in the norms too.
 BOOST_AUTO_TEST_CASE(decay_and_adaptation_are_left_out_separately) {
   const Vector b = {3, 4}, g = {8, -6}, decayed = {8 + 3, -6 + 4};
   for (const bool decays : {true, false})
@@ -157,7 +158,7 @@ BOOST_AUTO_TEST_CASE(decay_and_adaptation_are_left_out_separately) {
         check_near(run["b"], minus(b, ratio, decays ? decayed : g), what);
         check_near(run["w"], minus(b, trust_of(optimizer) * 5 / (10 + 5), decayed), what);
       }
-      // Directions (1, -1), and beside half of the bias (2.5, 1).
+      // LAMB's direction is (1, -1), and with the decay, half of the bias, added it is (2.5, 1).
       RuleRun lamb("lamb", {{"weight_decay", 0.5}, {"epsilon", 0}}, {{"b", b, Role::bias}}, options);
       lamb.step(1, {g});
       const Vector direction = decays ? Vector{2.5, 1} : Vector{1, -1};

@@ -1,5 +1,5 @@
-// Two steps of every layer-wise rule against numbers worked out by hand. The layers lie on triangles of sides 3, 4, 5
-// and are moved from one to another, so that each norm is a number that is seen.
+// Tests two steps of every layer-wise rule against numbers worked out by hand. The layers are vectors such as (3, 4),
+// whose norm is a whole number, and steps move them from one such vector to another.
 #include "optim/layer_wise_rules.h"
 
 #include <boost/test/unit_test.hpp>
@@ -20,8 +20,8 @@ void check_near(const Vector& got, const Vector& expected) {
                "element " << i << ": expected " << expected[i] << ", got " << got[i]);
 }
 
-// With a weight decay of 2, lambda w is (6, 8): the gradient (-8, -6), of norm 10, leaves (-2, 2) to go down, which
-// leads from (3, 4) towards (4, 3). From there (-6, -8) leads back.
+// With a weight decay of 2 the decay term at (3, 4) is (6, 8). Together with the gradient (-8, -6), whose norm is 10,
+// it is (-2, 2), and a step against it leads from (3, 4) towards (4, 3). From there the gradient (-6, -8) leads back.
 constexpr double kDecay = 2, kNorm = 5, kGradientNorm = 10;
 const Vector kStart = {3, 4}, kGradient = {-8, -6}, kTurned = {4, 3}, kBack = {-6, -8};
 
@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(lars_keeps_the_rate_and_the_trust_in_the_velocity) {
   check_near(run["w"], {4 - 1.5, 3 + 1.5});
 }
 
-// A layer that is not adapted has skip_lr for its greatest rate, and no decay.
+// A layer that is not adapted has skip_lr as its greatest rate, and no decay.
 BOOST_AUTO_TEST_CASE(lars_takes_a_bias_at_a_rate_of_its_own) {
   RuleRun run("lars", {{"momentum", 0.5}, {"weight_decay", kDecay}, {"trust", 0.5}, {"skip_lr", 0.25}},
               {{"w", kStart}, {"b", {3, 4}, Role::bias}});
@@ -60,7 +60,8 @@ BOOST_AUTO_TEST_CASE(lars_mlperf_adds_epsilon_to_the_norms) {
   check_near(run["w"], {4 - 1.5, 3 + 1.5});
 }
 
-// The step goes half a velocity further: 1.5 moves in the first step, which are to be (-1, 1).
+// Nesterov's step goes half a velocity further, which in the first step makes 1.5 times the move. The rate is chosen so
+// that this step is (-1, 1).
 BOOST_AUTO_TEST_CASE(lars_mlperf_with_nesterov_looks_ahead) {
   const double trust = 0.5, ratio = trust * kNorm / (kGradientNorm + kDecay * kNorm), rate = 0.5 / (1.5 * ratio);
   RuleRun run("lars-mlperf", {{"momentum", 0.5}, {"weight_decay", kDecay}, {"trust", trust}, {"nesterov", 1}},
@@ -105,7 +106,7 @@ BOOST_AUTO_TEST_CASE(larc_below_its_clip_has_the_rate_of_the_layer) {
   check_near(run["w"], {4 - 4 * 0.125, 3 + 4 * 0.125});
 }
 
-// The layer's own rate, about 1/2, is above the learning rate of 1/4: it is momentum of the decayed gradient.
+// The layer's own rate, about 1/2, is above the learning rate of 1/4, so the rule is momentum on the decayed gradient.
 BOOST_AUTO_TEST_CASE(larc_above_its_clip_has_the_learning_rate) {
   RuleRun run("larc", {{"momentum", 0.25}, {"weight_decay", kDecay}, {"trust", 2}, {"epsilon", 0}}, {{"w", kStart}});
   run.step(0.25, {kGradient});  // u = (-2, 2)
@@ -114,22 +115,24 @@ BOOST_AUTO_TEST_CASE(larc_above_its_clip_has_the_learning_rate) {
   check_near(run["w"], {3.5 - 0.125 * 0.5, 3.5 + 0.125 * 0.5});
 }
 
-// Means of half the gradient and roots of a quarter of it: with epsilon 1 the gradient (4, -4) has the direction
-// 2 / (1 + 1) = (1, -1). Half of w = (6, 8) beside it makes (4, 3): a norm of 10 over one of 5.
+// After one step the mean is half the gradient and the root of the mean square a quarter of it, so with epsilon 1 the
+// gradient (4, -4) has the direction (1, -1), from 2 / (1 + 1) = 1. Decay adds half of w = (6, 8), which makes (4, 3);
+// the trust ratio is a norm of 10 over one of 5.
 BOOST_AUTO_TEST_CASE(lamb_without_bias_correction) {
   RuleRun run("lamb",
               {{"beta1", 0.5}, {"beta2", 15.0 / 16}, {"epsilon", 1}, {"weight_decay", 0.5}, {"bias_correction", 0}},
               {{"w", {6, 8}}});
   run.step(0.75, {{4, -4}});
   check_near(run["w"], {6 - 0.75 * 10 / 5 * 4, 8 - 0.75 * 10 / 5 * 3});  // (0, 3.5)
-  // Means (1 + 3.5, -1 + 0.5), squares (15 + 49, 15 + 1) / 16, so (4.5 / (2 + 1), -0.5 / (1 + 1) + 3.5 / 2).
+  // The means are (1 + 3.5, -1 + 0.5) and the mean squares (15 + 49, 15 + 1) / 16, so the direction with its decay is
+  // (4.5 / (2 + 1), -0.5 / (1 + 1) + 3.5 / 2).
   run.step(0.5, {{7, 1}});
   const double size = std::hypot(1.5, 1.5);
   check_near(run["w"], {-0.5 * 3.5 / size * 1.5, 3.5 - 0.5 * 3.5 / size * 1.5});
 }
 
-// The first direction of a corrected mean over its root is the gradient's sign. In the second step the mean is (1, 0)
-// and the mean square (1, 1), over 1 - 1/4 and 1 - 9/16.
+// With bias correction the first direction is the gradient's sign. In the second step the mean is (1, 0), divided by
+// 1 - 1/4, and the mean square is (1, 1), divided by 1 - 9/16.
 BOOST_AUTO_TEST_CASE(lamb_with_bias_correction) {
   RuleRun run("lamb", {{"beta1", 0.5}, {"beta2", 0.75}, {"epsilon", 0}, {"weight_decay", 0.5}}, {{"w", {6, 8}}});
   run.step(0.75, {{2, -2}});
@@ -139,7 +142,7 @@ BOOST_AUTO_TEST_CASE(lamb_with_bias_correction) {
   check_near(run["w"], {-0.5 * 3.5 / size * ahead, 3.5 - 0.5 * 3.5 / size * down});
 }
 
-// The norm 10 counts as 5, the norm 3.5 as what it is.
+// With phi_max = 5 a norm of 10 counts as 5, and a norm of 3.5 as 3.5.
 BOOST_AUTO_TEST_CASE(lamb_with_a_greatest_norm) {
   RuleRun run("lamb", {{"beta1", 0.5}, {"beta2", 0.75}, {"epsilon", 0}, {"weight_decay", 0.5}, {"phi_max", 5}},
               {{"w", {6, 8}}});
@@ -150,8 +153,8 @@ BOOST_AUTO_TEST_CASE(lamb_with_a_greatest_norm) {
   check_near(run["w"], {-0.5 * 3.5 / size * ahead, 3.5 - 0.5 * 3.5 / size * down});
 }
 
-// The share of the plain step is 1/2 in epoch 0, then 1/2 + 1/4; the decayed gradient 3 + 2/2 = 4 has a mean square
-// of 4.
+// The share of the plain step is 1/2 in epoch 0 and 1/2 + 1/4 in epoch 1. The decayed gradient 3 + 2/2 = 4 makes the
+// mean square 4.
 BOOST_AUTO_TEST_CASE(rmsprop_warmup_goes_over_into_momentum) {
   RuleRun run("rmsprop-warmup",
               {{"momentum", 0.5},
@@ -166,7 +169,7 @@ BOOST_AUTO_TEST_CASE(rmsprop_warmup_goes_over_into_momentum) {
   const double first = -(0.5 + 0.5 * 0.5 / 0.25 / (2 + 2)) * 4;  // -3
   check_near(run["velocity.w"], {first});
   check_near(run["w"], {2 + 0.25 * first});  // 1.25
-  // The gradient 2 keeps the mean square at 3 + 1.
+  // The decayed gradient 2 keeps the mean square at 3 + 1 = 4.
   run.step(0.5, {{2 - 0.5 * 1.25}});
   const double second = 0.5 * first - (0.75 + 0.25 * 0.5 / 0.5 / (2 + 2)) * 2;
   check_near(run["w"], {1.25 + 0.5 * second});
@@ -183,7 +186,8 @@ BOOST_AUTO_TEST_CASE(rmsprop_warmup_begins_exponentially_and_ends_plain) {
     run.step(0.25, {{4}});
     return Vector{first, run["w"][0] - first};
   };
-  // Epochs 0 and 1 of a center at 2: plain shares of half of 1/e and of 1/sqrt(e). Mean squares 4 and 3 + 4.
+  // With the center at epoch 2 the plain shares of epochs 0 and 1 are half of 1/e and half of 1/sqrt(e). The mean
+  // squares are 4 and 3 + 4.
   const double a = 0.5 * std::exp(-1.0), b = 0.5 * std::exp(-0.5);
   check_near(with_center(2, 4),
              {2 - 0.25 * a * 4 - 0.5 * (1 - a) / 2 * 4, -0.25 * b * 4 - 0.5 * (1 - b) / std::sqrt(7.0) * 4});

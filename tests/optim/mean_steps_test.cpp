@@ -1,4 +1,4 @@
-// Mean steps of minibatches whose runs scatter alike, some of them given up.
+// Tests the mean steps of minibatch sizes whose runs scatter equally much, with some runs given up.
 #include "optim/mean_steps.h"
 
 #include <boost/test/unit_test.hpp>
@@ -14,9 +14,10 @@ namespace kb::mean_steps_test {
 
 BOOST_AUTO_TEST_SUITE(mean_steps)
 
-// Deviations of log steps: +-d, +-2 d; sigma^2 = (2 d^2 + 8 d^2) / 2 degrees.
+// The logarithms of the steps deviate by +-d and +-2 d from their means, so sigma^2 = (2 d^2 + 8 d^2) / 2, with 2
+// degrees of freedom.
 BOOST_AUTO_TEST_CASE(the_variance_is_pooled) {
-  const double d = 0.1, sigma = std::sqrt(5) * d, t = 4.302652729911275;  // Student's, 2 degrees, 97.5 %
+  const double d = 0.1, sigma = std::sqrt(5) * d, t = 4.302652729911275;  // Student's t, 2 degrees, 97.5 % point
   const PooledSteps pooled = pooled_steps(std::vector<StepsToTarget>{
       {8, {1e6 * std::exp(-d), 1e6 * std::exp(d)}}, {16, {1e5 * std::exp(-2 * d), 1e5 * std::exp(2 * d)}}, {32, {}}});
   const auto near = boost::test_tools::tolerance(1e-8);
@@ -46,7 +47,7 @@ BOOST_AUTO_TEST_CASE(single_runs_have_no_interval) {
   BOOST_TEST(pooled.means[1].variance == 0);
 }
 
-// The likelihood of hits and misses is greatest at the mean: no place nearby has a greater one.
+// The likelihood of the runs, those that hit the target and those given up, is greatest at the mean that was found.
 BOOST_AUTO_TEST_CASE(a_run_that_was_given_up_lifts_the_mean) {
   const std::vector<StepsToTarget> study = {{8, {90, 110}, {130}}, {16, {60, 70, 66}}, {32, {40, 44}, {41}}};
   const PooledSteps pooled = pooled_steps(study);
@@ -61,11 +62,11 @@ BOOST_AUTO_TEST_CASE(a_run_that_was_given_up_lifts_the_mean) {
   };
   for (size_t place = 0; place < study.size(); ++place)
     for (const double factor : {0.9, 0.99, 1.01, 1.1}) BOOST_TEST(likelihood(place, factor) < likelihood(place, 1));
-  // It knows less of its mean than a run that hit.
+  // A run that was given up says less of its mean than a run that hit the target.
   BOOST_TEST(pooled.means[0].variance > pooled.means[1].variance);
 }
 
-// Without the misses the mean would lie 0.35 deviations too low.
+// If the runs that were given up were left out, the mean would be too low by 0.35 standard deviations.
 BOOST_AUTO_TEST_CASE(misses_do_not_bias_the_mean) {
   double sum = 0;
   constexpr int kStudies = 200;

@@ -8,7 +8,7 @@
 namespace kb::noise_scale_test {
 namespace {
 
-// Gradients of one sample each: G + noise of covariance variance x identity.
+// The gradient of a sample is `mean` plus noise, whose covariance is `variance` times the identity.
 struct NoisyGradient {
   std::vector<double> mean;
   double variance;
@@ -41,7 +41,8 @@ struct NoisyGradient {
 
 BOOST_AUTO_TEST_SUITE(noise_scale)
 
-// E |gradient over B samples|^2 = |G|^2 + tr(Sigma) / B, put in without noise, comes out again.
+// The mean of |gradient over B samples|^2 is |G|^2 + tr(Sigma) / B. From such means, without noise, noise_sample()
+// finds |G|^2 and tr(Sigma) again.
 BOOST_AUTO_TEST_CASE(expected_norms_give_their_parts_back) {
   const double gradient2 = 3, trace = 50;
   for (const int64_t workers : {2, 8, 1000}) {
@@ -92,7 +93,7 @@ BOOST_AUTO_TEST_CASE(finds_the_noise_scale_of_known_noise) {
   BOOST_TEST(average.estimate()->samples == gradient.noise_scale(), boost::test_tools::tolerance(0.05));
 }
 
-// The interval holds the truth in 95 of 100 studies, as it says.
+// The interval should hold the truth in 95 of 100 studies.
 BOOST_AUTO_TEST_CASE(the_interval_covers_the_truth) {
   int covered = 0, studies = 300;
   for (int study = 0; study < studies; ++study) {

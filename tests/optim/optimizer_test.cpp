@@ -1,4 +1,4 @@
-// Every update rule against a loop over doubles written from the papers, and against PyTorch.
+// Tests every update rule against a loop over doubles written from the papers, and some against PyTorch.
 #include "optim/optimizer.h"
 
 #include <fmt/format.h>
@@ -38,7 +38,7 @@ class Interpreted {
     context.gradient = vector("gradient");
     context.decay = [this] { return vector("decay"); };
     context.adapt = [this] { return vector("adapt"); };
-    context.norm = [](Tensor x) { return sqrt(sum(x * x, {0}, true)); };  // all are one layer
+    context.norm = [](Tensor x) { return sqrt(sum(x * x, {0}, true)); };  // all elements are one layer
     context.spread = [](Tensor x) { return x; };
     context.slot = [this](const std::string& name) {
       state_.try_emplace(name, static_cast<size_t>(size_), 0.0);
@@ -96,21 +96,22 @@ LearningRate warm_cosine(int64_t steps) {
 
 double noise(int64_t i) { return std::sin(12.9898 * static_cast<double>(i + 1)) * 1.7; }
 
-// The gradient of w^2 / 2 + sin 3w.
+// Returns the gradient of the loss w^2 / 2 + sin 3w, element by element.
 Vector toy_gradient(const Vector& w) {
   Vector g;
   for (double x : w) g.push_back(x + 3 * std::cos(3 * x));
   return g;
 }
 
-// Largest difference, of values over 1 relative to them.
+// Returns the largest difference, which is taken relative to values above 1.
 double difference(const Vector& a, const Vector& b) {
   double most = 0;
   for (size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(a[i] - b[i]) / std::max(std::abs(a[i]), 1.0));
   return most;
 }
 
-// Largest difference of parameters and velocities, over the run, between eq. 9 and eq. 10 as `form` has it.
+// Returns the largest difference of parameters and velocities over a run between eq. 9 of Goyal et al. 2017 and eq. 10,
+// of which `form` names the variant.
 double difference_of_forms(const std::string& form, const ScheduleSpec& spec) {
   const NamedScalar hyper[] = {{"momentum", 0.9}, {"weight_decay", 0.01}};
   StepScalars free(LearningRate(spec), row("momentum"), hyper), scaled(LearningRate(spec), row(form), hyper);
@@ -145,7 +146,7 @@ std::string compile_message(const UpdateRule& rule) {
   });
 }
 
-// Launches of a training step.
+// Counts the launches of a training step.
 int64_t launches(const Optimizer& optimizer, Precision precision, const Target& target) {
   CompileOptions options;
   options.target = target;
@@ -196,9 +197,9 @@ BOOST_AUTO_TEST_CASE(every_rule_equals_its_formula) {
   }
 }
 
-// From PyTorch 2.15 in float64: w = 1; six steps of the optimizer on w^2 / 2 + sin 3w with lr 0.1, weight_decay 0.1,
-// and MultiStepLR([3], gamma=0.1); SGD with momentum 0.9 (and nesterov=True), Adam and AdamW with betas (0.8, 0.95) and
-// eps 1e-3.
+// The numbers are from PyTorch 2.15 in float64. From w = 1 each optimizer takes six steps on w^2 / 2 + sin 3w with lr
+// 0.1, weight_decay 0.1 and MultiStepLR([3], gamma=0.1): SGD plain, with momentum 0.9 and with nesterov=True; Adam and
+// AdamW with betas (0.8, 0.95) and eps 1e-3.
 BOOST_AUTO_TEST_CASE(conventions_are_pytorchs) {
   const std::map<std::string, Vector> pytorch = {
       {"sgd",
@@ -243,7 +244,7 @@ BOOST_AUTO_TEST_CASE(both_forms_of_momentum_coincide_under_any_schedule) {
                               .total_steps = 100};
       BOOST_TEST(difference_of_forms("scaled-momentum", spec) < 1e-12, shape.name << ", warmup " << warmup.name);
       // The uncorrected form differs wherever the learning rate changes, which shows what the correction is for.
-      // The first drop of slow-start lies behind these 10 epochs.
+      // The first drop of slow-start comes after these 10 epochs.
       const bool changes = (shape.name != "constant" && shape.name != "slow-start") || warmup.name != "none";
       BOOST_TEST((difference_of_forms("uncorrected-momentum", spec) > 1e-3) == changes);
     }
@@ -295,7 +296,7 @@ BOOST_AUTO_TEST_CASE(wrong_hyper_parameters_are_refused) {
   BOOST_TEST(given("weight_decay", -1) == "optimizer adam: weight_decay: expected a number in [0, inf), got -1");
 }
 
-// Somewhere in a run, whatever else.
+// Whether another value of the hyper-parameter changes a derived scalar in some step of a run.
 bool changes_a_derived_scalar(const Optimizer& optimizer, const HyperParameter& hyper) {
   const NamedScalar other[] = {{std::string(hyper.name), hyper.value == 0 ? 0.5 : 0}};
   StepScalars as_it_is(warm_cosine(40), optimizer, {}), changed(warm_cosine(40), optimizer, other);
@@ -308,7 +309,7 @@ bool changes_a_derived_scalar(const Optimizer& optimizer, const HyperParameter& 
   return false;
 }
 
-// So a flag of an optimizer is never one that does nothing, and a changed value never another program.
+// A flag of an optimizer thus always has an effect, and another value of it never needs another program.
 BOOST_AUTO_TEST_CASE(every_scalar_of_a_row_is_an_input_of_the_compiled_step) {
   for (const Optimizer& optimizer : optimizers()) {
     CompileOptions options;
@@ -328,8 +329,8 @@ BOOST_AUTO_TEST_CASE(every_scalar_of_a_row_is_an_input_of_the_compiled_step) {
   }
 }
 
-// Beside plain gradient descent, whose update is one launch. A rule that takes its gradient at an offset has one more,
-// the sum.
+// The launches are counted as a difference to plain gradient descent, whose update is one launch. A rule that takes its
+// gradient at an offset has one launch more, which adds the offset.
 BOOST_AUTO_TEST_CASE(an_update_is_one_launch_and_with_norms_three) {
   for (Precision precision : {Precision::f32, Precision::bf16})
     for (const Target& target : {generic_cpu_target(), gpu_target("sm_90")})
@@ -372,7 +373,7 @@ BOOST_AUTO_TEST_CASE(mistakes_in_a_rule_are_named) {
              }).starts_with("the update rule gives [] for flat.parameters: expected a value for every parameter, ["));
 }
 
-// The table that a rule sees holds all layers: what reads more than an element of it would mix them.
+// A rule sees a table of all layers, so an op that reads more than one element of it would mix layers.
 BOOST_AUTO_TEST_CASE(a_rule_is_point_wise) {
   const auto refused = [](const char* op, const UpdateRule& rule) {
     const std::string message = compile_message(rule);
@@ -388,7 +389,7 @@ BOOST_AUTO_TEST_CASE(a_rule_is_point_wise) {
   refused("slice", [](UpdateContext& c) { return c.parameter - slice(c.gradient, 0, 0, 1); });
   refused("reduce_max", [](UpdateContext& c) { return c.parameter - c.gradient * max(c.spread(c.norm(c.gradient))); });
   refused("moments", [](UpdateContext& c) { return c.parameter - moments(c.gradient, {1}).mean; });
-  // One value a layer is another matter: the norm of all layers is theirs.
+  // Norms have one value per layer and may be summed: the result is the norm over all layers.
   BOOST_TEST(compile_message([](UpdateContext& c) {
                const Tensor layers = c.norm(c.gradient);
                return c.parameter - c.gradient / (1.0 + sqrt(sum(layers * layers))) * c.spread(layers);

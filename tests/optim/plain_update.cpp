@@ -31,23 +31,23 @@ struct PlainLayer {
     }
   }
 
-  // The factor that stands in place of the trust of a layer that is not adapted.
+  // Returns the factor that a layer without adaptation has in place of the trust ratio.
   double skipped() const { return s["skip_lr"] > 0 ? s["skip_lr"] / s.peak : 1; }
-  // eta |w| / (|g| + lambda |w| + epsilon).
+  // Returns the trust ratio: coefficient |w| / (|g| + lambda |w| + epsilon).
   double trust(double coefficient, double least = 0, double epsilon = 0) const {
     if (!s.adapted) return skipped();
     const double of_w = norm(w), of_g = norm(g), decay = norm(d) > 0 ? s["weight_decay"] : 0;
     if (of_w <= least || of_g == 0) return 1;
     return coefficient * of_w / (of_g + decay * of_w + epsilon);
   }
-  // v <- m v + eta trust (g + lambda w); w <- w - v.
+  // Takes the step v <- m v + eta trust (g + lambda w); w <- w - v.
   void scaled(double trust) const {
     for (size_t i = 0; i < p.size(); ++i) {
       p[i].a = s["momentum"] * p[i].a + s.eta * trust * decayed[i];
       p[i].w -= p[i].a;
     }
   }
-  // u <- m u + trust (g + lambda w); w <- w - eta u.
+  // Takes the step u <- m u + trust (g + lambda w); w <- w - eta u.
   void unscaled(double trust) const {
     for (size_t i = 0; i < p.size(); ++i) {
       p[i].a = s["momentum"] * p[i].a + trust * decayed[i];
@@ -64,7 +64,8 @@ struct PlainLayer {
   }
 };
 
-// AlgoPerf's reference: the mean is moved towards the gradient twice, once to keep it and once for the step.
+// NAdamW as AlgoPerf's reference has it: the mean is moved towards the gradient twice, once to keep it and once for the
+// step.
 void nadamw(PlainLayer& l) {
   const double b1 = l.s["beta1"], b2 = l.s["beta2"], unbias1 = 1 - std::pow(b1, l.s.t),
                unbias2 = 1 - std::pow(b2, l.s.t);
@@ -78,7 +79,7 @@ void nadamw(PlainLayer& l) {
   }
 }
 
-// Chen et al. 2023, algorithm 2.
+// Lion: Chen et al. 2023, algorithm 2.
 void lion(PlainLayer& l) {
   const double b1 = l.s["beta1"], b2 = l.s["beta2"];
   for (size_t i = 0; i < l.p.size(); ++i) {
@@ -88,7 +89,8 @@ void lion(PlainLayer& l) {
   }
 }
 
-// Defazio et al. 2024, algorithm 1, with w as x and w + a as z; `direction` gives that of a step from y.
+// Defazio et al. 2024, algorithm 1, with x kept as w and z as w + a. direction(i, y) is the direction of element i at
+// y.
 template <class Direction>
 void schedule_free(PlainLayer& l, Direction&& direction) {
   const double beta = l.s["beta"], c = l.s.eta * l.s.eta / l.s.squares;
@@ -137,7 +139,7 @@ void lamb(PlainLayer& l) {
   for (size_t i = 0; i < l.p.size(); ++i) l.p[i].w -= l.s.eta * trust * u[i];
 }
 
-// Akiba et al. 2017: the share of plain SGD by epochs.
+// Akiba et al. 2017: `plain` is the share of plain SGD in the step, which grows with the epochs.
 void rmsprop_warmup(PlainLayer& l) {
   const double center = l.s["center_epoch"], period = l.s["period_epochs"], at = l.s.epoch;
   double plain = 1;

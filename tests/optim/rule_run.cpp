@@ -7,7 +7,7 @@
 namespace kb::test {
 namespace {
 
-// loss = the sum over layers of w g, whose gradient in w is g itself.
+// Returns the loss sum(w g) over all layers, whose gradient in w is g itself.
 Graph sum_of_products(const std::vector<Layer>& layers, DType dtype) {
   Graph graph("final");
   Tensor loss;

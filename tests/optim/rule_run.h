@@ -1,5 +1,5 @@
-// Some layers whose gradients a test gives, under one of the optimizers: a whole step, compiled in f64 (or another
-// precision) and run by a session of the CPU.
+// A RuleRun trains some layers under one of the optimizers with gradients that a test gives. The whole step is
+// compiled, in f64 or another precision, and run by a session on the CPU.
 #pragma once
 #include <memory>
 #include <span>
@@ -19,7 +19,7 @@ struct Layer {
   Role role = Role::weight;
 };
 
-// The built-in optimizer of that name.
+// Returns the built-in optimizer of that name.
 const Optimizer& optimizer_named(const std::string& name);
 
 class RuleRun {
@@ -33,11 +33,11 @@ class RuleRun {
 
   static CompileOptions f64_options();
 
-  // One step at a learning rate, which is taken for the greatest of the run too; an epoch is one step. `gradients` are
-  // those of the layers in their order.
+  // Takes one step at a learning rate, which also counts as the greatest of the run; an epoch is one step. `gradients`
+  // has one gradient per layer, in the order of the layers.
   void step(double rate, const std::vector<Vector>& gradients);
 
-  // A layer's values, or a slot's: "velocity.w".
+  // Returns the values of a layer, or of a slot such as "velocity.w".
   Vector operator[](const std::string& name) const;
   void set(const std::string& layer, const Vector& values);
 

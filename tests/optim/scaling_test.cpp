@@ -8,7 +8,7 @@ namespace kb::scaling_test {
 
 BOOST_AUTO_TEST_SUITE(scaling)
 
-// Goyal et al. 2017, figure 1: 0.1 kn / 256.
+// The rate for a minibatch of kn samples is 0.1 kn / 256: Goyal et al. 2017, figure 1.
 BOOST_AUTO_TEST_CASE(linear_gives_the_papers_rates) {
   ReferenceRate reference{0.1, 256, "linear"};
   BOOST_TEST(reference.at(64) == 0.025);

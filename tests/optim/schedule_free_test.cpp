@@ -1,4 +1,4 @@
-// Schedule-free optimizers on a quadratic loss, whose gradient depends on the point where it is taken.
+// Tests schedule-free optimizers on a quadratic loss, whose gradient depends on the point where it is taken.
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <memory>
@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kSize = 5;
 const test::Vector kCurvature = {0.2, 0.5, 1, 2, 3}, kMinimum = {1, -2, 0.5, 3, -1}, kStart = {2, 1, -1, 0, 4};
 
-// loss = the sum of h (w - m)^2 / 2.
+// Returns the loss sum(h (w - m)^2 / 2), with curvatures h and the minimum m.
 Graph quadratic(const char* mode) {
   Graph graph(mode);
   Tensor w = parameter(graph, "w", Role::weight, {DType::f64, {kSize}, ""}, {});
@@ -36,7 +36,7 @@ LearningRate warm(double rate, int64_t steps) {
   return LearningRate({.learning_rate = rate, .warmup_epochs = 4, .warmup_start = 0, .total_steps = steps});
 }
 
-// A training and an evaluation, which share parameters.
+// A training program and an evaluation program, which share parameters.
 class Training {
  public:
   Training(const std::string& name, LearningRate rate, const std::vector<NamedScalar>& hyper)
@@ -54,7 +54,7 @@ class Training {
     }
   }
 
-  // Returns the loss of the step, which is that of the point where its gradient is taken.
+  // Returns the loss of the step, which is the loss at the point where its gradient is taken.
   double step(int64_t number) {
     for (const NamedScalar& scalar : scalars_.at(number)) training_.set_scalar(scalar.name, scalar.value);
     training_.step();
@@ -98,12 +98,12 @@ class Training {
   StepScalars scalars_;
 };
 
-// Defazio et al. 2024, algorithm 1, with all three points.
+// The three points x, y and z of Defazio et al. 2024, algorithm 1, all kept.
 struct Points {
   test::Vector x = kStart, y = kStart, z = kStart, square = test::Vector(kSize);
   double squares = 0;
 
-  // A step at the rate `eta`, with a weight decay and a beta2, 1 for SGD.
+  // Takes a step at the rate `eta`, with a weight decay; beta2 is 1 for SGD.
   void step(double eta, double beta, double decay, double beta2, int64_t t) {
     squares += eta * eta;
     const double share = squares > 0 ? eta * eta / squares : 1;
@@ -126,7 +126,7 @@ void check_near(const test::Vector& got, const test::Vector& expected) {
 
 BOOST_AUTO_TEST_SUITE(schedule_free)
 
-// The loss of a step is that of y, that of an evaluation x's. The warmup begins at a rate of 0.
+// A step has the loss at y, and an evaluation the loss at x. The warmup begins at a rate of 0.
 BOOST_AUTO_TEST_CASE(steps_are_those_of_algorithm_1) {
   constexpr int64_t kSteps = 60;
   for (const bool is_adam : {false, true})
@@ -145,8 +145,8 @@ BOOST_AUTO_TEST_CASE(steps_are_those_of_algorithm_1) {
     }
 }
 
-// At beta 0 and a constant rate z is plain gradient descent, z_k - m = (1 - eta h)^k (z_0 - m), and x the mean of its
-// points: x_k - m = r (1 - r^k) / (1 - r) / k (z_0 - m), r = 1 - eta h.
+// At beta 0 and a constant rate z is plain gradient descent, z_k - m = r^k (z_0 - m) with r = 1 - eta h, and x is the
+// mean of its points: x_k - m = r (1 - r^k) / (1 - r) / k (z_0 - m).
 BOOST_AUTO_TEST_CASE(without_beta_the_parameters_are_the_mean_of_gradient_descent) {
   constexpr int64_t kSteps = 50;
   constexpr double kRate = 0.2;
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(without_beta_the_parameters_are_the_mean_of_gradient_descen
   check_near(run.parameters(), expected);
 }
 
-// They follow from the step alone: a run that goes on from a checkpoint asks for a later one first.
+// The shares depend on the step alone, because a run that goes on from a checkpoint asks for a later step first.
 BOOST_AUTO_TEST_CASE(shares_of_the_mean_do_not_depend_on_which_steps_were_asked_for) {
   const Optimizer& optimizer = test::optimizer_named("schedule-free");
   const auto share = [](StepScalars& scalars, int64_t step) {

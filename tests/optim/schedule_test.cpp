@@ -9,7 +9,8 @@
 namespace kb::schedule_test {
 namespace {
 
-// 90 epochs of 100 steps with the warmup of Goyal et al. 2017 for a minibatch of 8192: 0.1 to 3.2 over 5 epochs.
+// Returns 90 epochs of 100 steps with the warmup of Goyal et al. 2017 for a minibatch of 8192: the rate goes from 0.1
+// to 3.2 in 5 epochs.
 ScheduleSpec imagenet_hour() {
   return {.shape = "step",
           .learning_rate = 3.2,
@@ -103,8 +104,8 @@ BOOST_AUTO_TEST_CASE(polynomial_has_its_closed_form) {
   BOOST_TEST(LearningRate(square).at(1000) == 0);
 }
 
-// Peak 10, two epochs of warmup from 0, then power 2 to 1e-4 over train steps - warmup steps + 1 steps: as the MLPerf
-// reference of LARS trains ResNet-50.
+// The MLPerf reference of LARS trains ResNet-50 so: after two epochs of warmup from 0 to the peak, here 10, the rate
+// falls with power 2 to 1e-4 over (train steps - warmup steps + 1) steps.
 BOOST_AUTO_TEST_CASE(mlperf_has_its_closed_form) {
   ScheduleSpec spec = shaped("mlperf", 2);
   spec.learning_rate = 10;
@@ -142,7 +143,7 @@ BOOST_AUTO_TEST_CASE(one_cycle_goes_up_and_down_and_ends_far_below) {
   }
 }
 
-// Akiba et al. 2017, section 3.2.
+// The phases are those of Akiba et al. 2017, section 3.2.
 BOOST_AUTO_TEST_CASE(slow_start_has_the_papers_phases) {
   ScheduleSpec spec = shaped("slow-start");
   spec.learning_rate = 12.8;

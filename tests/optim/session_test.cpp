@@ -1,4 +1,5 @@
-// Update rules as a session runs them: compiled, in every precision, over a parameter space with padding and roles.
+// Tests update rules as a session runs them: compiled, in every precision, over a parameter space with padding and
+// roles.
 #include "runtime/session.h"
 
 #include <boost/test/unit_test.hpp>
@@ -16,7 +17,8 @@ using test::Plain;
 
 constexpr int64_t kSamples = 4, kInputs = 5, kOutputs = 3, kSteps = 30;
 
-// loss = sum over samples and outputs of c (W x + b): its gradient, sum of c x^T and of c, does not depend on W or b.
+// The loss is the sum of c (W x + b) over samples and outputs. Its gradients, sums of c x^T and of c, do not depend on
+// W or b.
 Graph linear_in_its_parameters() {
   Graph g("final");
   Tensor x = input(g, "x", DType::f32, {kSamples, kInputs}, "NC"), c = input(g, "c", DType::f32, {kSamples, kOutputs});
@@ -24,7 +26,7 @@ Graph linear_in_its_parameters() {
   return g;
 }
 
-// Small integers: their products and sums are exact in bf16 too.
+// Returns small integers, whose products and sums are exact in bf16 too.
 double whole(int64_t i) { return static_cast<double>((i * 7919 + i * i * 31) % 9 - 4); }
 
 void fill(Session& session, const char* name, int64_t count, int64_t salt, std::vector<double>& values) {
@@ -35,7 +37,7 @@ void fill(Session& session, const char* name, int64_t count, int64_t salt, std::
   }
 }
 
-// Weight (outputs, inputs), then bias.
+// Returns the gradient of the weight (outputs, inputs), then that of the bias.
 std::vector<double> gradient(const std::vector<double>& x, const std::vector<double>& c) {
   auto at = [](const std::vector<double>& v, int64_t i) { return v[static_cast<size_t>(i)]; };
   std::vector<double> result(static_cast<size_t>(kOutputs * (kInputs + 1)));
@@ -57,7 +59,7 @@ std::vector<double> parameters(const StateStore& store) {
   return weight;
 }
 
-// Largest difference between a session's parameters and the formulas' after some steps.
+// Returns the largest difference between a session's parameters and the formulas' after kSteps steps.
 double difference_after_steps(const Optimizer& optimizer, Precision precision) {
   std::unique_ptr<Backend> backend = make_cpu_backend({1, 1, ""});
   CompileOptions options;
@@ -90,7 +92,7 @@ double difference_after_steps(const Optimizer& optimizer, Precision precision) {
     session.step();
     const std::vector<double> g = gradient(x, c);
     constexpr size_t kWeights = kOutputs * kInputs;
-    for (const bool is_weight : {true, false}) {  // a layer each; the bias has neither decay nor adaptation
+    for (const bool is_weight : {true, false}) {  // both are layers; the bias has neither decay nor adaptation
       const size_t first = is_weight ? 0 : kWeights, count = is_weight ? kWeights : kOutputs;
       test::plain_update(std::string(optimizer.name), std::span(plain).subspan(first, count),
                          std::span(g).subspan(first, count), std::vector<double>(count, is_weight ? 1.0 : 0.0),
@@ -113,15 +115,16 @@ BOOST_AUTO_TEST_CASE(f64_equals_the_formulas) {
     BOOST_TEST(difference_after_steps(optimizer, Precision::f64) < 1e-12, optimizer.name);
 }
 
-// With parameters in bf16, of 8 bits, an update of 1e-3 to a weight of 0.4 would be lost.
+// If parameters were kept in bf16, whose significand has 8 bits, an update of 1e-3 to a weight of 0.4 would be lost.
 BOOST_AUTO_TEST_CASE(f32_and_bf16_keep_master_parameters_in_f32) {
   for (const Optimizer& optimizer : optimizers())
     for (Precision precision : {Precision::f32, Precision::bf16})
       BOOST_TEST(difference_after_steps(optimizer, precision) < 2e-6, optimizer.name);
 }
 
-// In f16 the first scale, 65536, takes 4 past the greatest number: those steps change nothing, and halve it, until it
-// fits; each good step is the formula's. After three of them in a row it doubles, and does not fit again.
+// The first loss scale is 65536, which makes gradients such as 4 exceed the greatest number of f16. Such a step changes
+// no parameter and halves the scale; every other step is the formula's. After three good steps in a row the scale
+// doubles, and gradients overflow again.
 BOOST_AUTO_TEST_CASE(f16_skips_steps_whose_gradients_overflow_and_finds_a_loss_scale) {
   const auto is_momentum = [](const Optimizer& row) { return row.name == "momentum"; };
   const Optimizer& optimizer = *std::ranges::find_if(optimizers(), is_momentum);

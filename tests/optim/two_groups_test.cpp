@@ -1,4 +1,4 @@
-// Two networks with a loss and an update rule each, trained in one step, against the same in double by hand.
+// Tests two networks, each with a loss and an update rule of its own, which one step trains, against loops in double.
 #include <boost/test/unit_test.hpp>
 
 #include <cmath>
@@ -98,7 +98,7 @@ struct Training {
   }
 };
 
-// ---- the same by hand
+// ---- the training by hand
 
 double softplus_of(double x) { return std::log1p(std::exp(x)); }
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
@@ -163,7 +163,7 @@ class ByHand {
     return pass;
   }
 
-  // Adds the gradients of one layer, and gives the derivatives by its input.
+  // Adds the gradients of one layer, and returns the derivatives by its input.
   std::vector<double> layer(const std::string& name, const std::vector<double>& x, const std::vector<double>& dy,
                             int64_t in, int64_t out, Numbers& gradient) const {
     const std::vector<double>& w = state_.at(name + ".weight");
@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(a_group_whose_rate_is_0_keeps_every_bit) {
     }
 }
 
-// One scale for both losses: a step whose gradient is not finite leaves both networks as they are.
+// Both losses have one scale, so a step in which any gradient is not finite leaves both networks as they are.
 BOOST_AUTO_TEST_CASE(a_loss_scale_holds_for_all_groups) {
   Training training(Precision::f16);
   training.step(0);

@@ -1,4 +1,4 @@
-// Welch's interval against the formulas with a quantile of a table, and the rank-sum test against its tables.
+// Tests Welch's interval against its formulas with a quantile from a table, and the rank-sum test against its tables.
 #include "optim/two_samples.h"
 
 #include <boost/test/unit_test.hpp>
@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_CASE(welch_with_equal_variances_has_all_degrees) {
   BOOST_REQUIRE(found.has_value());
   BOOST_TEST(found->difference == -4);
   BOOST_TEST(found->degrees == 4, boost::test_tools::tolerance(1e-12));
-  const double half = 2.7764451051977987 * std::sqrt(2.0 / 3);  // t(0.975, 4), variance 1 over 3 values, twice
+  const double half = 2.7764451051977987 * std::sqrt(2.0 / 3);  // t(0.975, 4); both have variance 1 and 3 values
   BOOST_TEST(found->low == -4 - half, boost::test_tools::tolerance(1e-12));
   BOOST_TEST(found->high == -4 + half, boost::test_tools::tolerance(1e-12));
 }
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(ranks_without_ties) {
   BOOST_TEST(apart.above == 1);
   const RankSumTails three = rank_sum_tails(Values{5, 6, 7}, Values{1, 2, 3});
   BOOST_TEST(three.above == 1.0 / 20);
-  // U = 2: one way has U = 0, one has 1 and two have 2, of 252.
+  // Here U = 2. Among the 252 ways to choose the first sample, one has U = 0, one has 1 and two have 2.
   const RankSumTails five = rank_sum_tails(Values{1, 2, 3, 5, 6}, Values{4, 7, 8, 9, 10});
   BOOST_TEST(five.below == 4.0 / 252);
 }
@@ -77,8 +77,8 @@ BOOST_AUTO_TEST_CASE(runs_that_diverged_rank_last_and_equal) {
   const RankSumTails same = rank_sum_tails(Values{kInfinity, kInfinity}, Values{kInfinity, kInfinity});
   BOOST_TEST(same.below == 1);
   BOOST_TEST(same.above == 1);
-  // {1, inf, inf} of {1, 2, 3, inf, inf, inf}: ranks 1, 5, 5; a sum of 11 or more has 10 of 20: those with two or three
-  // infinite ones, 9 + 1.
+  // The sample {1, inf, inf} of {1, 2, 3, inf, inf, inf} has the ranks 1, 5 and 5. Among the 20 samples of three, 10
+  // have a rank sum of 11 or more: 9 with two infinite values and 1 with three.
   const RankSumTails some = rank_sum_tails(Values{1, kInfinity, kInfinity}, Values{2, 3, kInfinity});
   BOOST_TEST(some.above == 10.0 / 20);
 }

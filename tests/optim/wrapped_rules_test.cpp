@@ -1,4 +1,4 @@
-// Clipping by the norm of the whole gradient, and averaged parameters, around a rule that a session runs.
+// Tests rules that clip by the norm of the whole gradient or average parameters around another rule, run by a session.
 #include "optim/wrapped_rules.h"
 
 #include <boost/test/unit_test.hpp>
@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kInputs = 40, kOutputs = 30, kSamples = 2;
 using Tensors = std::map<std::string, std::vector<double>>;
 
-// loss = sum c (W x + b): the gradients sum c x^T and sum c do not depend on the parameters.
+// The loss is the sum of c (W x + b). Its gradients, sums of c x^T and of c, do not depend on the parameters.
 Graph linear_model() {
   Graph g("linear_model");
   Tensor x = input(g, "x", DType::f64, {kSamples, kInputs}, "NC"), c = input(g, "c", DType::f64, {kSamples, kOutputs});
@@ -38,7 +38,7 @@ class Trained {
     session_.set_scalar("momentum", 0.9);
   }
 
-  // Worker k has the samples of step number + 1000 k.
+  // Takes step `number`; worker k has the samples of number + 1000 k.
   void step(int64_t number) {
     for (int64_t worker = 0; worker < workers_; ++worker) {
       const int64_t samples = number + 1000 * worker;
@@ -78,7 +78,7 @@ class Trained {
   Session session_;
 };
 
-// The gradients of one step: "fc.weight" (outputs, inputs) and "fc.bias".
+// Returns the gradients of one step: "fc.weight" (outputs, inputs) and "fc.bias".
 Tensors gradients(int64_t step) {
   Tensors g{{"fc.weight", std::vector<double>(kOutputs * kInputs)}, {"fc.bias", std::vector<double>(kOutputs)}};
   for (int64_t n = 0; n < kSamples; ++n)
@@ -110,7 +110,8 @@ double difference(const std::vector<double>& a, const std::vector<double>& b) {
 
 BOOST_AUTO_TEST_SUITE(wrapped_rules)
 
-// PyTorch's clip_grad_norm_: the norm is that over all parameters together; 1e-6 stands in the denominator.
+// Clipping follows PyTorch's clip_grad_norm_: the norm is taken over all parameters together, and 1e-6 is added to it
+// in the denominator.
 BOOST_AUTO_TEST_CASE(the_gradient_is_clipped_by_its_norm_over_all_parameters) {
   for (const double limit : {0.5, 25.0, 1e6}) {
     Trained trained(with_clipped_gradient(sgd_update));
@@ -131,7 +132,8 @@ BOOST_AUTO_TEST_CASE(the_gradient_is_clipped_by_its_norm_over_all_parameters) {
   }
 }
 
-// Accumulation is a larger k where clipping comes once, behind the sum over workers, and not for each of them.
+// The gradient is clipped once, after the sum over workers, so virtual workers in turn take the step of as many workers
+// at once.
 BOOST_AUTO_TEST_CASE(the_gradient_is_clipped_once_behind_the_sum_over_workers) {
   constexpr double kLimit = 20;
   Trained trained(with_clipped_gradient(sgd_update), false, 3);
@@ -145,7 +147,7 @@ BOOST_AUTO_TEST_CASE(the_gradient_is_clipped_once_behind_the_sum_over_workers) {
       for (size_t i = 0; i < values.size(); ++i) g.at(name)[i] += values[i];
   for (int64_t worker = 0; worker < 3; ++worker) parts += std::min(kLimit, norm(gradients(1000 * worker)));
   BOOST_TEST(norm(g) > kLimit);
-  BOOST_TEST(parts > 1.1 * kLimit);  // clipped one by one they would be another step
+  BOOST_TEST(parts > 1.1 * kLimit);  // gradients clipped one by one would make another step
   const double share = kLimit / (norm(g) + 1e-6);
   for (auto& [name, values] : expected)
     for (size_t i = 0; i < values.size(); ++i) values[i] -= 0.01 * share * g.at(name)[i];
@@ -163,7 +165,7 @@ BOOST_AUTO_TEST_CASE(a_limit_that_is_not_reached_changes_no_bit) {
   BOOST_TEST(plain.store().state_sha256() == clipped.store().state_sha256());
 }
 
-// a <- D a + (1 - D) w', from a = w.
+// The average a follows a <- D a + (1 - D) w, where w are the updated parameters; it begins with the initial ones.
 BOOST_AUTO_TEST_CASE(the_average_begins_at_the_initial_parameters) {
   Trained trained(with_averaged_parameters(momentum_update)), plain(momentum_update);
   trained.session().set_scalar(kEmaDecay, 0.8);

@@ -32,7 +32,7 @@ std::string difference(const Array& expected, const Array& got, const CheckOptio
   return {};
 }
 
-// The training step by the oracle: the graph passes up to the optimizer, interpreted.
+// Returns the graph of the training step after the optimizer's pass, which the graph interpreter runs as the oracle.
 Graph oracle_graph(const Graph& graph, const CompileOptions& options, ParameterSpace& space) {
   CompileState state{options, options.space ? *options.space : ParameterSpace{}, {}};
   Graph result = differentiate(graph, state);
@@ -41,7 +41,7 @@ Graph oracle_graph(const Graph& graph, const CompileOptions& options, ParameterS
   return result;
 }
 
-// Types of the compiled programs' variables and inputs.
+// Returns the types of the compiled programs' variables and inputs, by name.
 std::map<std::string, Type> types_by_name(const Compiled& compiled) {
   std::map<std::string, Type> types;
   for (const Variable& variable : compiled.variables) types[variable.name] = variable.type;

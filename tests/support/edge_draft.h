@@ -15,12 +15,12 @@ inline constexpr DType kAllDTypes[] = {DType::f64, DType::f32, DType::bf16, DTyp
                                        DType::i32, DType::u32, DType::u8,   DType::boolean};
 inline constexpr DType kFloats[] = {DType::f64, DType::f32, DType::bf16, DType::f16};
 
-// Everything at once: what a point-wise op or a move may meet.
+// Returns the special values that a point-wise op or a move may meet, all of them together.
 Reals edges(DType dtype);
-// Multiples of 1/8 in [-4, 4), integers in [-32, 32) as `dtype` has them, and one in `one_in` of them special (0:
-// none): sums of these depend on their order by rounding alone.
+// Returns multiples of 1/8 in [-4, 4), or integers in [-32, 32) rounded to `dtype`. One in `one_in` of them is special,
+// none if `one_in` is 0. Their sums depend on the order of summing by rounding alone.
 Reals sprinkled(DType dtype, int64_t count, uint32_t seed, int one_in);
-// Between 1 and the next number; 0 of integers.
+// Returns the difference between 1 and the next number of `dtype`; 0 for integers.
 double rounding(DType dtype);
 std::string text_of(const Dims& shape);
 
@@ -32,15 +32,17 @@ class Draft {
   CheckOptions& options() { return program_.options; }
   void exact() { program_.exact = true; }
 
-  // An input, a parameter; `values` again from the first where there are fewer than elements.
+  // given() adds an input, trained() a parameter. `values` are repeated from the first if they are fewer than the
+  // elements.
   Tensor given(DType dtype, const Dims& shape, const Reals& values);
   Tensor trained(DType dtype, const Dims& shape, const Reals& values);
   Tensor sprinkle(DType dtype, const Dims& shape, int one_in = 11);
   Tensor trained_sprinkle(DType dtype, const Dims& shape, int one_in = 11);
   void gives(const std::string& name, Tensor x);
-  // `make` gives a tensor that is an output, or the shape rules refuse it.
+  // Makes the tensor of `make` an output, or notes the text with which the shape rules refuse it.
   void tries(const std::string& name, const std::function<Tensor()>& make);
-  // The loss is the sum of what was given out so far, weighted so that no gradient is the same; a step of plain SGD.
+  // Turns the program into a step of plain SGD. The loss is the sum of the float outputs so far, with weights that make
+  // gradients differ from each other.
   void trains();
   void done();
 
@@ -52,7 +54,7 @@ class Draft {
   int made_ = 0;
 };
 
-// Windows, indexed ops, library ops, leaves, composites; each with its gradients.
+// Adds programs of windows, indexed ops, library ops, leaves and composites, with their gradients.
 void structured_edges(EdgeTable& table);
 
 }  // namespace kb::test

@@ -14,7 +14,7 @@ namespace {
 
 // ---- point-wise: all pairs of edges ----
 
-// Its result is rounded more than once, or is that of a polynomial.
+// Whether the op's result may differ in its last bits: it is rounded more than once, or computed by a polynomial.
 bool is_inexact(const OpInfo& row) { return calls_math(row.op) || (!row.formula.empty() && row.cost == OpCost::slow); }
 
 void pointwise_edges(EdgeTable& table, DType dtype, bool transcendental) {
@@ -55,7 +55,8 @@ void casts(EdgeTable& table, DType dtype) {
   draft.done();
 }
 
-// Numbers around those that 16 bits round to zero, to a tie, to infinity, and random bits.
+// Returns numbers around those at which a rounding to 16 bits gives zero, meets a tie or gives infinity, and random
+// bits.
 Reals around_rounding(DType low) {
   const double zero = std::ldexp(1.0, low == DType::bf16 ? -134 : -25);
   Reals values = edges(DType::f32);
@@ -69,7 +70,8 @@ Reals around_rounding(DType low) {
   return values;
 }
 
-// Rounded to 16 bits and compared, chosen among, rounded again: a kernel for a GPU leaves roundings out.
+// Values are rounded to 16 bits and then compared, chosen among or rounded again. The compiler leaves such roundings
+// out of a GPU's kernels where they change nothing.
 void roundings(EdgeTable& table, DType low) {
   Draft draft(table, fmt::format("roundings to {}", name(low)));
   const Reals values = around_rounding(low);
@@ -96,8 +98,8 @@ void roundings(EdgeTable& table, DType low) {
   draft.done();
 }
 
-// A kernel for each pair of types, for a host's compiler fails at what it finds together: the outputs have extents of
-// their own, which keeps them apart.
+// Every pair of types has kernels of its own, because a host's compiler may fail at one combination of types. Outputs
+// have different extents, so that they are not fused into one kernel.
 void pairs_of_types(EdgeTable& table, DType by) {
   Draft draft(table, fmt::format("{} beside every other type", name(by)));
   int64_t extent = 33;
@@ -250,13 +252,13 @@ EdgeTable edge_table(bool all) {
     pairs_of_types(table, dtype);
   }
   uint32_t seed = 0;
-  size_t number = 0;  // of the shape: the dtypes take turns
+  size_t number = 0;  // number of the shape; dtypes take turns by it
   for (const Dims& shape : shapes()) {
     ++number;
     const bool large = element_count(shape) > 2000;
     for (size_t i = 0; i < std::size(kAllDTypes); ++i) {
       ++seed;
-      // Large ones have one dtype each: the loops are those of the small ones.
+      // A large shape has one dtype only, because its loops are those of small shapes.
       if (large && seed % std::size(kAllDTypes) != shape.size()) continue;
       if (!all && !large && (i + number) % 3 != 0) continue;
       moves(table, kAllDTypes[i], shape, seed);

@@ -1,6 +1,6 @@
 // The table of edges: small programs in which every op meets every dtype that it takes, ranks 0 to 5, extents of 1,
 // primes and large ones, axes in many orders, indices at their limits, NaN, infinities, signed zeros, denormal numbers
-// and the limits of integers. Whoever runs them compares with the graph interpreter.
+// and the limits of integers. A test that runs them compares the results with the graph interpreter's.
 #pragma once
 #include <set>
 #include <string>
@@ -13,8 +13,8 @@ namespace kb::test {
 struct EdgeProgram {
   std::string name;
   Graph graph;
-  CheckOptions options;  // with the values of all inputs and variables
-  bool exact = false;    // point-wise: another processor gives the same bits
+  CheckOptions options;  // they hold the values of all inputs and variables
+  bool exact = false;    // every processor must give equal bits
 };
 
 struct EdgeTable {
@@ -22,7 +22,8 @@ struct EdgeTable {
   // Calls that the shape rules refused, with what the user reads: point-wise ops on dtypes that they do not take.
   std::vector<std::string> refusals;
 };
-// `all`: every dtype in every shape; else each shape has three of them, and every rank all.
+// Returns the table. `all`: every shape has every dtype; otherwise each shape has about three dtypes, which differ from
+// shape to shape.
 EdgeTable edge_table(bool all = false);
 
 // Returns the ops of the table's programs, gradients included.

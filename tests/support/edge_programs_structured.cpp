@@ -42,7 +42,7 @@ void windows(EdgeTable& table, DType dtype) {
   draft.done();
 }
 
-// Calls them as a program does, and as the gradients of windows do.
+// Calls the ops that gradients of windows are made of.
 void window_gradient_ops(EdgeTable& table, DType dtype) {
   Draft draft(table, fmt::format("gradient ops of windows of {}", name(dtype)));
   Graph& graph = draft.graph();
@@ -74,7 +74,7 @@ void window_gradients(EdgeTable& table, DType dtype) {
     draft.gives("sum_pool", sum_pool(x, pool.window, pool.axes));
     if (pool.window.kernel[0] != pool.window.kernel[1] || pool.axes[0] != 2) continue;
     draft.gives("avg_pool2d", avg_pool2d(x, {pool.window.kernel[0], pool.window.stride[0], pool.window.padding[0]}));
-    // A maximum of a derivative, whose own gradient takes elements at indices.
+    // The maximum of squares, whose gradient goes through indices and a product.
     draft.gives("square", max_pool_with_index(x * x, pool.window, pool.axes).value);
   }
   draft.trains();
@@ -251,7 +251,8 @@ void composites(EdgeTable& table, DType dtype, bool trains) {
   draft.done();
 }
 
-// Derivatives of every point-wise op at the edges of its domain, of moves, reductions and indexed ops.
+// Adds derivatives of every point-wise op, at ordinary points and at the edges of its domain, and derivatives of moves,
+// reductions and indexed ops.
 void gradients_of_all(EdgeTable& table, DType dtype) {
   for (const bool special : {false, true}) {
     Draft draft(table, fmt::format("gradients in {}{}", name(dtype), special ? " at edges" : ""));
@@ -259,7 +260,7 @@ void gradients_of_all(EdgeTable& table, DType dtype) {
     for (const OpInfo& row : all_ops()) {
       const bool maps_floats = row.rule == TypeRule::floats || row.rule == TypeRule::arithmetic;
       if (row.op != Op::select && (!maps_floats || row.op == Op::carry)) continue;
-      // One parameter an op, so that a NaN stays where it was made.
+      // Every op has parameters of its own, so that a NaN reaches the gradients of that op only.
       const Tensor x = draft.trained(dtype, {9, 9}, values);
       Reals down;
       for (size_t i = 0; i < 81; ++i) down.push_back(values[i / 9 % values.size()]);

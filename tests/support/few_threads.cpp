@@ -15,7 +15,7 @@ constexpr int kMany = INT_MAX / 2;
 std::atomic<int> threads_left{INT_MAX};
 std::atomic<int> spawns_before{INT_MAX}, spawns_to_fail{0}, spawns_failed{0};
 
-// The next definition in the order of libraries: a sanitizer's, or the system's.
+// Returns the next definition in the order of libraries, which is a sanitizer's or the system's.
 template <class Function>
 Function next(const char* name) {
   return reinterpret_cast<Function>(::dlsym(RTLD_NEXT, name));
@@ -37,13 +37,13 @@ void* run_counted(void* given) {
 
 }  // namespace
 
-// The program's own definitions come before those of its libraries.
+// A program's own definitions come before those of its libraries, so these replace the system's functions.
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*body)(void*),
                               void* argument) noexcept {
   static const auto real = next<decltype(&pthread_create)>("pthread_create");
   if (threads_left > kMany) return real(thread, attributes, body, argument);
   if (threads_left-- > 0) {
-    auto* const counted = static_cast<Body*>(std::malloc(sizeof(Body)));  // tests count what operator new gives
+    auto* const counted = static_cast<Body*>(std::malloc(sizeof(Body)));  // a test counts calls of operator new
     *counted = {body, argument};
     return real(thread, attributes, run_counted, counted);
   }

@@ -1,10 +1,12 @@
-// A machine at its limit of threads and processes (EAGAIN), as `ulimit -u` or a container's pids.max makes it; the
-// limit of the system binds no administrator, so the test's program has its own.
+// These classes imitate a machine at its limit of threads and processes (EAGAIN), as `ulimit -u` or a container's
+// pids.max makes it. The system's own limit does not bind an administrator, so the test's program has limits of its
+// own.
 #pragma once
 
 namespace kb::test {
 
-// Until the end of the scope no more than so many threads can be there at once. One of these at a time.
+// Until the end of the scope no more than `threads` further threads can exist at once. Only one FewThreads may exist at
+// a time.
 class FewThreads {
  public:
   explicit FewThreads(int threads);

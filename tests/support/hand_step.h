@@ -1,4 +1,4 @@
-// A step by hand, for tests that need nothing of it but its class and what it exchanges.
+// Steps made by hand, for tests that need only a step's class and the number of its all-reduce.
 #pragma once
 #include "compiler/schedule.h"
 

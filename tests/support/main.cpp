@@ -4,5 +4,5 @@
 
 #include <boost/test/unit_test.hpp>
 
-// Whatever the user's own is: what others may write is not taken for a cache of kernels.
+// The mask must not depend on the user's, because a folder that others may write is refused as a cache of kernels.
 [[maybe_unused]] static const mode_t mask_before = ::umask(022);

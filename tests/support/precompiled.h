@@ -1,4 +1,5 @@
-// Headers of others that most tests include, compiled once for all of them. Every test includes what it uses itself.
+// Headers of other projects that most tests include, compiled once for all tests. Every test still includes the headers
+// it uses.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

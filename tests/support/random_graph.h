@@ -1,6 +1,6 @@
-// Random valid graphs, built through the DSL: small, varied, and so conditioned that their values stay finite and of
-// moderate size, and that rounding changes no decision (ops that jump - floor, comparisons, argmax, casts to integers -
-// only get operands which every backend computes exactly). Deterministic in the seed.
+// Random valid graphs, built through the DSL. They are small and varied; their values stay finite and of moderate size,
+// and rounding changes no decision: ops that jump (floor, comparisons, argmax, casts to integers) only get operands
+// which every backend computes exactly. Equal seeds give equal graphs.
 #pragma once
 #include <cstdint>
 
@@ -15,17 +15,18 @@ struct RandomGraphOptions {
   // scalar that depends on all that is computed.
   bool smooth = false;
   DType dtype = DType::f32;
-  int64_t max_elements = 600;  // of one tensor, about
+  int64_t max_elements = 600;  // about the most elements that a tensor has
   // Also integers and booleans of every width as values of their own, and extents that are primes.
   bool whole = false;
-  bool split = false;  // for several workers: no sum over them is read
+  bool split = false;  // several workers run the graph, so no op reads a sum over workers
 };
 
 Graph random_graph(uint32_t seed, const RandomGraphOptions& options = {});
 
-// Random values for the graph's inputs and parameters, with NaN, infinities, -0, denormal numbers and the limits of
-// integers here and there: in one input of three, never in scalars, in what is an index, in what a convolution reads (a
-// library may multiply its padding, zeros, by them), or in what moments are taken of (an infinity may become NaN).
+// Returns random values for the graph's inputs and parameters. One input of three has NaN, infinities, -0, denormal
+// numbers or the limits of integers here and there. Special values never stand in scalars and indices, nor in values
+// that a convolution reads (a library may multiply its padding, zeros, by them) or that moments are taken of (an
+// infinity may become NaN).
 Bindings special_bindings(const Graph& graph, uint32_t seed);
 
 }  // namespace kb::test

@@ -6,7 +6,7 @@
 
 namespace kb::test {
 
-// Prefers the youngest, so that graphs grow deep as well as wide.
+// Picks a tensor of the pool and prefers the youngest, so that graphs grow deep as well as wide.
 Pooled& RandomGraphBuilder::pick() {
   const auto size = static_cast<int64_t>(pool_.size());
   const int64_t first = random_.chance(0.6) ? std::max<int64_t>(0, size - 3) : 0;
@@ -31,7 +31,8 @@ Pooled& RandomGraphBuilder::pick_rank(int64_t least, int64_t most) {
   return pool_.back();
 }
 
-// Large values are scaled down (by a power of two: exact), so that no chain of products runs away.
+// Adds a tensor to the pool. Large values are scaled down by a power of two, which is exact, so that no chain of
+// products grows without bound.
 void RandomGraphBuilder::keep(Tensor tensor, double bound, bool exact) {
   double scale = 1;
   while (bound * scale > 32) scale /= 2;
@@ -44,7 +45,7 @@ void RandomGraphBuilder::keep(Tensor tensor, double bound, bool exact) {
 Tensor RandomGraphBuilder::leaf(const Dims& shape) {
   const DType dtype = options_.dtype;
   if (random_.chance(options_.smooth ? 0.5 : 0.1)) {
-    // All parameters of a graph have one dtype, and those of norms are f32 at least.
+    // All parameters of a graph have one dtype, and parameters of norms are f32 or wider.
     const DType kept = is_low_precision(dtype) ? DType::f32 : dtype;
     const Tensor w = parameter(graph_, fresh_name("w"), Role::weight, {kept, shape, ""}, {InitKind::normal, 0, 1});
     return kept == dtype ? w : cast(w, dtype);
@@ -83,7 +84,7 @@ Dims RandomGraphBuilder::shape(int64_t least_rank, int64_t most_rank) {
   return shape;
 }
 
-// A shape that broadcasts to `shape`: leading axes may be missing, others may be 1.
+// Returns a shape that broadcasts to `shape`: leading axes may be missing, others may be 1.
 Dims RandomGraphBuilder::broadcastable(const Dims& shape) {
   Dims result = shape;
   for (int64_t& extent : result) {

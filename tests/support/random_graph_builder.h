@@ -13,7 +13,7 @@
 
 namespace kb::test {
 
-// Steele et al. 2014, SplitMix64: the same numbers whatever the standard library.
+// SplitMix64 (Steele et al. 2014), which gives equal numbers with every standard library.
 class RandomNumbers {
  public:
   explicit RandomNumbers(uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15ull + 0x1234567ull) {}
@@ -23,12 +23,12 @@ class RandomNumbers {
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
     return z ^ (z >> 31);
   }
-  // In [low, high], both included.
+  // Returns an integer in [low, high], both included.
   int64_t integer(int64_t low, int64_t high) {
     return low + static_cast<int64_t>(bits() % static_cast<uint64_t>(high - low + 1));
   }
   bool chance(double probability) { return static_cast<double>(bits() >> 11) * 0x1p-53 < probability; }
-  // A multiple of 1/16: exact in every float dtype.
+  // Returns a multiple of 1/16 in [low, high]; such a number, if it is small, is exact in every float dtype.
   double number(double low, double high) {
     return static_cast<double>(integer(static_cast<int64_t>(low * 16), static_cast<int64_t>(high * 16))) / 16;
   }
@@ -41,7 +41,7 @@ class RandomNumbers {
   uint64_t state_;
 };
 
-// A tensor of the pool: a bound of its absolute values, and whether every backend computes it exactly.
+// A tensor of the pool, a bound of its absolute values, and whether every backend computes it exactly.
 struct Pooled {
   Tensor tensor;
   double bound = 6;
@@ -87,7 +87,7 @@ class RandomGraphBuilder {
   Tensor pick_whole();
   Tensor whole_pointwise(Tensor a);
   Tensor whole_move(Tensor a);
-  // One after the other, each graph from another on: graphs of many seeds meet all of them.
+  // Returns the items in turn. Each seed begins at another item, so that the graphs of many seeds meet all of them.
   template <class T>
   const T& in_turn(const std::vector<T>& items) {
     return items[static_cast<size_t>(turn_++) % items.size()];

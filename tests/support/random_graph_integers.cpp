@@ -1,4 +1,4 @@
-// These steps of a random graph compute with integers and booleans of every width, which stay what they are.
+// These steps of a random graph compute with integers and booleans of every width, which are never cast to floats.
 #include "tests/support/random_graph_builder.h"
 
 #include "graph/functions.h"

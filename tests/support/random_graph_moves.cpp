@@ -129,7 +129,7 @@ void RandomGraphBuilder::extrema() {
   const bool keep_dims = random_.chance(0.3);
   const int64_t which = random_.integer(0, 2);
   if (which < 2) return keep(which == 0 ? max(x, axes, keep_dims) : min(x, axes, keep_dims), bound, exact);
-  keep(prod(select(x < 0.0, full_like(x, -1), full_like(x, 1)), axes, keep_dims), 1, exact);  // in any order the same
+  keep(prod(select(x < 0.0, full_like(x, -1), full_like(x, 1)), axes, keep_dims), 1, exact);  // exact in any order
 }
 
 void RandomGraphBuilder::arg_maximum() {

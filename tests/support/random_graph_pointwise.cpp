@@ -27,7 +27,7 @@ void RandomGraphBuilder::unary() {
   }
 }
 
-// Any smooth op of the table, on the inner part of its row's interval.
+// Takes the next smooth op of the table of ops, on the inner part of the interval in its row.
 void RandomGraphBuilder::tabled_unary(Tensor x) {
   std::vector<const OpInfo*> rows;
   for (const OpInfo& row : all_ops())
@@ -64,7 +64,7 @@ void RandomGraphBuilder::jumping_unary() {
   const double bound = item.bound;
   const Tensor x = use(item);
   if (random_.chance(0.3)) return keep(cast(cast(x, DType::i32), options_.dtype), bound, true);
-  std::vector<Op> jumps;  // to results that are exact, and no further away than the next integer
+  std::vector<Op> jumps;  // their results are exact, and no further away than the next integer
   for (const OpInfo& row : all_ops())
     if (is_pointwise(row.op) && row.arity == 1 && row.exact) jumps.push_back(row.op);
   keep(pointwise(in_turn(jumps), {x}), bound + 1, true);
@@ -76,7 +76,7 @@ void RandomGraphBuilder::binary() {
   const Tensor a = use(item);
   Tensor b = a;
   double other = bound;
-  // The other side: one of the pool that broadcasts, or a new leaf that does.
+  // The other operand is a tensor of the pool with an equal shape, or a new leaf that broadcasts to it.
   for (Pooled& candidate : pool_) {
     if (candidate.tensor.shape() != a.shape() || !random_.chance(0.3)) continue;
     other = candidate.bound;
@@ -130,7 +130,7 @@ void RandomGraphBuilder::comparison() {
   keep(select(condition, a, random_.chance(0.5) ? Operand(b) : Operand(1.25)), std::max(bound, other.bound), true);
 }
 
-// Small integers, through signed arithmetic and back.
+// Sends small integers through signed arithmetic and casts the result to floats.
 void RandomGraphBuilder::integers() {
   const Dims dims = shape(0, 4);
   const Tensor a = given("k", random_.chance(0.3) ? DType::u8 : DType::i32, dims);
@@ -156,7 +156,7 @@ void RandomGraphBuilder::integers() {
   keep(cast(result, options_.dtype), 40, true);
 }
 
-// Unsigned bits, which wrap; the upper ones become a number in [0, 1).
+// Computes with unsigned integers, which wrap; the upper bits become a number in [0, 1).
 void RandomGraphBuilder::bits() {
   Dims dims = shape(1, 4);
   Tensor word = random_bits(graph_, fresh_name("stream"), dims);

@@ -24,7 +24,7 @@ void RandomGraphBuilder::product() {
   keep(matmul(a, other.tensor, ta, tb), bound * other.bound * static_cast<double>(inner));
 }
 
-// A (N, C, H, W) tensor: one of the pool, or a new one.
+// Returns an (N, C, H, W) tensor, from the pool or new.
 Tensor RandomGraphBuilder::image() {
   for (int attempt = 0; attempt < 4; ++attempt) {
     Pooled& item = pick();
@@ -57,7 +57,7 @@ void RandomGraphBuilder::convolution_step() {
   keep(convolution(x, weight, w, groups), 48 * terms);
 }
 
-// The two gradients of a convolution, as ops of their own.
+// Adds one of the two gradients of a convolution, as an op of its own.
 void RandomGraphBuilder::convolution_gradients() {
   const Tensor x = image();
   const Window w = window(x.shape(), true);
@@ -116,12 +116,12 @@ void RandomGraphBuilder::markers() {
   Pooled& item = pick();
   const auto [bound, exact] = std::pair{item.bound, item.exact};
   const Tensor x = use(item);
-  // Several workers have sums that are outputs alone.
+  // With several workers a sum over workers is only an output, which no op reads.
   if (options_.split) {
     graph_.outputs.push_back({fresh_name("sum"), worker_sum(x).value(), Merge::sum});
     return keep(x * 0.5, bound, exact);
   }
-  // Finite differences would see through stop_gradient.
+  // A smooth graph has no stop_gradient, because finite differences do not see it.
   if (options_.smooth || random_.chance(0.3)) return keep(worker_sum(x), bound, exact);
   keep(x + stop_gradient(x) * 0.5, 1.5 * bound);
 }

@@ -1,4 +1,4 @@
-// Whether an error's text holds all that it should, for BOOST_CHECK_EXCEPTION.
+// says(parts...) returns a predicate for BOOST_CHECK_EXCEPTION: whether an error's text holds all the parts.
 #pragma once
 #include <algorithm>
 #include <boost/test/unit_test.hpp>

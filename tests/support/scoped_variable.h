@@ -6,7 +6,7 @@
 
 namespace kb::test {
 
-// A variable of the environment, put back at the end of the scope; without a value it is not set.
+// Sets an environment variable, or unsets it if there is no value, and restores it at the end of the scope.
 class ScopedVariable {
  public:
   ScopedVariable(const char* name, const std::optional<std::string>& value) : name_(name) {

@@ -12,8 +12,8 @@ namespace kb::test {
 // The repository's root; also the working directory of every test that ctest starts.
 const std::filesystem::path& source_dir();
 
-// The folder of the data set `name` ("mnist"): under $KB_DATA, else under ../shared/data beside the repository. Where
-// it is absent, prints what was looked for, and the test should return.
+// Returns the folder of the data set `name` ("mnist") under $KB_DATA, or else under ../shared/data beside the
+// repository. If there is no such folder, prints where it was looked for; the test should then return.
 std::optional<std::filesystem::path> data_dir(std::string_view name);
 
 // Fails the running test at the first line in which `text` differs from the golden file `name` of the room whose tests
@@ -22,8 +22,8 @@ void golden(const std::string& name, const std::string& text);
 
 void skip_golden(const std::string& name);
 
-// Guards a text that numbers nodes or registers: they are made in the order in which g++ evaluates arguments. Built by
-// clang, which has another, the test only says so.
+// Compares a text that numbers nodes or registers with its golden file. Their order is the one in which g++ evaluates
+// arguments, and clang's is another, so a build by clang only says that it skips the text.
 inline void golden_in_order([[maybe_unused]] const std::string& name, [[maybe_unused]] const std::string& text) {
 #ifdef __clang__
   skip_golden(name);
@@ -32,15 +32,15 @@ inline void golden_in_order([[maybe_unused]] const std::string& name, [[maybe_un
 #endif
 }
 
-// The first line in which two texts differ, with up to two lines before it, in the manner of diff -u: "-" expected,
-// "+" got. Empty for equal texts.
+// Returns the first line in which two texts differ, with up to two lines before it, in the manner of diff -u: "-"
+// expected, "+" got. The result is empty for equal texts.
 std::string first_difference(const std::string& expected, const std::string& got);
 
-// The whole file, bytes as they are. Throws std::runtime_error, naming the file, where it cannot be read.
+// Returns the bytes of the whole file. Throws std::runtime_error, which names the file, if it cannot be read.
 std::string read_file(const std::filesystem::path& path);
 void write_file(const std::filesystem::path& path, std::string_view bytes);
 
-// A new, empty folder, removed with all that is in it at the end of the scope.
+// Makes a new, empty folder, and removes it with all its content at the end of the scope.
 class TemporaryDirectory {
  public:
   TemporaryDirectory();
@@ -55,11 +55,12 @@ class TemporaryDirectory {
   std::filesystem::path path_;
 };
 
-// Settings for programs that this process starts from now on: MPI, cuDNN and cuBLASLt keep what a sanitizer calls
-// leaked.
+// Turns off the search for leaks in programs that this process starts from now on, because MPI, cuDNN and cuBLASLt keep
+// memory that a sanitizer calls leaked.
 void allow_libraries_their_leaks();
 
-// A file system of its own in a folder that is there, where mounting is allowed; else the reason why not.
+// Mounts a file system of `kibibytes` KiB at an existing folder until the end of the scope. If mounting is not allowed,
+// reason() says why.
 class SmallDisk {
  public:
   SmallDisk(const std::filesystem::path& folder, int64_t kibibytes);

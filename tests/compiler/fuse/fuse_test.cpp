@@ -40,7 +40,8 @@ int count(const std::vector<Group>& groups, FusionClass cls) {
   return static_cast<int>(std::count_if(groups.begin(), groups.end(), [&](const Group& g) { return g.cls == cls; }));
 }
 
-// relu(batch_norm(x) + r) on rows x channels, and its gradients from dz.
+// Returns z = relu(batch_norm(x) + r) on rows x channels and, with `backward`, its gradients from dz, the gradient of
+// z.
 Graph norm_graph(bool backward) {
   Graph g("norm");
   Tensor x = input(g, "x", DType::f32, {96, 32}, "NC"), r = input(g, "r", DType::f32, {96, 32}, "NC");
@@ -55,7 +56,7 @@ Graph norm_graph(bool backward) {
   return g;
 }
 
-// Tensors of x's size that a group reads and writes: passes over memory.
+// Counts the tensors that the groups read and write, which is the number of passes over memory.
 size_t passes(const std::vector<Group>& groups) {
   size_t total = 0;
   for (const Group& group : groups) total += group.inputs.size() + group.outputs.size();
@@ -79,7 +80,7 @@ BOOST_AUTO_TEST_CASE(batch_norm_with_its_gradient_is_four_launches) {
   BOOST_TEST(count(groups, FusionClass::column_reduce) == 2);
 }
 
-// Whether or not it has to ask if the labels are among the classes.
+// It is one launch whether or not the kernel has to check that the labels are among the classes.
 BOOST_AUTO_TEST_CASE(softmax_cross_entropy_with_its_gradient_is_one_launch) {
   for (const bool known : {false, true}) {
     Graph g("loss");
@@ -95,8 +96,8 @@ BOOST_AUTO_TEST_CASE(softmax_cross_entropy_with_its_gradient_is_one_launch) {
   }
 }
 
-// A launch that writes a value does not read it again for sums of its rows. Of short rows, and of very long ones, a GPU
-// would leave most threads idle.
+// A launch that computes a value also sums up its rows, and so does not read it again. Short rows and very long rows
+// are summed by a launch of their own, because in a joint launch most threads of a GPU would be idle.
 BOOST_AUTO_TEST_CASE(sums_of_rows_join_the_point_wise_launch_that_computes_them) {
   const auto launches = [](const Dims& shape) {
     Graph g("rows");
@@ -121,7 +122,7 @@ BOOST_AUTO_TEST_CASE(bias_and_relu_join_the_library_call) {
   BOOST_TEST(groups[0].epilogue.relu);
 }
 
-// A GPU's libraries need not keep NaN.
+// A relu stays outside of a GPU's library call, because the libraries do not promise that it keeps NaN.
 BOOST_AUTO_TEST_CASE(relu_stays_outside_on_a_gpu) {
   Graph g("layer");
   Tensor x = input(g, "x", DType::f32, {8, 12}, "NC");
@@ -134,7 +135,7 @@ BOOST_AUTO_TEST_CASE(relu_stays_outside_on_a_gpu) {
   BOOST_TEST(!groups[0].epilogue.relu);
 }
 
-// Libraries read a bias in f32 or f64.
+// Libraries read a bias in f32 or f64 only.
 BOOST_AUTO_TEST_CASE(a_bias_of_16_bits_stays_outside) {
   Graph g("layer");
   Tensor x = input(g, "x", DType::bf16, {8, 12}, "NC"), w = input(g, "w", DType::bf16, {12, 16}, "__");

@@ -1,4 +1,4 @@
-// Tests which kernels the KernelIR interpreter refuses, and kernels of thread blocks, which only it runs here.
+// Tests which kernels the KernelIR interpreter refuses, and runs kernels of thread blocks, which need a GPU elsewhere.
 #include "compiler/kernel/interpreter.h"
 
 #include <boost/test/unit_test.hpp>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace kb::test;
 
-// The message of the fault, empty if there is none.
+// Returns the message of the fault, which is empty if there is none.
 std::string fault(const Kernel& kernel, Launch launch) {
   ir::verify(kernel);
   try {
@@ -26,8 +26,9 @@ std::string fault(const Kernel& kernel, Launch launch) {
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// Sum of x[n], n = 8 * threads a tile: each thread adds up 8 elements of its own, a tree over block storage, one
-// partial a tile, which the last block adds up. `barriers`: after the threads' own sums and each round of the tree.
+// Returns a kernel that sums up x, with 8 * threads elements per tile. Each thread adds up 8 elements of its own, a
+// tree over block storage adds up the threads' sums, and the last block adds up the sums of all tiles. `barriers`:
+// there is a barrier after the threads' own sums and after each round of the tree, as there must be.
 Kernel block_sum(int64_t threads, bool barriers) {
   Builder b("full_reduce", 4, threads);
   const int32_t x = b.add_buffer({.dtype = DType::f32});
@@ -95,7 +96,7 @@ Launch block_launch(int64_t threads) {
       {Data::of(DType::f32, x), Data::output(DType::f32, 3), Data::of(DType::u32, {0}), Data::output(DType::f32, 1)}};
 }
 
-// out[tile + shift] = f(tile) for tiles of one element.
+// Returns a kernel with `body`, which a tile runs once, on an input "in" and an output "out" of f32.
 Kernel scalar_kernel(const std::function<void(Builder&, int32_t in, int32_t out)>& body) {
   Builder b("pointwise", 16);
   const int32_t in = b.add_buffer({.dtype = DType::f32});
@@ -186,7 +187,8 @@ BOOST_AUTO_TEST_CASE(lanes_race) {
   BOOST_TEST(contains(fault(shifts, scalar_launch(1)), "is written in a race with a read"));
 }
 
-// 1 + 2^-24 + ... : f32 keeps nothing of it, fma rounds once.
+// In f32, 1 + 2^-24 rounds to 1, so adding 2^-24 twice leaves 1. With x = 1 + 2^-12, fma rounds x * x - (x * x in f32)
+// once and gives 2^-24, which the product alone had lost.
 BOOST_AUTO_TEST_CASE(rounds_after_every_instruction) {
   const Kernel kernel = scalar_kernel([](Builder& b, int32_t, int32_t out) {
     const Reg one = b.constant(DType::f32, 1), small = b.constant(DType::f32, 0x1p-24);

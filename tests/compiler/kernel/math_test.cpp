@@ -1,4 +1,5 @@
-// Accuracy of the f32 functions against the C library in long double, in units in the last place; special values.
+// Tests the accuracy of the f32 functions, in units in the last place, and their special values, against the C library
+// in double.
 #include "compiler/kernel/math.h"
 
 #include <fmt/format.h>
@@ -16,7 +17,7 @@ namespace {
 
 using namespace kb::test;
 
-// The rows of functions of one argument.
+// Returns the rows of the table of ops that are functions of one argument.
 const std::vector<OpInfo>& functions() {
   static const std::vector<OpInfo> rows = [] {
     std::vector<OpInfo> found;
@@ -27,7 +28,7 @@ const std::vector<OpInfo>& functions() {
   return rows;
 }
 
-// One kernel with a result each for all functions of x; the last one is pow(x, z).
+// Returns one kernel that has a result for every function of x; the last result is pow(x, z).
 Kernel all_functions(DType type) {
   std::vector<std::pair<DType, Binary>> results;
   for (const OpInfo& f : functions())
@@ -46,7 +47,7 @@ Launch launch_of(const Data& x, const Data& z) {
 
 double exact(const OpInfo& function, double x) { return function.real(x, 0, 0); }
 
-// |got - exact| in units of the last place of a float near `exact`.
+// Returns |got - exact| in units in the last place of a float near `exact`.
 double ulps(double exact, float got) {
   if (std::isnan(exact) || std::isnan(got)) return std::isnan(exact) == std::isnan(got) ? 0 : INFINITY;
   const auto nearest = static_cast<float>(exact);
@@ -62,7 +63,7 @@ Data floats(const std::vector<float>& values) {
 
 BOOST_AUTO_TEST_SUITE(kernel_math)
 
-// Every 16,381st float of either sign, and dense grids where the functions have their kinks.
+// The arguments are every 16,381st float of either sign, and dense grids where the functions have their kinks.
 BOOST_AUTO_TEST_CASE(accuracy_of_one_argument) {
   std::vector<float> values;
   for (uint64_t bits = 0; bits < 0x100000000u; bits += 16381)
@@ -88,7 +89,8 @@ BOOST_AUTO_TEST_CASE(accuracy_of_one_argument) {
   }
 }
 
-// graph/pointwise_ops.inc: beyond 1e6 they mean little, but are no more than 1; infinity has no sine.
+// graph/pointwise_ops.inc promises no accuracy of sine and cosine beyond 1e6, but their results are at most 1 there,
+// and NaN at infinity.
 BOOST_AUTO_TEST_CASE(sine_and_cosine_of_large_numbers) {
   std::vector<float> values;
   for (float x = 1e6f; std::isfinite(x); x *= 1.37f) values.insert(values.end(), {x, -x});
@@ -114,7 +116,7 @@ BOOST_AUTO_TEST_CASE(accuracy_of_pow) {
     if (!(base > 0) || std::isinf(base)) continue;
     const bool near_one = i % 2;
     x.push_back(near_one ? 1 + static_cast<float>(static_cast<int32_t>(engine())) * 0x1p-33f : base);
-    // Results over the whole range of floats.
+    // With this exponent the results lie anywhere in the range of floats.
     z.push_back(static_cast<float>(static_cast<int32_t>(engine())) * 0x1p-31f * 150.0f /
                 std::fabs(std::log2(x.back())));
   }
@@ -160,7 +162,7 @@ BOOST_AUTO_TEST_CASE(special_values) {
   }
 }
 
-// Far arguments stay within [-1, 1].
+// The results of large arguments lie within [-1, 1] in the interpreter, too.
 BOOST_AUTO_TEST_CASE(sine_of_large_arguments) {
   std::vector<float> values;
   for (int i = 0; i < 2000; ++i) values.push_back(std::ldexp(1.0f + static_cast<float>(i % 37) * 0.01f, 13 + i % 114));

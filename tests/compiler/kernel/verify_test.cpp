@@ -1,4 +1,4 @@
-// Kernels that break one rule each.
+// Tests that ir::verify() refuses kernels that break one rule each.
 #include <boost/test/unit_test.hpp>
 #include <functional>
 
@@ -12,7 +12,7 @@ using namespace kb::test;
 
 std::vector<Instr>& body_of(Kernel& kernel) { return kernel.phases[0].body; }
 
-// The first instruction of this kind, in whatever body.
+// Returns the first instruction of this kind, in this body or a body inside it.
 Instr* find(std::vector<Instr>& body, Code code) {
   for (Instr& instr : body) {
     if (instr.code == code) return &instr;

@@ -6,7 +6,8 @@ namespace kb::lower_index_test {
 
 BOOST_AUTO_TEST_SUITE(lower_index)
 
-// 16 block + lane with 0 <= lane < 16: whole vectors lie on one side of every multiple of 16.
+// In 16 block + lane with 0 <= lane < 16 a division by a multiple of 16 does not see the lane: a whole vector lies on
+// one side of every multiple of 16.
 BOOST_AUTO_TEST_CASE(small_terms_do_not_reach_the_next_multiple) {
   ir::Builder b("test", 16);
   IndexMath math(b);
@@ -21,15 +22,15 @@ BOOST_AUTO_TEST_CASE(small_terms_do_not_reach_the_next_multiple) {
     BOOST_CHECK(math.div(math.shift(at, 64), 32) == math.div(math.shift(block, 4), 2));
     BOOST_TEST(math.inside(at, 0, 32) == b.less(math.emit(block), b.index(2)));
     BOOST_TEST(math.inside(math.shift(at, -16), 0, 32) == math.inside(math.shift(block, -1), 0, 2));
-    // Not where the sum may reach it: 16 block + lane + 8, 16 block + more than 15.
+    // The small term counts where the sum may reach the next multiple: 16 block + lane + 8, or 16 block + more than 15.
     BOOST_CHECK(math.div(math.shift(at, 8), 32) != math.div(block, 2));
     BOOST_CHECK(math.div(math.add(math.scale(block, 16), unbounded), 32) != math.div(block, 2));
     BOOST_TEST(math.inside(math.shift(at, -8), 0, 32) != math.inside(block, 0, 2));
   });
 }
 
-// A position that is taken apart and put together is itself, whichever of its quotients whole vectors simplify: 784 is
-// a multiple of 16 lanes, 28 is not.
+// A position that is split into indices and flattened again is itself, whichever of its quotients can be simplified:
+// the plane 28 * 28 = 784 is a multiple of 16 lanes, a row of 28 is not.
 BOOST_AUTO_TEST_CASE(parts_put_together_are_the_whole) {
   const std::vector<int64_t> shapes[] = {
       {128, 1, 28, 28}, {128, 3, 32, 32}, {128, 4, 7, 12}, {2, 16, 5}, {9, 6, 35, 8}};
@@ -45,7 +46,8 @@ BOOST_AUTO_TEST_CASE(parts_put_together_are_the_whole) {
   }
 }
 
-// Channels c + 8 of blocks of 16, 1024 elements apart: lanes up to 7 at 8 + lane, from 8 on at 1024 + lane - 8.
+// The lanes hold channels 8 + lane, and blocks of 16 channels lie 1024 elements apart. Lanes 0 to 7 are then at 8 +
+// lane, lanes from 8 on at 1024 + lane - 8.
 BOOST_AUTO_TEST_CASE(a_vector_over_the_end_of_a_block_is_two_contiguous_ones) {
   ir::Builder b("test", 16);
   IndexMath math(b);
@@ -61,7 +63,7 @@ BOOST_AUTO_TEST_CASE(a_vector_over_the_end_of_a_block_is_two_contiguous_ones) {
       BOOST_TEST((b.type(two.crosses) == DType::boolean));
       BOOST_TEST(two.near == b.index(8));
       BOOST_TEST(two.beyond == b.index(1024 - 8));
-      BOOST_TEST(place(8, 5).crosses == ir::kNone);  // a vector of five blocks
+      BOOST_TEST(place(8, 5).crosses == ir::kNone);  // the vector spans five blocks
       BOOST_TEST((place(16, 16).access == ir::Access::contiguous));
     });
   });

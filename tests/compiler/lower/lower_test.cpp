@@ -14,7 +14,7 @@ using namespace kb::test;
 
 namespace {
 
-// Extents 1 to `most`, now and then larger than a vector.
+// Returns random extents, most of them at most 10, some larger than a vector of 16 lanes.
 Dims random_shape(std::mt19937& random, int64_t rank) {
   Dims shape;
   for (int64_t i = 0; i < rank; ++i) {
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(sums_over_any_axes) {
   }
 }
 
-// Zeros among the factors: none, one and several in a product.
+// A product has no zero, one zero or several zeros among its factors; its gradient has a form for each.
 BOOST_AUTO_TEST_CASE(gradients_of_products) {
   for (const auto& [shape, axes] :
        std::vector<std::pair<Dims, Ints>>{{{64, 4}, {1}}, {{5, 33}, {0}}, {{4, 3, 6}, {0, 2}}})
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(scatter_in_index_order) {
   }
 }
 
-// Nothing but arguments changes with the minibatch size.
+// Only a kernel's arguments change with the minibatch size, not its text.
 BOOST_AUTO_TEST_CASE(one_text_for_every_minibatch_size) {
   // A blocked batch norm as the layout pass leaves it, and other shapes.
   const auto text = [](int64_t n, const Target& target) {
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(one_text_for_every_minibatch_size) {
     BOOST_TEST(first_difference(text(16, target), text(48, target)) == "");
 }
 
-// Planes and channel counts of blocked layers are arguments on a CPU.
+// On a CPU the sizes of planes and the numbers of channels of blocked layers are arguments of a kernel, not constants.
 BOOST_AUTO_TEST_CASE(layers_of_all_sizes_share_kernels) {
   const auto text = [](int64_t blocks, int64_t plane) {
     Graph graph;
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(layers_of_all_sizes_share_kernels) {
   BOOST_TEST(first_difference(text(4, 49), text(12, 196)) == "");
 }
 
-// One small example a class, as KernelIR and as CUDA C++.
+// There is one small example per fusion class, as KernelIR and as CUDA C++.
 BOOST_AUTO_TEST_CASE(golden_texts) {
   const auto check = [](const std::string& name, const Graph& graph) {
     golden_in_order("lower/" + name + "_cpu.txt", lowered_text(graph, generic_cpu_target()));

@@ -1,4 +1,4 @@
-// Gradients of functions that are composed of others, against finite differences.
+// Tests gradients of functions that are composed of others against finite differences.
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 

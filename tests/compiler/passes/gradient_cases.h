@@ -28,7 +28,7 @@ inline Tensor emit(GradientCase& c, Op op, const std::vector<Tensor>& inputs, At
 
 // --- point-wise
 
-// A shape that broadcasts to `shape`.
+// Returns a random shape that broadcasts to `shape`.
 inline Dims narrowed(GradientCase& c, Dims shape) {
   for (int64_t& extent : shape) {
     if (c.integer(0, 3) == 0) extent = 1;
@@ -275,7 +275,7 @@ inline const std::vector<Case>& cases() {
   return table;
 }
 
-// Takes and gives floats: comparisons and bits have nothing to differentiate.
+// Whether a point-wise op takes and gives floats; comparisons and operations on bits have nothing to differentiate.
 inline bool maps_floats(const OpInfo& row) {
   return row.rule == TypeRule::floats || row.rule == TypeRule::arithmetic || row.op == Op::select || row.op == Op::cast;
 }

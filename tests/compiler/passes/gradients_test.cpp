@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(second_order) {
   }
 }
 
-// PyTorch's conventions at kinks; ties share.
+// The gradients at kinks follow PyTorch's conventions, and equal elements share a gradient.
 BOOST_AUTO_TEST_CASE(kinks_and_ties) {
   Graph g;
   const Tensor x = constant(g, DType::f64, Dims{3}, std::vector<double>{-1, 0, 2});
@@ -59,7 +59,8 @@ BOOST_AUTO_TEST_CASE(kinks_and_ties) {
              boost::test_tools::per_element());
 }
 
-// A zero's gradient is the product of the others, as PyTorch's; a second derivative that of those but two.
+// The gradient of each factor, a zero too, is the product of all others, as in PyTorch; the second derivative by two
+// factors is the product of all but these two.
 BOOST_AUTO_TEST_CASE(products_with_zeros) {
   using Reals = std::vector<double>;
   for (const Reals& x : {Reals{2, -3, 0.5, 4}, {2, 0, -3, 5}, {0, 7, 0, 2}, {0, 0, 3, 0}, {-0.0, 2, 3, 4}}) {

@@ -1,4 +1,4 @@
-// Gradients of whole graphs: composites, shared tensors, and the shape of the backward graph.
+// Tests gradients of whole graphs: composites, shared tensors, and the shape of the backward graph.
 #include "tests/compiler/passes/gradient_cases.h"
 
 #include <boost/test/unit_test.hpp>
@@ -19,10 +19,11 @@ Results cross_entropy_case(GradientCase& c) {
   return {cross_entropy(c.x({3, 5}), c.indices({3}, 5), 0.125), softmax(c.x({2, 3}), 0)};
 }
 
-// Updates that no row of the table takes have no part in it.
+// The indices are -1 to 4 and the table has rows 0 to 2: an update for no row of the table must get no gradient.
 Results scatter_case(GradientCase& c) { return {scatter_add(c.indices({8}, 6) - 1.0, c.x({8, 2}), 3)}; }
 
-// The class that the label does not name may be impossible; smoothing that is 0 when the step runs is none.
+// A class that no label names may have a logit of minus infinity. The second loss has a smoothing that is known to be 0
+// only when the step runs.
 Results impossible_class_case(GradientCase& c) {
   const double inf = std::numeric_limits<double>::infinity();
   const Tensor x = c.x({3, 2}), none = constant(c.graph, DType::f64, -inf, {3, 1});
@@ -31,7 +32,7 @@ Results impossible_class_case(GradientCase& c) {
           cross_entropy(concat({x, none}, 1), labels, reshape(c.fixed({1}) * 0.0, {}))};
 }
 
-// A small net: every kind of op that a convolutional net has.
+// A small net has every kind of op that a convolutional net has.
 Results net_case(GradientCase& c) {
   const Tensor x = c.fixed({2, 2, 6, 6}), w1 = c.x({3, 2, 3, 3}), w2 = c.x({4, 3}), b = c.x({4});
   Tensor y = tanh(convolution(x, w1, {.kernel = {3, 3}, .padding = {1, 1}}));
@@ -104,7 +105,7 @@ BOOST_AUTO_TEST_CASE(a_loss_must_be_a_scalar) {
   });
 }
 
-// Rules work for inputs that need a gradient, and for no others.
+// A gradient rule makes nodes for the inputs that need a gradient, and for no others.
 BOOST_AUTO_TEST_CASE(only_what_is_needed_is_built) {
   Graph g;
   const Tensor x = input(g, "x", DType::f32, {2, 3, 8, 8}, "NCHW");
@@ -114,7 +115,7 @@ BOOST_AUTO_TEST_CASE(only_what_is_needed_is_built) {
   BOOST_TEST(count_op(g, Op::conv2d_input_grad) == 0u);
 }
 
-// A layer takes as many nodes in a deep net as in a flat one.
+// A layer adds as many nodes to a deep net as to a shallow one.
 BOOST_AUTO_TEST_CASE(backward_graph_grows_linearly) {
   const auto nodes = [](int layers) {
     Graph g;
@@ -150,7 +151,7 @@ BOOST_AUTO_TEST_CASE(backward_nodes_stand_where_the_forward_ones_do) {
   BOOST_TEST(at_layer == 1u);
 }
 
-// Weight gradients of bf16 convolutions are f32; those of a parameter in f32 that is cast to bf16 come in f32.
+// Weight gradients of bf16 convolutions are f32, for weights in bf16 and for a parameter in f32 that is cast to bf16.
 BOOST_AUTO_TEST_CASE(weight_gradients_stay_wide) {
   Graph g;
   const Tensor x = input(g, "x", DType::bf16, {2, 3, 8, 8}, "NCHW");
@@ -161,7 +162,7 @@ BOOST_AUTO_TEST_CASE(weight_gradients_stay_wide) {
   const std::vector<Tensor> found = gradients(sum(cast(y, DType::f32)), {low, master});
   BOOST_TEST((found[0].dtype() == DType::f32));
   BOOST_TEST((found[1].dtype() == DType::f32));
-  // No rounding between the library's result and the gradient.
+  // Nothing rounds between the library's result and the gradient.
   BOOST_TEST((g.node(found[1].value()).op == Op::conv2d_weight_grad));
 }
 
@@ -183,7 +184,7 @@ Graph batch_norm_graph(int64_t n, bool batch_norm_twice = false) {
   return g;
 }
 
-// sum(dy) and sum(dy * (x - mean)): the least there can be (golden number of launches and passes rests on it).
+// The sums are sum(dy) and sum(dy * (x - mean)). There cannot be fewer, and the number of launches depends on it.
 BOOST_AUTO_TEST_CASE(batch_norm_backward_has_two_sums) {
   const auto sums = [](const Graph& graph) {
     size_t count = 0;
@@ -196,7 +197,8 @@ BOOST_AUTO_TEST_CASE(batch_norm_backward_has_two_sums) {
   BOOST_TEST(sums(simplified(batch_norm_graph(3, true))) == 4u);
 }
 
-// The minibatch enters through counts and extents, never as a literal: another n compiles no new kernel.
+// The minibatch size enters a graph through counts and extents, never as a constant, so another size compiles no new
+// kernel.
 BOOST_AUTO_TEST_CASE(constants_do_not_depend_on_the_minibatch) {
   const auto constants = [](const Graph& graph) {
     std::multiset<double> found;
@@ -208,7 +210,7 @@ BOOST_AUTO_TEST_CASE(constants_do_not_depend_on_the_minibatch) {
   BOOST_TEST(constants(batch_norm_graph(3)) == constants(batch_norm_graph(7)), boost::test_tools::per_element());
 }
 
-// Directional finite differences through random smooth graphs.
+// Compares gradients with finite differences along a random direction, in random smooth graphs.
 BOOST_AUTO_TEST_CASE(random_smooth_graphs) {
   size_t checked = 0;
   for (uint32_t seed = 0; seed < 100; ++seed) {
@@ -248,7 +250,8 @@ BOOST_AUTO_TEST_CASE(random_smooth_graphs) {
   BOOST_TEST(checked > 1000u);
 }
 
-// The pass: loss and gradients leave every worker summed, one output a parameter, in the order of the variables.
+// The pass `differentiate` makes the loss and the gradients sums over workers, and adds one output per parameter, in
+// the order of the variables.
 BOOST_AUTO_TEST_CASE(differentiate_adds_outputs) {
   Graph g("model");
   const Tensor x = input(g, "x", DType::f32, {4, 3}, "");

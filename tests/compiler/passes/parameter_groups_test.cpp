@@ -15,7 +15,7 @@ namespace {
 
 using test::says;
 
-// Two layers, each under a scope of its own, and a loss on either.
+// Returns two layers, each under a scope of its own and with a loss of its own.
 Graph two_layers() {
   Graph graph("final");
   const Tensor x = input(graph, "x", DType::f32, {4, 5}, "NC");
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(groups_are_ranges_of_the_space_with_slots_of_their_own) {
   BOOST_TEST(!graph.find_input("learning_rate").valid());
 }
 
-// The second loss depends on the parameters of both.
+// The second loss depends on the parameters of both groups, but gives a gradient to its own group only.
 BOOST_AUTO_TEST_CASE(a_gradient_flows_to_its_own_group_alone) {
   CompileOptions options = two_groups();
   CompileState state{options, {}, {}};

@@ -1,5 +1,5 @@
-// The graph passes one by one: each leaves a graph that means the same (check_pass), and does what its head comment
-// says.
+// Tests the graph passes one by one: each leaves a graph that computes equal values (check_pass), and does what its
+// head comment says.
 #include "compiler/passes/passes.h"
 
 #include <boost/test/unit_test.hpp>
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(simplify_folds_constants_and_exact_identities) {
   BOOST_TEST(count(after, Op::div) == 0);
   BOOST_TEST(count(after, Op::transpose) == 0);
   BOOST_TEST(count(after, Op::reshape) == 0);
-  BOOST_TEST(count(after, Op::mul) == 1);  // times 1/4, which is exact
+  BOOST_TEST(count(after, Op::mul) == 1);  // the multiplication by 1/4, which is exact
 }
 
 BOOST_AUTO_TEST_CASE(simplify_keeps_a_division_that_is_not_exact) {
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(simplify_reads_no_tensor_for_its_shape) {
   BOOST_TEST(count(after, Op::extent) == 1);
 }
 
-// At another minibatch their extents differ, and kernels are the same for every minibatch.
+// The two extents differ at another minibatch size, and one kernel serves every minibatch size.
 BOOST_AUTO_TEST_CASE(simplify_keeps_extents_apart_that_happen_to_be_equal) {
   Graph g("g");
   Tensor x = input(g, "x", DType::f32, {4, 3}, "NC");
@@ -143,7 +143,8 @@ BOOST_AUTO_TEST_CASE(layout_for_a_gpu_is_nhwc) {
     }
 }
 
-// A convolution's filters are transposed once, for all that reads them; so is their gradient.
+// A convolution's filters are transposed once, for all convolutions that read them, and their gradient is transposed
+// once.
 BOOST_AUTO_TEST_CASE(a_gpu_reads_filters_channels_last) {
   Graph g("filters");
   const Tensor weights = input(g, "weights", DType::f32, {2}, "N");
@@ -168,11 +169,11 @@ BOOST_AUTO_TEST_CASE(a_gpu_reads_filters_channels_last) {
       BOOST_TEST((node.type().dtype == (precision == Precision::bf16 ? DType::bf16 : DType::f32)));
       filters += node.op != Op::conv2d_weight_grad && after.node(node.inputs[1]).op == Op::transpose;
     }
-    BOOST_TEST(filters == 2);  // of b; the filters of a lie the same in both orders
+    BOOST_TEST(filters == 2);  // filters of b; those of a have extents of 1 and need no transposition
     const Cut parts = cut(after, options.target);
     BOOST_TEST(count(parts.at(PartRole::prepare).graph, Op::transpose) == 1);
     BOOST_TEST(count(parts.at(PartRole::final).graph, Op::transpose) ==
-               4);  // images, both ways of flatten, the gradient of b's filters
+               4);  // the images, flatten forward and backward, the gradient of b's filters
   }
 }
 
@@ -221,7 +222,7 @@ BOOST_AUTO_TEST_CASE(inside_a_norm_nothing_is_rounded_to_bf16) {
   BOOST_TEST(!rounded.contains(Op::sub), "x less its mean");
 }
 
-// Every kind of parameter, in bf16: matrices, an embedding, biases, norms.
+// In a bf16 model this holds for every kind of parameter: matrices, an embedding, biases and norms.
 BOOST_AUTO_TEST_CASE(gradients_parameters_and_slots_stay_in_f32) {
   Graph g("mixed");
   const Tensor words = input(g, "words", DType::i32, {6, 4}, "NT"), weights = input(g, "weights", DType::f32, {6}, "N");
@@ -237,7 +238,7 @@ BOOST_AUTO_TEST_CASE(gradients_parameters_and_slots_stay_in_f32) {
   Graph after = g;
   for (Pass pass : {differentiate, add_optimizer, simplify, apply_precision}) after = pass(std::move(after), state);
   for (const Variable& variable : after.variables) BOOST_TEST((variable.type.dtype == DType::f32));
-  // From the sums over workers back to what computes each gradient.
+  // Walks from the sums over workers back to the ops that compute the gradients.
   std::vector<uint8_t> gradient(after.nodes.size(), 0);
   int matmuls = 0, convolutions = 0, scatters = 0, reductions = 0;
   for (size_t n = after.nodes.size(); n-- > 0;) {

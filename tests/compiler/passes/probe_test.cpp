@@ -1,4 +1,5 @@
-// Whatever made the first value that is not finite is named, and what legitimately holds infinities is not.
+// Tests that the op which made the first value that is not finite is named, and that infinities which do no harm are
+// not.
 #include "compiler/passes/probe.h"
 
 #include <fmt/format.h>
@@ -16,7 +17,7 @@ namespace {
 
 constexpr int64_t kRows = 4;
 
-// x [4] -> loss; the first element is what a test chooses.
+// A graph from x [4] to a loss; a test chooses the first element of x.
 struct Case {
   Graph graph{"probed"};
   Tensor x = input(graph, "x", DType::f32, {kRows}, "N");
@@ -63,7 +64,7 @@ BOOST_AUTO_TEST_CASE(an_infinite_loss_is_named) {
   BOOST_TEST(origin(y, 200) == "exp at " + here(line) + ", f32[N=4], makes an infinity of finite inputs");
 }
 
-// A mask of -inf, and a branch that is not taken.
+// A mask of -inf and a branch that is not taken do no harm to the loss.
 BOOST_AUTO_TEST_CASE(what_does_not_reach_the_loss_is_passed_over) {
   const Tensor positive = gt(x, 0.0);
   const Tensor masked = select(positive, x, full_like(x, -INFINITY));
@@ -76,7 +77,7 @@ BOOST_AUTO_TEST_CASE(a_value_that_came_so_is_named) {
   BOOST_TEST(origin(x * 2.0, NAN) == "the input \"x\" is not finite");
 }
 
-// The compiled graph tells the same as the interpreter, with gradients too.
+// A graph with probes compiles and computes the interpreter's values, with gradients too.
 BOOST_AUTO_TEST_CASE(probes_compile) {
   CompileOptions options;
   options.target = generic_cpu_target();

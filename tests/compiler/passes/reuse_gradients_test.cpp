@@ -1,4 +1,4 @@
-// Gradients of a function that calls a sub-network twice, against finite differences in double.
+// Tests gradients of a function that calls a sub-network twice against finite differences in double.
 #include <boost/test/unit_test.hpp>
 
 #include <cmath>
@@ -17,7 +17,7 @@ Tensor sub_network(const Tensor& x) {
   return linear("fc2", hidden, 3);
 }
 
-// The second call reads what the first gave.
+// The second call reads the result of the first.
 Tensor loss_of(Graph& graph) {
   const Tensor x = input(graph, "x", DType::f64, {4, 3}, "NC");
   Tensor first;

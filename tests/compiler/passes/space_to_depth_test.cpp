@@ -1,4 +1,5 @@
-// Convolutions of stride 2 over images of few channels, for a GPU: of stride 1 over more, with the same values.
+// Tests the pass that turns a GPU's convolutions of stride 2 over images of few channels into convolutions of stride 1
+// over four times as many channels and a quarter of the pixels, with equal values.
 #include <fmt/format.h>
 
 #include <boost/test/unit_test.hpp>
@@ -30,7 +31,8 @@ Graph convolution_of(const Shape& s) {
   return graph;
 }
 
-// Number of convolutions and weight gradients of stride 1 after the pass, which has to keep all values.
+// Returns the number of convolutions and weight gradients of stride 1 after the pass, and checks that it keeps all
+// values.
 int64_t folded(const Shape& shape, const Target& target) {
   CompileOptions options;
   options.target = target;
@@ -57,7 +59,7 @@ BOOST_AUTO_TEST_CASE(images_of_few_channels_are_folded) {
           const Shape shape{.channels = channels, .height = height, .kernel = kernel, .padding = padding};
           BOOST_TEST_CONTEXT(
               fmt::format("{} channels, kernel {}, padding {}, height {}", channels, kernel, padding, height))
-          // An image of which the last row is not read stays as it is.
+          // The pass leaves an image alone whose last row is not read.
           if (const int64_t count = folded(shape, gpu); count > 0) {
             BOOST_TEST(count == 2);
             ++seen;

@@ -1,4 +1,4 @@
-// The whole pipeline against the graph interpreter: a small training step, inference, random graphs.
+// Tests the whole pipeline against the graph interpreter: a small training step, inference, and random graphs.
 #include "compiler/pipeline/pipeline.h"
 
 #include <algorithm>
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(another_minibatch_makes_the_same_kernels) {
   for (size_t i = 0; i < first.size(); ++i) BOOST_TEST(first[i].name == second[i].name);
 }
 
-// One table runs them all: what is reported was dumped too, in the same order.
+// All passes run from one table, so the passes that are reported were dumped too, in the same order.
 BOOST_AUTO_TEST_CASE(every_pass_is_reported_and_dumped) {
   CompileOptions options;
   options.target = generic_cpu_target();

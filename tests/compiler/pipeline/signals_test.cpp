@@ -1,5 +1,5 @@
-// Networks of signals (N, C, L) through the compiler: gradients against finite differences in double, layouts, whole
-// programs against their interpretation.
+// Tests the compiler on networks of signals (N, C, L): gradients against finite differences in double, layouts, and
+// whole programs against their interpretation.
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(gradients_equal_finite_differences) {
   }
 }
 
-// Forward and backward nothing is transposed: signals stay where the library wants them.
+// Neither the forward nor the backward pass transposes a signal, because all layers keep the library's layout.
 BOOST_AUTO_TEST_CASE(layouts_reach_through_the_network) {
   for (const char* isa : {"avx512", "avx2", "generic"}) {
     CompileOptions options;

@@ -1,4 +1,4 @@
-// Printed kernels: golden texts, and the same bits as the interpreter at every width of vectors.
+// Tests printed kernels: golden texts, and equal bits to the interpreter's at every width of vectors.
 #include "compiler/print/cpp.h"
 
 #include <fmt/format.h>
@@ -27,7 +27,8 @@ struct Case {
   Launch launch;
 };
 
-// Every case at every width equals the interpreter; one shared object a width.
+// Checks that every case gives the interpreter's bits at every width of vectors. One shared object is compiled per
+// width.
 void check(const std::vector<Case>& cases) {
   std::vector<Kernel> kernels;
   std::vector<Launch> expected;
@@ -47,8 +48,9 @@ void check(const std::vector<Case>& cases) {
   }
 }
 
-// A tile is a row y[tile, :] = x[rows[tile], :] scattered back to front, where the lane is even, else x[rows[tile], 0];
-// and its elements' numbers as u32 and by way of i64 division: general indices by lane. Arguments: columns, tiles.
+// Returns a kernel with general indices by lane. A tile writes one row of y, back to front: y[tile, columns - 1 - j] is
+// x[rows[tile], j] for an even j and x[rows[tile], 0] for an odd j. It also writes n + n / 3 as u32, where n is the
+// number of the element and n / 3 a division in i64. The arguments are the numbers of columns and of tiles.
 Kernel table_rows(DType type) {
   Builder b("gather", 16);
   const int32_t x = b.add_buffer({.dtype = type}), rows = b.add_buffer({.dtype = DType::i32});
@@ -77,8 +79,8 @@ Kernel table_rows(DType type) {
   return b.finish();
 }
 
-// y[tile, j] = x[tile, j - 8] where that is inside the row of x, which is 8 shorter than y's, else `otherwise`: whole
-// vectors of which some lanes hold. Arguments: columns of y, tiles.
+// Returns a kernel that loads whole vectors under a mask: y[tile, j] = x[tile, j - 8] where j >= 8, else `otherwise`.
+// The rows of x are 8 elements shorter than those of y. The arguments are the numbers of columns of y and of tiles.
 Kernel shifted_rows(DType type, double otherwise) {
   Builder b("shift", 16);
   const int32_t x = b.add_buffer({.dtype = type});
@@ -99,7 +101,7 @@ Kernel shifted_rows(DType type, double otherwise) {
   return b.finish();
 }
 
-// y[i] = x[i] > 1 ? a[i] : b[i], of argument 0 elements in tiles of 48.
+// Returns a kernel of y[i] = x[i] > 1 ? a[i] : b[i] in tiles of 48 elements; argument 0 is the number of elements.
 Kernel chosen(DType by, DType of) {
   Builder b("chosen", 16);
   const int32_t x = b.add_buffer({.dtype = by}), first = b.add_buffer({.dtype = of}),
@@ -191,8 +193,9 @@ BOOST_AUTO_TEST_CASE(every_operation_of_every_type) {
   check(cases);
 }
 
-// Lanes of 32 bits beside lanes of 64, and what is narrow in memory beside what is not: a kernel for each pair, for a
-// host's compiler fails at what it finds together (g++ 12: u8 chosen by a comparison of f64, 8 lanes each).
+// A condition and the values it chooses from may have lanes of different widths. Every pair of types has a kernel of
+// its own, because a compiler may fail at one combination only: g++ 12 failed at u8 chosen by a comparison of f64 in 8
+// lanes.
 BOOST_AUTO_TEST_CASE(choices_by_comparisons_of_every_type) {
   std::vector<Case> cases;
   for (DType by : kTypes)
@@ -205,7 +208,7 @@ BOOST_AUTO_TEST_CASE(choices_by_comparisons_of_every_type) {
   check(cases);
 }
 
-// Floats that no integer type holds are left out: there the conversion is unspecified.
+// Floats outside the range of the integer type are clamped first, because their conversion is not specified.
 BOOST_AUTO_TEST_CASE(conversions) {
   std::vector<Case> cases;
   for (DType from : kTypes) {
@@ -231,7 +234,7 @@ BOOST_AUTO_TEST_CASE(conversions) {
   check(cases);
 }
 
-// All 65,536 values up, and down all of them with their neighbourhoods of f32.
+// All 65,536 values are converted to f32, and each of them with its neighbours in f32 is converted back.
 BOOST_AUTO_TEST_CASE(low_precision_is_exhaustive) {
   std::vector<Case> cases;
   for (DType type : {DType::bf16, DType::f16}) {
@@ -268,7 +271,7 @@ BOOST_AUTO_TEST_CASE(tails_and_streaming) {
                       {Data::random(type, n, 3), Data::random(DType::f32, 2, 4), Data::output(type, n)}};
         cases.push_back({named(scale_shift_relu(type), fmt::format("k_{}", name(type))), launch});
       }
-  std::vector<Case> distinct;  // one definition each
+  std::vector<Case> distinct;  // one definition of each kernel
   for (const int width : vector_widths()) {
     const auto entries = compile_kernels({cases[0].kernel, cases[16].kernel, cases[32].kernel}, width);
     for (const Case& c : cases) {
@@ -300,7 +303,7 @@ BOOST_AUTO_TEST_CASE(reductions) {
 BOOST_AUTO_TEST_CASE(gathers_and_masks) {
   std::vector<Case> cases;
   for (DType type : kTypes) {
-    if (type == DType::u32 || type == DType::u8 || type == DType::boolean) continue;  // -1 is not of these
+    if (type == DType::u32 || type == DType::u8 || type == DType::boolean) continue;  // they hold no -1
     Launch launch{{33}, {33}, {Data::random(type, 33 * 40, 7), Data::output(type, 33 * 40)}};
     cases.push_back({named(lower_triangle_of_transpose(type, 40), fmt::format("k_{}", name(type))), launch});
   }

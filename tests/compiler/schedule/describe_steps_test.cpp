@@ -1,4 +1,4 @@
-// Words for the steps of whole programs, and their phases.
+// Tests the words that describe the steps of whole programs, and the steps' phases.
 #include "compiler/schedule/describe_steps.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ struct Described {
     return text;
   }
 
-  // Fails the test where no step, or several, are described so.
+  // Fails the test unless exactly one step is described so.
   void has(Phase phase, const std::string& text) const {
     const auto is_it = [&](const StepDescription& step) { return step.phase == phase && step.text() == text; };
     BOOST_TEST(std::count_if(steps.begin(), steps.end(), is_it) == 1, text << " in\n" << all());
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(a_training_step_is_described_by_what_it_does) {
   net.has(Phase::update, "update parameters");
 }
 
-// A GPU has other layouts and fuses otherwise; the words are the same.
+// A GPU's program has other layouts and other launches, but is described in the same words.
 BOOST_AUTO_TEST_CASE(a_step_for_a_gpu_is_described_by_what_it_does) {
   const Described net(convnet(), test::momentum_sgd(), {}, gpu_target("sm_90"));
   net.has(Phase::forward, "conv 3x3  block1.conv");
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(a_step_for_a_gpu_is_described_by_what_it_does) {
   net.has(Phase::update, "update parameters");
 }
 
-// Forward, backward, update: in a step of one worker none stands between others.
+// In a step of one worker all forward steps come first, then all backward steps, then the update.
 BOOST_AUTO_TEST_CASE(phases_follow_each_other) {
   const Described net(convnet());
   BOOST_TEST(std::is_sorted(net.steps.begin(), net.steps.end(),
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(virtual_workers_have_phases_too) {
     BOOST_TEST(step.what == "add partial sums");
 }
 
-// Names of the schedule stand in where a step has no nodes to describe.
+// A step that has no nodes to describe keeps the name that the schedule gave it.
 BOOST_AUTO_TEST_CASE(steps_without_nodes_keep_their_names) {
   Schedule schedule;
   schedule.steps.push_back(test::hand_step(FusionClass::copy));

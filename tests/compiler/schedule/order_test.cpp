@@ -1,4 +1,4 @@
-// State written in place, by launches that also read it: every reader sees what it was before the step.
+// Tests state that is written in place by launches which also read it: every reader sees its value before the step.
 #include "compiler/schedule/order.h"
 
 #include <boost/test/unit_test.hpp>
@@ -20,7 +20,7 @@ void output(Graph& graph, const std::string& name, Tensor value) {
   graph.outputs.push_back({name, value.value(), Merge::sum});
 }
 
-// Number of copy steps that the compiled step needs.
+// Checks the compiled step on a CPU and a GPU, and returns how many copies both need together.
 int64_t check(const Graph& graph) {
   int64_t copies = 0;
   for (const Target& target : {generic_cpu_target(), gpu_target("sm_90")}) {
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(a_state_whose_rows_are_summed_by_the_launch_that_overwrites
   BOOST_TEST(check(graph) == 0);
 }
 
-// They are taken around the first element of a row, which is read once more.
+// Moments are taken of differences from the first element of a row, which is therefore read once more.
 BOOST_AUTO_TEST_CASE(a_state_whose_rows_have_moments_taken_by_the_launch_that_overwrites_it) {
   Graph graph;
   const Tensor old = state_of(graph, {300, 600}), x = input(graph, "x", DType::f32, {300, 600}, "");
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(a_state_whose_rows_have_moments_taken_by_the_launch_that_ov
   check(graph);
 }
 
-// The sum of a row that is spread over it again follows from the state, but is not read from it again.
+// The sum of a row, which divides all elements of the row, depends on the state, but does not read it again.
 BOOST_AUTO_TEST_CASE(a_state_whose_rows_are_normalised_by_the_launch_that_overwrites_it) {
   Graph graph;
   const Tensor old = state_of(graph, {300, 600}), x = input(graph, "x", DType::f32, {300, 600}, "");
@@ -75,7 +75,8 @@ BOOST_AUTO_TEST_CASE(a_state_whose_rows_are_normalised_by_the_launch_that_overwr
   BOOST_TEST(check(graph) == 0);
 }
 
-// An overwritten value has just come into the cache; an output has not, and large ones go past it.
+// Memory that is overwritten has just been read and is in the cache. An output's memory is not, so a large output is
+// stored past the cache.
 BOOST_AUTO_TEST_CASE(what_is_overwritten_is_not_stored_past_the_cache) {
   const auto streams = [](bool overwrites) {
     Graph graph;

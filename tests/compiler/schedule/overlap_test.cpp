@@ -1,4 +1,4 @@
-// Schedules by hand, whose times have closed forms.
+// Tests predict_overlap() on schedules made by hand, whose times have closed forms, and on compiled steps.
 #include "compiler/schedule/overlap.h"
 
 #include <boost/test/unit_test.hpp>
@@ -25,9 +25,9 @@ struct Timed {
   Timed& start(int32_t reduction, int64_t bytes, double time = 0) {
     return add(FusionClass::exchange, time, reduction, bytes);
   }
-  Timed& wait(int32_t reduction) { return add(FusionClass::wait, 100, reduction, 0); }  // whose time is not looked at
+  Timed& wait(int32_t reduction) { return add(FusionClass::wait, 100, reduction, 0); }  // the 100 seconds are ignored
 
-  // Ranges of one vector, one behind the other.
+  // Adds a step; the ranges of its vector lie one after the other.
   Timed& add(FusionClass cls, double time, int32_t reduction, int64_t bytes) {
     Step step = test::hand_step(cls, reduction);
     step.operands = {{buffer, offset}};
@@ -37,7 +37,7 @@ struct Timed {
     seconds.push_back(time);
     return *this;
   }
-  // A second a byte.
+  // Predicts the overlap when a reduction takes `latency` seconds and one second per byte.
   Overlap predict(int64_t bucket_bytes = 0, double latency = 0) const {
     return predict_overlap(
         schedule, seconds, [&](int64_t bytes) { return latency + static_cast<double>(bytes); }, bucket_bytes);
@@ -92,8 +92,8 @@ BOOST_AUTO_TEST_CASE(what_compute_covers_costs_nothing) {
   BOOST_TEST(overlap.hidden() == 4, kClose);
 }
 
-// k buckets of b bytes, each after c of compute: with c >= b the last alone is exposed, with c < b the network is the
-// step: c + k b.
+// There are k buckets of b bytes, each after c seconds of compute. With c >= b only the last bucket is exposed, and the
+// step takes k c + b; with c < b the network is always busy after the first c seconds, and the step takes c + k b.
 BOOST_AUTO_TEST_CASE(equal_buckets) {
   const auto step = [](int buckets, double compute, int64_t bytes) {
     Timed timed;
@@ -109,8 +109,8 @@ BOOST_AUTO_TEST_CASE(equal_buckets) {
   }
 }
 
-// The network is first in, first out: what is ready while another is under way waits for it, and no wait is counted
-// twice.
+// The network serves reductions in the order in which they are ready: one that is ready while another is under way
+// waits for it. No second of waiting is counted twice.
 BOOST_AUTO_TEST_CASE(times_of_every_bucket) {
   const Overlap overlap =
       Timed().compute(1).start(7, 10).compute(2).start(3, 4).wait(7).compute(1).wait(3).compute(2).predict();
@@ -130,8 +130,8 @@ BOOST_AUTO_TEST_CASE(times_of_every_bucket) {
   BOOST_TEST(overlap.step == 17, kClose);
 }
 
-// Eight parts of 2 bytes, each after a second of compute, in buckets of k: 8/k of them, the last ready at 8, each of
-// which takes 1 + 2 k; none is ready before k, and the network is never idle from then on.
+// There are eight parts of 2 bytes, each after a second of compute. In buckets of k parts there are 8/k buckets, and
+// each takes 1 + 2 k seconds. The first is ready after k seconds, and from then on the network is never idle.
 BOOST_AUTO_TEST_CASE(parts_that_travel_together) {
   Timed timed;
   for (int i = 0; i < 8; ++i) timed.compute(1).start(i, 2);
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(parts_that_travel_together) {
   BOOST_TEST(timed.predict(5).reductions.back().bytes == 4);
 }
 
-// Parts of two vectors, or of one with a gap, stay apart.
+// Parts of two vectors, and parts of one vector with a gap between them, stay apart.
 BOOST_AUTO_TEST_CASE(only_neighbours_travel_together) {
   const auto buckets = [](const Timed& timed) { return timed.predict(1000).reductions.size(); };
   BOOST_TEST(buckets(Timed().start(0, 4).start(1, 4).wait(0).wait(1)) == 1u);
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(only_neighbours_travel_together) {
   Timed gap = Timed().start(0, 4);
   gap.offset += 64;
   BOOST_TEST(buckets(gap.start(1, 4).wait(0).wait(1)) == 2u);
-  // In whatever order they are ready.
+  // Neighbours travel together in whatever order they are ready.
   Timed swapped = Timed().start(0, 4);
   swapped.offset = 8;
   swapped.start(2, 4).offset = 4;
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(a_wait_for_nothing_is_refused) {
   BOOST_CHECK_THROW(unequal.predict(), InternalError);
 }
 
-// In whatever layout a library gives a gradient, its bucket goes before the last one is computed.
+// Whatever layout a library gives a gradient, some buckets start before the last weight gradient is computed.
 BOOST_AUTO_TEST_CASE(buckets_go_as_early_on_every_processor) {
   const auto early = [](const Target& target) {
     const Schedule schedule = compiled_step(target, 4096);
@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(buckets_go_as_early_on_every_processor) {
   BOOST_TEST(early(gpu_target("sm_90")) == early(generic_cpu_target()));
 }
 
-// A compiled step: finer buckets hide more, the bytes stay.
+// In a compiled step smaller buckets hide more communication, and the bytes to send stay as many.
 BOOST_AUTO_TEST_CASE(buckets_of_a_compiled_step) {
   const auto overlap = [](const Target& target, int64_t bucket_bytes) {
     const Schedule schedule = compiled_step(target, bucket_bytes);

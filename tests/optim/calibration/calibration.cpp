@@ -1,7 +1,8 @@
-// Prints how often the intervals of a study hold the truth, and how often its test rejects a law with k = 1: over
-// synthetic studies of known laws, 2, 3 and 5 seeds, none and a fifth of them given up, k 1 and 2, seeds that scatter
-// by 5 and 17 %; the power of the test against k = 1.5; and how often ratios of two studies do. Argument: studies of
-// each kind; default: 1000.
+// The program prints three tables on synthetic studies of known laws. The first says in how many percent of the studies
+// each interval holds the truth, and in how many the test rejects the law with k = 1, for k = 1 and 2, for 2, 3 and 5
+// seeds that scatter by 5 and 17 %, with none and a fifth of the runs given up. The second is the power of the test
+// against k = 1.5. The third says how often the intervals of ratios of two studies hold the truth. The argument is the
+// number of studies of each kind, by default 1000.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -13,7 +14,8 @@ namespace {
 
 using namespace kb;
 
-// Ratios of two studies of laws whose S_min differ by a factor of 2, and nothing else.
+// Prints how often ratios hold the truth for two studies whose laws differ by a factor of 2 in S_min, and in nothing
+// else.
 void print_ratios(double k, int minibatches, int64_t pairs) {
   const ScalingLaw law{150, 200, k}, other{300, 200, k};
   const auto fitted = [&](const ScalingLaw& of, int64_t seed) {
@@ -60,7 +62,7 @@ int main(int argc, char** argv) {
       "10 %\n",
       cells, sum / cells);
   for (const int minibatches : {11, 9, 7, 6}) {
-    std::vector<int64_t> around;  // B_crit
+    std::vector<int64_t> around;  // minibatches around B_crit
     for (int i = 0; i < minibatches; ++i) around.push_back(int64_t{8} << (i + (kMinibatches - minibatches) / 2));
     const test::Calibration c = test::calibrate({{300, 256, 1.5}, around, 3, 0.1}, studies);
     fmt::print("{:>3} minibatches {:>6} to {:>6}: {:.1f} %\n", minibatches, around.front(), around.back(),
