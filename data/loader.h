@@ -31,7 +31,7 @@ struct AugmentMemory {
 /// H, W) order; the graph normalises them.
 struct BatchMemory {
   std::span<uint8_t> pixels;  ///< rows x C x H x W
-  std::span<int32_t> labels;  /// rows: class of each sample
+  std::span<int32_t> labels;  ///< rows: class of each sample
   std::span<float> weights;   ///< rows: OrderRow::weight
   AugmentMemory augment = {};
   /// Number in the split of each row's sample, for a reader that has the pixels and labels itself.

@@ -17,8 +17,8 @@ void check_pair(const Ints& values, const char* what, int64_t least, int64_t mos
 }
 
 // Returns whether a window that begins at `first` meets an element of the input. Every window of a max_pool must,
-// because nothing has no greatest. A window with dilation can reach over the input on both sides and still meet no
-// element: it looks at first, first + dilation, ... alone.
+// because the maximum of no elements is undefined. A window with dilation can reach over the input on both sides and
+// still meet no element: it looks at first, first + dilation, ... alone.
 bool meets_an_element(int64_t first, int64_t kernel, int64_t dilation, int64_t extent) {
   const int64_t before = first < 0 ? (-first + dilation - 1) / dilation : 0;
   return before < kernel && first + before * dilation < extent;

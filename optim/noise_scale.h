@@ -16,8 +16,8 @@ struct GradientNorms {
 
 /// Unbiased estimates from one step. Each may be negative.
 struct NoiseSample {
-  double gradient2 = 0;  /// estimate of |G|^2
-  double trace = 0;      /// estimate of tr(Sigma)
+  double gradient2 = 0;  ///< estimate of |G|^2
+  double trace = 0;      ///< estimate of tr(Sigma)
 };
 
 /// Estimates |G|^2 and tr(Sigma) by appendix A.1 of McCandlish et al. 2018, with B_small = per_worker and B_big =
@@ -27,7 +27,7 @@ NoiseSample noise_sample(const GradientNorms& norms, int64_t workers, int64_t pe
 
 /// The gradient noise scale, in samples.
 struct NoiseScale {
-  double gradient2 = 0, trace = 0;  /// moving averages of the estimates
+  double gradient2 = 0, trace = 0;  ///< moving averages of the estimates
   double samples = 0;               ///< trace / gradient2; not finite or negative if gradient2 is not above 0
   double low = 0;                   ///< the 95 % interval begins at low and ends at high
   std::optional<double> high = {};  ///< nothing: the interval has no upper end

@@ -20,7 +20,7 @@ bool reads(const std::vector<Term>& leaves, int32_t atom) {
   return std::any_of(leaves.begin(), leaves.end(), [&](const Term& term) { return term.atom == atom; });
 }
 
-// The accesses seen when the group is lowered once on symbols.
+// The accesses to memory that are recorded when the group is lowered once with a symbol for the index of each axis.
 struct Probe {
   std::vector<int32_t> atoms;  // atom of each axis; -1 if its extent is 1
   std::vector<std::vector<Term>> accesses;

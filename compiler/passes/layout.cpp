@@ -51,8 +51,7 @@ class LayoutPass {
                : add(like, Op::reshape, {v}, {{"shape", std::move(shape)}, {"names", std::string()}});
   }
 
-  // ---- values in layouts
-  // ---------------------------------------------------------------------------------------------------------------
+  // ---- values in layouts ----
 
   // A transposition that moves only axes of extent 1 is a reshape.
   Value permute(const Node& like, Value v, const Ints& perm) {
@@ -146,8 +145,7 @@ class LayoutPass {
     return add(node, Op::random_bits, std::move(inputs), std::move(attrs));
   }
 
-  // ---- nodes
-  // ---------------------------------------------------------------------------------------------------------------------------
+  // ---- nodes ----
 
   void visit(int32_t n) {
     const Node& node = old(n);
@@ -282,8 +280,7 @@ class LayoutPass {
     return a.size() > 2 && b.size() > 2 && proper(a) == proper(b);
   }
 
-  // ---- convolutions
-  // --------------------------------------------------------------------------------------------------------------------
+  // ---- convolutions ----
 
   ImageLayout wanted(DType dtype, int64_t channels, int64_t spatial) const {
     return {channel_block(target_, dtype, channels), channels, spatial};

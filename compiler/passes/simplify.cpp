@@ -72,7 +72,7 @@ class Simplifier {
   // Replaces moments over no axes: the mean is the element; the variance is 0, or NaN if the element is not finite.
   void moments_of_each(int32_t n, const Node& node, const Node& old) {
     Value x = node.inputs[0];
-    Node single = old;  // of one output, in whose name the others are made
+    Node single = old;  // has one output; the others are made in its name
     single.outputs.resize(1);
     if (to_.type(x).dtype != old.type().dtype) x = make(Op::cast, {x}, {{"dtype", old.type().dtype}}, single);
     rewriter_.replace({n, 0}, x);

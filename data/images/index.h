@@ -23,7 +23,7 @@ struct ImageEntry {
   int32_t label = 0;        ///< position of the class in ImageIndex::classes
   uint16_t width = 0;       ///< pixels; 0 if the header cannot be read
   uint16_t held = 0;        ///< ImageDecoder::held_bytes a pixel, rounded up; 0 in packs of an earlier version
-  uint16_t height = 0;      /// pixels; 0 if the header cannot be read
+  uint16_t height = 0;      ///< pixels; 0 if the header cannot be read
   uint16_t spare = 0;       ///< 0; sides had 32 bits in packs of an earlier version
   uint64_t bytes = 0;       ///< size of the file, bytes
   uint64_t at = 0;          ///< position of the file's first byte in a pack; 0 elsewhere

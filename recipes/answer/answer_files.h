@@ -1,4 +1,4 @@
-// The answer of a study as files for programs.
+// Writes the answer of a study as CSV and JSON, for other programs to read.
 #pragma once
 #include <string>
 

@@ -51,7 +51,7 @@ class Inputs {
   Tensor weights();                             // float [N]: of each sample in a sum over samples
   Tensor scalar(const std::string& name);       // float []
   Graph& graph() { return graph_; }
-  DType real() const { return real_; }  // of float values: f32, or f64 in a program of that precision
+  DType real() const { return real_; }  // dtype of float values: f32, or f64 in a program of that precision
   bool is_training() const { return graph_.mode == Mode::training; }
 
  private:

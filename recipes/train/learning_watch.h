@@ -9,7 +9,7 @@ namespace kb {
 
 // An epoch's mean training loss has to be below this share of the loss of step 0, or the run diverged.
 inline constexpr double kLearningShare = 0.98;
-// Steps that are judged together at least: small minibatches scatter.
+// Least number of steps that are judged together, because the losses of small minibatches scatter.
 inline constexpr int64_t kFewestJudged = 50;
 // Steps after the warmup before whose end no epoch is judged: a network may stand on a plateau first, which is a whole
 // epoch of a large minibatch. LeNet on MNIST at kn 1024 has a mean loss of 2.30 over its first epoch, of 56 steps, 0.96

@@ -28,7 +28,9 @@ struct StepMetrics {
   double loss = 0, lr = 0, samples_per_s = 0, data_wait_ms = 0;
   std::optional<GradientNorms> norms = std::nullopt;  // set with judging.noise_scale and with AdaScale
   std::optional<ScaledStep> scaled = std::nullopt;    // with AdaScale
-  std::optional<double> loss_scale = std::nullopt;  // f16: of the next step; half of the last one's: it changed nothing
+  // With f16: the loss scale of the next step. If it is half of the one before, the gradients of this step were not
+  // finite, and the step changed no parameter.
+  std::optional<double> loss_scale = std::nullopt;
   std::span<const NamedMetric> metrics =
       {};  // training metrics (judging.train_metrics), and the mean of each over the step
   std::span<const double> means = {};

@@ -17,7 +17,7 @@ namespace kb {
 //   count          of an evaluation, samples of the test set
 //   samples_per_s  of the step
 //   data_wait_ms   milliseconds that the step waited for its minibatch
-//   loss_scale     of the step (--precision f16)
+//   loss_scale     loss scale of the next step (--precision f16)
 //   ema_loss, ema_FIGURE  of an evaluation, of the averaged parameters (--ema)
 // A cell is empty where the line has no such value, or one that is not finite. Damaged lines and those of another kind
 // have no row.

@@ -14,7 +14,7 @@ namespace kb {
 
 class RunSchedule {
  public:
-  // `adascale`: nothing: every step goes on by one.
+  // Without `adascale` every step advances the schedule by one step.
   RunSchedule(RunScalars scalars, std::optional<AdaScale> adascale)
       : scalars_(std::move(scalars)), adascale_(std::move(adascale)) {}
 

@@ -163,7 +163,8 @@ BOOST_AUTO_TEST_CASE(sums_are_rounded_alike_whoever_adds_up) {
   }
 }
 
-// Norms of layers are taken of the gradient of all workers, in one order.
+// A layer's norm is computed from the gradient summed over all workers, in one order, so that no split changes its
+// bits.
 BOOST_AUTO_TEST_CASE(layer_wise_rules_end_in_the_same_bits) {
   for (const char* optimizer : kLayerWise) {
     BOOST_TEST_INFO_SCOPE(optimizer);

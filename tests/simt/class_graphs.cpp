@@ -307,7 +307,7 @@ ParameterSpace space_of(const Graph& graph, const UpdateRule& rule) {
   return compile(graph, options).space;
 }
 
-// Returns parameters with zeros past the ends of layers, and in the layers that consist of zeros.
+// Returns parameters and gradients that are zero past the ends of layers, and in the layers that are meant to be zero.
 Bindings zeros_of_layers(const ParameterSpace& space) {
   Bindings bindings;
   Array& flat = bindings[kFlatParameters] = {{DType::f32, {space.length}, ""}, {}};

@@ -21,7 +21,8 @@ struct ConvPlan {
 
 class Convolutions {
  public:
-  // Works on the handles' device, whose context is current. Chosen picks are added to `picks`.
+  // Works on the handles' device, whose context is current. The implementations that trials choose are recorded in
+  // `picks`.
   Convolutions(const cuda::DeviceHandles& device, cuda::LibraryPicks& picks, bool deterministic);
   // Works without a device: plans can be made, and their scratch be asked for, but they do not run.
   Convolutions(const std::string& architecture, cuda::LibraryPicks& picks, bool deterministic);

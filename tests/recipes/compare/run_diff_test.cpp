@@ -1,4 +1,4 @@
-// Two runs side by side.
+// Tests of the differences between two runs: settings, the first step whose losses differ, results.
 #include "recipes/compare/run_diff.h"
 
 #include <fmt/format.h>

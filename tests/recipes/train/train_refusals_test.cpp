@@ -255,7 +255,7 @@ BOOST_AUTO_TEST_CASE(a_bad_label_is_named_by_its_number_in_the_data) {
     }
 }
 
-// A field gets the bound of the classes only if no other field can be the labels.
+// `below` is set to the number of classes only if exactly one field can be the labels.
 BOOST_AUTO_TEST_CASE(other_numbers_keep_their_range) {
   Task task = labelled({.name = "label", .dtype = DType::i32, .below = 3}, field_bytes(labels_with(2)));
   task.fields.push_back({"age", DType::i32});
