@@ -1,23 +1,24 @@
-// Batch norm's running statistics, estimated anew from the training set: the mean over N minibatches with the
-// parameters as they are, in place of the moving average of training, which a large minibatch updates seldom (Goyal et
-// al. 2017, section 5.1, keep that one, of momentum 0.9).
+// Estimates batch norm's running statistics anew from the training set: their mean over N minibatches
+// (judging.recompute_bn), all with the present parameters. It replaces the moving average that training keeps (Goyal et
+// al. 2017, section 5.1, use one of momentum 0.9), which gets few updates if the minibatch is large.
 #pragma once
 #include "recipes/train/feed.h"
 #include "recipes/train/instrument.h"
 
 namespace kb {
 
-// An estimate of batch norm's running statistics. Minibatch i holds the samples [i n, (i + 1) n) of the first epoch's
-// order, not augmented; there is no dropout. So the statistics depend on parameters, seed and n alone: not on steps
-// done, evaluations before, or the number of processes, each of which computes them all.
+// Minibatch i holds the samples [i n, (i + 1) n) of the first epoch's order, without augmentation, and no layer drops
+// values. The statistics thus depend only on the parameters, the seed and n. They do not depend on the steps done, on
+// earlier evaluations or on the number of processes, since every process computes all minibatches.
 class BatchNormEstimate : public Instrument {
  public:
-  // `session` runs a statistics program of a task with these fields; it and the source must outlive this. The
-  // minibatches must lie in the source; of noise there is one, which stands for all.
+  // `session` runs the statistics program (Use::estimate) of a task with these fields; session and source must outlive
+  // this object. The source must have samples for all minibatches, unless it is noise: then one minibatch serves for
+  // all.
   BatchNormEstimate(Session& session, const std::vector<Field>& fields, const Source& train, int64_t seed,
                     int64_t minibatches);
 
-  // Writes the running statistics.
+  // Sets the running statistics in the session's state.
   void run();
 
   void evaluation_begins() override { run(); }
@@ -25,8 +26,8 @@ class BatchNormEstimate : public Instrument {
  private:
   Session& session_;
   const int64_t minibatches_;
-  std::vector<HostBatch> slots_;  // in turn: the device may still read some
-  FieldFill fill_;                // none: the slots hold what stands for all
+  std::vector<HostBatch> slots_;  // used in turn, since the device may still read the last ones
+  FieldFill fill_;                // empty for noise: the slots hold its one minibatch
   const SampleNames names_;
 };
 

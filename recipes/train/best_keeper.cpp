@@ -6,7 +6,7 @@ std::optional<Figure> BestKeeper::figure() const {
   return best_ && best_->evaluation.goal() ? std::optional(*best_->evaluation.goal()) : std::nullopt;
 }
 
-// Returns whether the evaluation is the best so far.
+// Makes the evaluated state the best state if it is better than all before. Returns whether it is.
 bool BestKeeper::take(const Evaluation& evaluation, int64_t done) {
   if (!is_better(evaluation, best_)) return false;
   best_ = {done, evaluation, std::nullopt};
@@ -36,7 +36,7 @@ void BestKeeper::tested(const ReportedTest& reported) {
     parts_.observer.tested({best_->step, parts_.plan.epochs(best_->step), true, *best_->test, std::nullopt});
 }
 
-// The state is the same afterwards.
+// Evaluates the best state's model, then puts the present model back into the store. Optimizer state is not touched.
 Evaluation BestKeeper::evaluate_model(Evaluator& evaluator) {
   const std::vector<NamedTensor> own = parts_.store.canonical(false);
   parts_.store.load(model_);

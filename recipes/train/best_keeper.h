@@ -1,4 +1,5 @@
-// Keeps the best state of a training: which it is, and where samples are held out its model, for the test part.
+// Remembers which state of a training was the best. If samples are held out and there is a test part, it also keeps
+// that state's model, which is evaluated on the test part at the end.
 #pragma once
 #include <vector>
 
@@ -9,10 +10,10 @@ namespace kb {
 
 class BestKeeper : public Instrument {
  public:
-  // `parts` must outlive it.
+  // `parts` must outlive this object.
   explicit BestKeeper(const LoopParts& parts) : parts_(parts) {}
 
-  // Returns nothing before the first evaluation, and if its metric has no goal.
+  // Returns the goal's figure in the best state; nothing before the first evaluation, or if the task has no metrics.
   std::optional<Figure> figure() const;
 
   void restore(const FlatJson& line) override;
@@ -29,7 +30,7 @@ class BestKeeper : public Instrument {
 
   const LoopParts& parts_;
   std::optional<BestState> best_;
-  std::vector<NamedTensor> model_;  // parameters and running statistics of that state; empty: they are not kept
+  std::vector<NamedTensor> model_;  // parameters and running statistics of the best state; empty if they are not kept
 };
 
 }  // namespace kb

@@ -1,4 +1,5 @@
-// The best state of a training so far: by the goal of the evaluations in its course, the first of equals.
+// The best state of a training so far, judged by the goal of the evaluations in its course. Among equal states it is
+// the earliest.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -9,14 +10,15 @@ namespace kb {
 
 struct BestState {
   int64_t step = 0;                // steps done
-  Evaluation evaluation;           // chose the state
-  std::optional<Evaluation> test;  // evaluates the state on the test part, where another part chose it
+  Evaluation evaluation;           // the evaluation by which the state was chosen
+  std::optional<Evaluation> test;  // evaluation of the state on the test part, if another part chose the state
 };
 
-// Returns the figure that states are compared by: the first metric's, or the loss where there is none.
+// Returns the figure by which states are compared: the first metric, or the loss if there is no metric.
 Figure judged_figure(const Evaluation& evaluation);
 
-// Whether an evaluation is better than that of the best state so far; a number that is not finite is not.
+// Returns whether an evaluation is better than the best state's, `than`; any finite figure is better than none. A
+// figure that is not finite is never better.
 bool is_better(const Evaluation& evaluation, const std::optional<BestState>& than);
 
 }  // namespace kb

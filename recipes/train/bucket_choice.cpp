@@ -17,13 +17,13 @@
 namespace kb {
 namespace {
 
-// In MB, from the whole of any gradient down.
+// Bucket sizes in MB, in descending order. The first, 100 GB, stands for the whole gradient.
 constexpr double kCandidates[] = {1e5, 50, 25, 16, 8, 4, 2, 1, 0.5, 0.25, 0.125, 0.0625};
 
-// No more than two segments in one, from which all others are gathered.
+// A bucket of this size, one byte, holds at most two segments of the gradient (compiler/passes/place_all_reduce.cpp).
 constexpr double kFinestMb = 1e-6;
 
-// A smaller bucket is taken if its step is shorter by at least this share.
+// A smaller bucket is chosen if its step takes less than this share of the best step so far.
 constexpr double kWorthwhile = 0.995;
 
 }  // namespace
@@ -99,7 +99,7 @@ BucketChoice choose_bucket_of(const Task& task, const Settled& open, Machine mac
   if (open.target.processor == Processor::gpu)
     return {kGpuBucketMb,
             fmt::format("gradient in buckets of {} MB, as always on GPUs (arithmetic.bucket_mb)", kGpuBucketMb)};
-  // The model is that of halving-doubling, and with another algorithm the bits depend on the size.
+  // The prediction models halving-doubling alone, and with another algorithm the bits of a run depend on the size.
   if (machine.options.all_reduce != Algorithm::halving_doubling) return {given, ""};
   Communicator& communicator = machine.world.communicator();
   const Network network = machine.options.net ? *machine.options.net : measure_network(communicator);

@@ -7,7 +7,7 @@
 namespace kb {
 namespace {
 
-// Memory of one batch for the float fields that a program reads.
+// Memory for the float fields of one batch that a program reads, and a search for values that are not finite.
 class FloatFields {
  public:
   FloatFields(const Session& session, const std::vector<Field>& fields, int64_t rows)
@@ -42,7 +42,7 @@ class FloatFields {
 
   const std::vector<Field>& fields_;
   bool is_any_ = false;
-  std::vector<std::vector<std::byte>> bytes_;  // one a field; empty: it is not looked at
+  std::vector<std::vector<std::byte>> bytes_;  // one entry per field; empty for a field that is not searched
   std::vector<float> weights_;
   std::vector<int32_t> samples_;
   FieldMemory memory_;

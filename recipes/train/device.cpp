@@ -12,17 +12,18 @@
 namespace kb {
 namespace {
 
-// Most loader threads for auto. One pays where no core is left, too: it fills while a step's cores wait for each other.
+// Greatest automatic number of loader threads. The least is 1: even if no core is left, one thread pays off, because it
+// fills batches while the cores of a step wait for each other.
 constexpr int kMostLoaderThreads = 4;
 
-// "no GPU can be used, missing: the CUDA driver", of an error's lines.
+// Returns the first two lines of an error as one, such as "no GPU can be used, missing: the CUDA driver".
 std::string what_is_missing(const std::string& error) {
   const size_t first = error.find("\n  "), second = error.find('\n', first + 1);
   return first == std::string::npos ? error
                                     : error.substr(0, first) + ", " + error.substr(first + 3, second - first - 3);
 }
 
-// Returns why an automatic choice must take CPUs; empty where GPUs may be asked for.
+// Returns why `machine.device = auto` must choose CPUs; empty if it may try GPUs.
 std::string what_only_cpus_have(const MachineOptions& options, bool shared) {
   if (!shared) return "";
   const Algorithm algorithm = options.all_reduce;
@@ -102,7 +103,7 @@ Programs compile_alike(World& world, Backend& backend, const std::function<Progr
     world.broadcast(algorithm_choices_text(backend));
     return programs;
   } catch (const Error&) {
-    world.broadcast(algorithm_choices_text(backend));  // the others meet the same error
+    world.broadcast(algorithm_choices_text(backend));  // the other processes wait for it, and then meet the same error
     throw;
   }
 }

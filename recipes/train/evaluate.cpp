@@ -39,15 +39,15 @@ Evaluator::Evaluator(Session& session, const std::vector<Field>& fields, const s
   fill_tables(session, fields, source, part);
 }
 
-// Returns how many numbers a batch gives of an output: a sum, the rows of all its samples, or nothing where the rows of
-// earlier samples are enough.
+// Returns how many numbers a batch contributes to an output: the elements of one sum, or those of a row for each of its
+// samples; 0 if earlier batches already have all the rows that are kept.
 int64_t Evaluator::width(const Gathered& output, int64_t batch) const {
   if (!output.keeps_rows) return elements_of(output.shape);
   const bool is_wanted = output.rows == 0 || batch * rows_ < output.rows;
   return is_wanted ? rows_ * elements_of(output.shape) : 0;
 }
 
-// Keeps the results of a batch, the step `age` steps ago, for total().
+// Reads the results of a batch and keeps them for total(). The batch was the session's step `age` steps ago.
 void Evaluator::report(int64_t batch, int age) {
   for (const Gathered& output : outputs_) {
     if (width(output, batch) == 0) continue;
@@ -61,11 +61,12 @@ bool Evaluator::has_rows() const {
                      [](const Gathered& output) { return output.keeps_rows || !output.shape.empty(); });
 }
 
-// Puts together what all processes have: rank r has batches r, r + size, ... Returns the values of each output.
+// Collective call. Combines the results of all processes, in which rank r has the batches r, r + size, r + 2 size, ...
+// Returns the values of each output.
 std::vector<MetricValues> Evaluator::total() {
   const std::string own(reinterpret_cast<const char*>(own_.data()), own_.size() * sizeof(double));
   const std::vector<std::string> all = world_.communicator().all_gather(own);
-  std::vector<size_t> read(all.size());  // bytes of each process
+  std::vector<size_t> read(all.size());  // bytes of each process's text that have been read
   std::vector<MetricValues> totals;
   for (const Gathered& output : outputs_)
     totals.push_back({output.shape, std::vector<double>(output.keeps_rows ? 0 : elements_of(output.shape))});
@@ -87,7 +88,7 @@ std::vector<MetricValues> Evaluator::total() {
   for (size_t i = 0; i < outputs_.size(); ++i) {
     if (!outputs_[i].keeps_rows) continue;
     const int64_t kept = outputs_[i].rows == 0 ? count_ : std::min(count_, outputs_[i].rows);
-    totals[i].values.resize(static_cast<size_t>(kept * elements_of(outputs_[i].shape)));  // without padded rows
+    totals[i].values.resize(static_cast<size_t>(kept * elements_of(outputs_[i].shape)));  // removes padded rows
   }
   return totals;
 }
@@ -118,9 +119,9 @@ Evaluation Evaluator::finish(std::span<const MetricValues> values) {
 std::optional<Evaluation> Evaluator::run(bool may_stop) {
   own_.clear();
   session_.set_scalar("label_smoothing", 0);
-  const int lag = has_rows() ? 0 : session_.lag();  // an output that is no scalar is there until the next step
+  const int lag = has_rows() ? 0 : session_.lag();  // a step may overwrite outputs with rows or a shape
   const int64_t each = world_.size();
-  int64_t reported = world_.rank(), next = reported;  // batches of this process
+  int64_t reported = world_.rank(), next = reported;  // this process's first batch not read, and not begun
   const auto report_until = [&](int64_t end) {
     for (; reported < end; reported += each) report(reported, static_cast<int>((next - each - reported) / each));
   };

@@ -1,4 +1,4 @@
-// Evaluation over a whole part of a data set: every sample once.
+// Evaluates a model on a whole part of a data set, in which every sample counts once.
 #pragma once
 #include <optional>
 #include <span>
@@ -11,26 +11,26 @@
 
 namespace kb {
 
-// Images that a model drew (recipes/task/metric.h: Drawing).
+// Images that a model drew in an evaluation (recipes/task/metric.h: Drawing).
 struct DrawnImages {
   std::string name;
   Dims shape;                  // C, H, W
-  std::vector<double> values;  // image after image
+  std::vector<double> values;  // pixels in [0, 1], one image after another
 };
 
-// The processes of a run share the batches. What each batch gave is put together in the order of the batches: sums and
-// rows have the same bits for any number of processes.
+// The processes of a run share the batches, and results are combined in the order of the batches. Sums and rows
+// therefore have the same bits for any number of processes.
 class Evaluator {
  public:
-  // `session` runs an inference program of a task with these fields and metrics; it, the source and the world must
-  // outlive this. `part`: what messages call the source's samples, "test".
+  // `session` runs an inference program of a task with these fields and metrics; session, source and world must outlive
+  // this object. `part` is the source's name in messages, such as "test".
   Evaluator(Session& session, const std::vector<Field>& fields, const std::vector<GatheredMetric>& metrics,
             const Source& source, const char* part, World& world);
 
-  // Throws InternalError where the counted samples are not those of the source. With `may_stop` nothing where the run
-  // is asked to stop meanwhile (World::begin).
+  // Collective call. Returns nothing if `may_stop` is set and the run is asked to stop meanwhile (World::begin). Throws
+  // InternalError if the programs counted another number of samples than the source has.
   std::optional<Evaluation> run(bool may_stop);
-  // Returns what the last run drew.
+  // Returns the images that the model drew in the last run.
   const std::vector<DrawnImages>& drawn() const { return drawn_; }
 
  private:
@@ -43,15 +43,15 @@ class Evaluator {
   Session& session_;
   World& world_;
   Order order_;
-  std::vector<HostBatch> slots_;  // in turn: the device may still read some
+  std::vector<HostBatch> slots_;  // used in turn, since the device may still read the last ones
   FieldFill fill_;
   const SampleNames names_;
   const int64_t count_;  // number of samples
-  const int64_t rows_;   // samples of a batch
+  const int64_t rows_;   // rows of a batch; the last batch may be padded
   std::vector<GatheredMetric> metrics_;
-  std::vector<Gathered> outputs_;  // the loss, those of the metrics, the count
-  std::vector<double> value_;      // an output that was read
-  std::vector<double> own_;        // values that this process's batches gave, batch after batch
+  std::vector<Gathered> outputs_;  // the loss, the metrics' outputs, the count
+  std::vector<double> value_;      // values of the output that is being read
+  std::vector<double> own_;        // all outputs of this process's batches, one batch after another
   std::vector<DrawnImages> drawn_;
 };
 

@@ -1,4 +1,4 @@
-// Figures that an evaluation gives.
+// The figures of an evaluation, and means of training steps in the same form.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -10,9 +10,9 @@
 
 namespace kb {
 
-// Parts of a data set that are evaluated, as metrics name them.
+// Names of the parts of a data set that are evaluated, as they stand in metrics.jsonl.
 inline constexpr const char *kTestPart = "test", *kValidPart = "valid";
-// Name of the loss among the figures.
+// Name under which the loss is one of an evaluation's figures.
 inline constexpr const char* kLossName = "loss";
 
 struct Figure {
@@ -20,36 +20,36 @@ struct Figure {
   double value = 0;
   MetricKind kind = {};
 
-  std::string text() const;  // "3.70 %" of a share, "0.1234" of anything else
+  std::string text() const;  // "3.70 %" for a share, "0.1234" for any other figure
   bool is_better_than(const Figure& other) const {
     return kind.higher_is_better ? value > other.value : value < other.value;
   }
 };
 
-// Returns the figure of a metric whose values have this mean over the samples.
+// Returns the figure of a metric from the mean of its values over the samples.
 Figure figure_of(const NamedMetric& metric, double mean);
 
 struct Evaluation {
-  double loss = 0;  // mean over the samples
-  int64_t count = 0;
-  std::vector<Figure> figures = {};  // figures of the task's metrics, in their order
+  double loss = 0;                   // mean over the samples
+  int64_t count = 0;                 // number of samples
+  std::vector<Figure> figures = {};  // figures of the task's metrics, in their order; the first is the goal
 
   const Figure* goal() const { return figures.empty() ? nullptr : &figures.front(); }
   std::optional<double> value(const std::string& name) const;
-  std::optional<Figure> figure(const std::string& name) const;  // figure of a metric, or the loss
+  std::optional<Figure> figure(const std::string& name) const;  // a metric's figure, or the loss
 };
 
-// Returns an evaluation that was not made: its numbers are NaN.
+// Returns a stand-in for an evaluation that was not made: its figures are NaN and its count is 0.
 Evaluation no_evaluation(const std::vector<NamedMetric>& metrics);
 
-// Sums over the training steps since the last evaluation, which reports their means beside its own figures.
+// Sums over training steps, such as all steps since the last evaluation or those of an epoch, whose means are reported.
 struct StepSums {
   int64_t steps = 0;
   double loss = 0;
-  std::vector<double> metrics = {};  // sum over steps of each training metric's mean; empty means zeros
+  std::vector<double> metrics = {};  // sum over the steps of each training metric's mean; empty before a step
 
   void add(double step_loss, std::span<const double> step_means);
-  // `count`: samples of a step. Returns nothing where there was no step.
+  // Returns the means over the steps, of `count` samples each; nothing if there was no step.
   std::optional<Evaluation> mean(const std::vector<NamedMetric>& names, int64_t count) const;
 };
 

@@ -57,7 +57,7 @@ bool Evaluations::run(int64_t done, double train_seconds, bool may_stop) {
   return true;
 }
 
-// The state is the same afterwards.
+// An instrument may load another state into the store for the test, but puts this one back.
 void Evaluations::test(int64_t done) {
   if (!parts_.task.valid || !parts_.task.test) return;
   parts_.world.at("evaluation of the test part");
@@ -71,7 +71,7 @@ void Evaluations::test(int64_t done) {
   for (const auto& instrument : instruments_) instrument->tested({done, *evaluation_, evaluator});
 }
 
-// An evaluation of an earlier state is none of the final one.
+// The result has no evaluation if the last one is of an earlier state than the final one.
 void Evaluations::tell(LoopResult& result) const {
   if (has(result.steps)) result.evaluation = evaluation_;
   result.averaged = averaged_;

@@ -5,14 +5,16 @@
 namespace kb {
 namespace {
 
-// A field of at least so many bytes a batch is lent; copying less costs no more than telling the device where it lies.
+// A field is lent if its batch has at least this many bytes. A smaller one is copied, which costs no more than telling
+// the device the address.
 constexpr size_t kLentBytes = 4096;
 
 size_t elements(const Session& session, const std::string& input) {
   return session.has_input(input) ? static_cast<size_t>(session.input_type(input).elements()) : 0;
 }
 
-// Writes values of `dtype` into an input, which in a program of precision f64 may be f64 where they are f32.
+// Copies values of `dtype` into an input, converting them if the dtypes differ: a program of precision f64 has f64
+// inputs for fields of f32.
 void write(Session& session, const std::string& name, DType dtype, std::span<const std::byte> values) {
   const size_t count = values.size() / static_cast<size_t>(size_of(dtype));
   ensure(count == elements(session, name), "feed: a batch of another program");

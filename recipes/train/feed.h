@@ -1,5 +1,5 @@
-// Batches on their way into a session: memory that a loader fills, of the fields that the session's program reads, and
-// the way into its inputs.
+// Host memory for a batch, which a loader fills with the fields that a session's program reads, and which is then
+// copied or lent to the program's inputs.
 #pragma once
 #include <memory>
 #include <string>
@@ -10,31 +10,31 @@
 
 namespace kb {
 
-// How messages call the samples of a training step (SampleNames).
+// Name of the training part in messages about its samples (SampleNames).
 inline constexpr const char* kTrainingPart = "training";
 
 class HostBatch {
  public:
-  // `fields`: the task's; memory is taken for those that the program reads.
+  // `fields` are those of the task; memory is allocated for the ones that the program reads.
   HostBatch(const Session& session, const std::vector<Field>& fields);
 
   const FieldMemory& memory() const { return memory_; }
-  // Fills the memory with the batch of `step`. Throws Error where an index is out of its field's range, with the
-  // sample's name.
+  // Fills the memory with the batch of `step`. Throws Error, with the sample's name, if an index is out of its field's
+  // range.
   void fill(const FieldFill& fill, int64_t step, const SampleNames& names = {});
-  // Returns the values of a field, rows x bytes of a sample; empty if the program does not read it.
+  // Returns the bytes of a field, one row after another; empty if the program does not read the field.
   std::span<std::byte> field(size_t position) { return parts_[position].bytes; }
 
-  // Writes all into the program's inputs. Allocates nothing, as lend().
+  // Copies the batch into the program's inputs. Like lend(), it allocates nothing.
   void feed(Session& session) const;
-  // Gives all to the program for its next work(). Large fields are not copied: they must stay where they are, see
-  // Session::lend.
+  // Gives the batch to the program for its next work(). Large fields are lent, not copied: this object must then keep
+  // them unchanged for as long as Session::lend says.
   void lend(Session& session) const;
 
  private:
   struct Part {
     Field field;
-    std::unique_ptr<DeviceMemory> block;  // host memory that a session may be lent
+    std::unique_ptr<DeviceMemory> block;  // host memory that may be lent to a session
     std::span<std::byte> bytes;
   };
   void copy(Session& session, bool may_lend) const;
@@ -45,8 +45,9 @@ class HostBatch {
   FieldMemory memory_;
 };
 
-// Returns the number of batches that a training holds: those that the session reads, one for each of `loader_threads`
-// to fill, and one that stands ready; one alone for a constant source.
+// Returns the number of batches in host memory that a training needs: those that the session may still read, one for
+// each of `loader_threads` to fill, and one that is ready (none with 0 threads). A constant source needs one batch in
+// all.
 int host_batches(const Session& training, const Source& source, int loader_threads);
 
 }  // namespace kb

@@ -19,7 +19,7 @@ FiniteCheck::FiniteCheck(const LoopParts& parts, Backend& backend, CheckProgram 
 
 std::string FiniteCheck::run(int64_t step) {
   std::vector<double> found(probes_.values.size());
-  RunSchedule schedule = parts_.schedule;  // a copy, at the step that the run has reached
+  RunSchedule schedule = parts_.schedule;  // a copy, because at() writes to the schedule's buffers
   set_scalars(session_, schedule, step);
   for (int64_t worker = 0; worker < parts_.batch.virtual_workers; ++worker) {
     if (fill_)

@@ -1,5 +1,5 @@
-// Finds the op that made the first value that is not finite: it computes a step's losses and gradients once more, and
-// looks at every value (compiler/passes/probe.h).
+// Finds the op that made the first value that is not finite: computes the losses and gradients of a step in a program
+// of its own, which tests every value (compiler/passes/probe.h).
 #pragma once
 #include "recipes/train/feed.h"
 #include "recipes/train/parts.h"
@@ -9,11 +9,12 @@ namespace kb {
 
 class FiniteCheck {
  public:
-  // `parts` must outlive it.
+  // `parts` must outlive this object.
   FiniteCheck(const LoopParts& parts, Backend& backend, CheckProgram program);
 
-  // Computes the step for every virtual worker of this process, with the parameters as they are, and changes nothing.
-  // Gives what made the first value that is not finite; empty where all are finite.
+  // Computes the step for each virtual worker of this process with the present parameters, and changes no state.
+  // Returns the op that made the first value that is not finite, its scope and source line; empty if all values are
+  // finite.
   std::string run(int64_t step);
 
  private:
@@ -21,7 +22,7 @@ class FiniteCheck {
   const Probes probes_;
   Session session_;
   HostBatch slot_;
-  FieldFill fill_;  // empty: the slot holds the one minibatch of all steps
+  FieldFill fill_;  // empty for a constant source: the slot holds the minibatch that all steps share
 };
 
 }  // namespace kb

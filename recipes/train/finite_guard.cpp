@@ -21,7 +21,8 @@ std::string with_check_hint() {
   return fmt::format("{}; going on with judging.check_finite names the op that makes it", kLowerRate);
 }
 
-// A loss that is not finite before any update, or after some.
+// Returns the fault of a loss that is not finite after `updates` updates. Its hint blames the learning rate only if
+// there was an update.
 Fault loss_fault(const std::string& what, int64_t updates, const std::string& maker) {
   const char* no_update =
       "no update was made, so that no learning.lr helps: look at the model, its initial weights and the data";
@@ -44,7 +45,8 @@ FiniteCheck& FiniteGuard::check() {
   return *check_;
 }
 
-// Collective call. Returns what the first process with a finding found, with its rank; empty where none found any.
+// Collective call. Returns the finding of the lowest rank that has one, and names the rank if there are several
+// processes; empty if no process found anything.
 std::string FiniteGuard::found_by_any(std::string own) {
   World& world = parts_.world;
   if (!own.empty() && world.size() > 1) own = fmt::format("{} (rank {})", own, world.rank());
@@ -53,7 +55,7 @@ std::string FiniteGuard::found_by_any(std::string own) {
   return "";
 }
 
-// With judging.check_finite: nothing has changed yet when a step is refused.
+// Called with judging.check_finite only. A step that is refused here has not changed the state yet.
 void FiniteGuard::before(int64_t step) {
   parts_.world.at("check of a step");
   if (const std::string fault = not_finite_text(parts_.store.views()); !fault.empty()) refuse_state(fault, step);
@@ -79,8 +81,9 @@ void FiniteGuard::keeps_model(int64_t done) {
   if (const std::string fault = not_finite_text(parts_.store.views(false)); !fault.empty()) refuse_state(fault, done);
 }
 
-// Collective call. A loss that is finite may hide what the samples of the step before did to the state. `updates`: made
-// before the step. Returns nothing where the data are sound.
+// Collective call. Returns a value that is not finite in the samples of step number `updates` or of the step before;
+// nothing if all are finite. The step before counts because its samples may have spoiled the state while its loss was
+// finite.
 std::optional<std::string> FiniteGuard::fault_of_samples(int64_t updates) {
   parts_.world.at("search for samples that are not finite");
   const int64_t first = std::max(parts_.start.step, parts_.plan.phase(parts_.phase).begin_step);
@@ -89,7 +92,8 @@ std::optional<std::string> FiniteGuard::fault_of_samples(int64_t updates) {
   return std::nullopt;
 }
 
-// The state of the start can be had again, and with it the first step's values.
+// Collective call. Returns the op that made the first value that is not finite in the run's first step; empty if it is
+// not found. Only the first step can be computed again, because the state before it can be restored.
 std::string FiniteGuard::maker_in_first_step() {
   parts_.observer.note("NOTE: not finite: the first step is computed anew, to find the op that made it");
   parts_.world.at("search for what is not finite");
@@ -99,7 +103,7 @@ std::string FiniteGuard::maker_in_first_step() {
     parts_.restore();
     own = check().run(parts_.start.step);
   } catch (const std::exception&) {
-    // Without the name, for want of memory or a compiler, the run ends as it would.
+    // If memory or a compiler is missing, the run ends in the same way, but without the name of the op.
   }
   return found_by_any(std::move(own));
 }
@@ -119,7 +123,7 @@ void FiniteGuard::refuse_loss(double loss, int64_t step) {
   throw loss_fault(what, step, is_first(step) ? maker_in_first_step() : "");
 }
 
-// `updates`: that made the state.
+// `updates`: number of updates that led to the state.
 void FiniteGuard::refuse_state(const std::string& fault, int64_t updates) {
   const std::string what =
       fmt::format("the state after {} update{} is not finite: {}", updates, updates == 1 ? "" : "s", fault);

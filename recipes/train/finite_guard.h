@@ -1,6 +1,7 @@
-// Ends a training whose values are no longer finite: losses, evaluations and the state are looked at, with
-// judging.check_finite every value of a step before it is taken. Says which op made the first such value, and what may
-// help.
+// Ends a training whose values are no longer finite, tells which op made the first such value if that can be found, and
+// what may help. The guard tests the training loss of every step, the loss of every evaluation, and the state after the
+// first step and before a model is saved. With judging.check_finite it tests every value of a step before the step is
+// taken.
 #pragma once
 #include "recipes/train/finite_check.h"
 #include "recipes/train/instrument.h"
@@ -8,10 +9,10 @@
 
 namespace kb {
 
-// Its functions throw Fault.
+// The overridden functions throw Fault if they find a value that is not finite.
 class FiniteGuard : public Instrument {
  public:
-  // `parts` must outlive it.
+  // `parts` must outlive this object.
   explicit FiniteGuard(const LoopParts& parts);
 
   bool acts_before(int64_t) const override { return parts_.config.judging.check_finite; }
@@ -31,8 +32,8 @@ class FiniteGuard : public Instrument {
   [[noreturn]] void refuse_state(const std::string& fault, int64_t updates);
 
   const LoopParts& parts_;
-  std::unique_ptr<FiniteCheck> check_;  // works for one phase; null: it was not needed yet
-  size_t phase_ = 0;                    // phase of the plan that the check works for
+  std::unique_ptr<FiniteCheck> check_;  // made when it is first needed, anew for each phase; null before
+  size_t phase_ = 0;                    // phase of the plan for which the check was made
 };
 
 }  // namespace kb

@@ -17,7 +17,7 @@ struct Taken {
   int64_t bytes = 0, recomputed = 0;
 };
 
-// The largest first.
+// Returns all divisors of `number`, the largest first.
 std::vector<int64_t> divisors(int64_t number) {
   std::vector<int64_t> result;
   for (int64_t d = number; d >= 1; --d)
@@ -58,9 +58,10 @@ Fit fit_per_worker(const Task& task, const Settled& open, int64_t processes, int
     const Programs programs = compile_programs(task, one);
     return {total_memory(all_of(programs)), std::ssize(programs.update().recomputed)};
   };
-  if (minibatch % processes != 0) batch_plan(open.config.batch, processes);  // throws what is wrong
+  if (minibatch % processes != 0) batch_plan(open.config.batch, processes);  // throws the error
   const std::vector<int64_t> sizes = divisors(minibatch / processes);
-  // A smaller n may take more than a larger one whose activations are computed again: every n is looked at.
+  // No n may be skipped by bisection: a smaller n that keeps its activations may take more memory than a larger n that
+  // computes some of them again.
   size_t at = 0;
   Taken larger, taken = taken_with(sizes[at]);
   while (taken.bytes > most && at + 1 < sizes.size()) {

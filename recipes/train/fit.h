@@ -1,5 +1,5 @@
-// Memory that a training may fill, and the largest virtual worker that it takes: both known from the plans of the
-// compiled programs.
+// Computes how much memory a training may fill, and the largest virtual worker that fits. The memory that programs need
+// is known from their compiled plans, without running them.
 #pragma once
 #include <string>
 
@@ -11,16 +11,17 @@ namespace kb {
 
 struct Programs;
 
-// Returns the device's target, with `gigabytes` (arithmetic.memory) in place of its memory where that is above 0.
+// Returns the device's target. If `gigabytes` (arithmetic.memory, in units of 1e9 bytes) is above 0, it replaces the
+// device's memory.
 Target run_target(double gigabytes, Target target);
-// Returns the bytes that a training may fill: `gigabytes`, or where that is 0 what the device has.
+// Returns the bytes that a training may fill: `gigabytes` if that is above 0, else `device_bytes`.
 int64_t run_memory(double gigabytes, int64_t device_bytes);
-// Throws Error where the programs together take more than `gigabytes`, if that is above 0.
+// Throws Error if `gigabytes` is above 0 and the programs together take more.
 void check_memory(const Programs& programs, double gigabytes);
 
-// Finds the largest n that divides this process's share of the minibatch and whose programs fit into the share
-// kFitShare of `memory`; compiles for those n from the largest on, runs nothing. `open`: all choices but
-// that of the batch. Throws Error where n = 1 does not fit.
+// Finds the largest number n of samples per virtual worker that divides a process's share of the minibatch and whose
+// programs fit into kFitShare of `memory` bytes. Compiles the programs for each n in descending order until they fit,
+// and runs nothing. `open` holds all choices except the batch plan. Throws Error if n = 1 does not fit.
 Fit fit_per_worker(const Task& task, const Settled& open, int64_t processes, int64_t memory);
 
 }  // namespace kb

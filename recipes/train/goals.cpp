@@ -2,7 +2,7 @@
 
 namespace kb {
 
-// An evaluation that steps follow has ended nothing.
+// Forgets a goal that was reached when a step or another evaluation follows: then the run went on after it.
 void Goals::restore(const FlatJson& line) {
   if (is_step(line) || is_evaluation(line)) {
     is_reached_ = false;

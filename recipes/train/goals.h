@@ -1,14 +1,15 @@
-// Ends a training at the first evaluation that reaches a figure: length.target, or the error of length.stop_at.
+// Ends a training at the first evaluation that reaches length.target or the error of length.stop_at.
 #pragma once
 #include "recipes/train/instrument.h"
 #include "recipes/train/parts.h"
 
 namespace kb {
 
-// An evaluation that is not due reaches no target: where a run is stopped changes nothing of it.
+// Only an evaluation that is due can reach length.target. An interrupted run evaluates its last state too, but the step
+// at which it was interrupted must not change the result.
 class Goals : public Instrument {
  public:
-  // `parts` must outlive it.
+  // `parts` must outlive this object.
   explicit Goals(const LoopParts& parts) : parts_(parts) {}
 
   void restore(const FlatJson& line) override;
@@ -20,7 +21,7 @@ class Goals : public Instrument {
   void judge(const ReportedEvaluation& reported);
 
   const LoopParts& parts_;
-  bool is_reached_ = false;  // one of the two figures
+  bool is_reached_ = false;  // true if length.target or the error of length.stop_at is reached
   std::optional<TargetReached> target_;
 };
 

@@ -14,11 +14,11 @@
 namespace kb {
 namespace {
 
-constexpr size_t kMostNames = 8;
-constexpr const char* kRunModel = "model.safetensors";  // in a run folder
+constexpr size_t kMostNames = 8;                        // greatest number of names in a list of a message
+constexpr const char* kRunModel = "model.safetensors";  // file of a run folder
 constexpr std::string_view kParallelPrefix = "module.";
 
-// PyTorch counts the minibatches that its batch norm has seen; nothing here reads that.
+// Returns whether a tensor is PyTorch's count of the minibatches that a batch norm has seen, which is not used here.
 bool is_counter(const std::string& name) { return name.ends_with("num_batches_tracked"); }
 
 std::string list(std::vector<std::string> names) {
@@ -42,7 +42,7 @@ NamedTensor converted(const NamedTensor& tensor, DType dtype) {
 
 struct Match {
   std::vector<NamedTensor> taken;
-  std::map<std::string, int64_t> conversions;  // "f16 to f32": tensors
+  std::map<std::string, int64_t> conversions;  // number of tensors by conversion, such as "f16 to f32"
   std::vector<std::string> missing, unexpected, other;
 };
 
@@ -71,8 +71,8 @@ Match match(const std::vector<TensorView>& wanted, const std::vector<NamedTensor
   return result;
 }
 
-// PyTorch saves a zip archive, and did save a bare pickle; empty for any other file. The ninth byte of a safetensors
-// file is the brace that opens its header.
+// Returns the name of the format if PyTorch's torch.save() wrote the file: a zip archive or, before PyTorch 1.6, a bare
+// pickle. Empty for any other file. In a safetensors file the ninth byte is the brace that opens its header.
 std::string pytorch_format(const std::filesystem::path& path) {
   const InputFile file(path);
   std::array<unsigned char, 9> first{};
@@ -81,7 +81,7 @@ std::string pytorch_format(const std::filesystem::path& path) {
   return first[0] == 0x80 && first[1] >= 2 && first[1] <= 5 ? "a pickle" : "";
 }
 
-// A path as a string of Python.
+// Returns a path as a string literal of Python.
 std::string python_text(const std::filesystem::path& path) {
   std::string text = "\"";
   for (const char c : path.string()) text += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
@@ -109,7 +109,7 @@ std::vector<NamedTensor> read_weights(const std::filesystem::path& path) {
   return std::move(file.tensors);
 }
 
-// Whether all names have the prefix, which is taken off then.
+// Removes the prefix if all names have it. Returns whether they had it.
 bool strip_parallel_prefix(std::vector<NamedTensor>& tensors) {
   const bool all = !tensors.empty() && std::all_of(tensors.begin(), tensors.end(), [](const NamedTensor& tensor) {
     return tensor.name.starts_with(kParallelPrefix);

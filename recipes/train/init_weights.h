@@ -1,5 +1,5 @@
-// resume.init FILE: weights to begin with, from any safetensors file with PyTorch's names and layouts (a run's folder,
-// its model.safetensors or a checkpoint too, whose optimizer state is not taken).
+// Loads initial weights (resume.init FILE) from a safetensors file with PyTorch's names and layouts. A run's folder,
+// its model.safetensors and its checkpoints qualify too; a checkpoint's optimizer state is not loaded.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -9,18 +9,19 @@
 
 namespace kb {
 
-// The file that resume.init names: `given`, or model.safetensors in it where it is a folder. Throws Error where a
-// folder has none.
+// Returns the file that resume.init names: `given` or, if that is a folder, the model.safetensors in it. Throws Error
+// if the folder has none.
 std::filesystem::path init_file(const std::filesystem::path& given);
 
-// Tensors of the model that the file has to have: all of them in their shapes, or some (--init-partial).
+// Tensors of the model that the file must have with the right shape: all, or at least one (--init-partial).
 enum class InitExtent : uint8_t { whole, partial };
 
-// Puts every tensor of the file that has a parameter's or running statistic's name and shape into the store, converted
-// where the floating-point type is another. `given` is as for init_file. Names that all begin with "module.", as
-// PyTorch's DataParallel writes them, lose that. `say` is given a line for what was taken and each kind of what did not
-// match. Throws Error, and has changed nothing, where a tensor of the model is missing or has another shape; with
-// InitExtent::partial those keep their values, and it throws where none matched.
+// Loads into the store every tensor of the file that has the name and shape of a parameter or running statistic, and
+// converts its floating-point type if necessary. `given` is as for init_file(). If all names begin with "module.", as
+// PyTorch's DataParallel writes them, this prefix is removed. `say` gets a line about the loaded tensors, and lines
+// about those that were converted or did not match. Throws Error, and has then changed nothing, if a tensor of the
+// model is missing or has another shape; with InitExtent::partial such tensors keep their values, and Error is thrown
+// only if no tensor matches. Also throws Error if a matching tensor holds values that are not finite.
 void init_weights(StateStore& store, const std::filesystem::path& given, InitExtent extent,
                   const std::function<void(const std::string&)>& say);
 

@@ -1,5 +1,6 @@
-// An instrument watches a training: it adds figures of its own to what is reported, tells notes, keeps states, or asks
-// the training to end. Each is a file of its own, and a row in instruments.cpp; the loop knows no instrument by name.
+// An instrument watches a training: it adds figures to the reports, gives notes to the observer, keeps states, or asks
+// the training to end. Each instrument has a file of its own and a row in instruments.cpp. The training loop knows only
+// this interface.
 #pragma once
 #include <memory>
 #include <optional>
@@ -15,15 +16,17 @@ namespace kb {
 // A step that was taken and whose results were read.
 struct ReportedStep {
   const StepMetrics& metrics;
-  int age = 0;               // steps that were taken after it: its gradient is there no more unless this is 0
+  int age = 0;               // number of steps taken since; the step's gradient can be read only if this is 0
   double train_seconds = 0;  // seconds of training in this process so far, without evaluations
 };
 
-// An evaluation in the course of a training, which the observer has been told.
+// An evaluation in the course of a training, after the observer was told of it.
 struct ReportedEvaluation {
   int64_t done = 0;  // steps done
   const Evaluation& evaluation;
-  bool is_due = true;  // false: it was made because the run stops here, and is no part of the run once it goes on
+  // False for an evaluation that was made only because the run is interrupted here. If the run is resumed, that
+  // evaluation is no part of it.
+  bool is_due = true;
 };
 
 // The evaluation of the test part at the end of a training that held out samples.
@@ -36,22 +39,23 @@ struct ReportedTest {
 // Hint for a person whose training diverged after an update.
 inline constexpr const char* kLowerRate = "a smaller learning.lr, or a longer learning.warmup_epochs";
 
-// The fault by which a training diverges. Thrown where a value is not finite: nothing more is done with such a state.
+// The reason why a training has diverged. It is thrown when a value is not finite, since nothing can be done with such
+// a state.
 struct Fault {
-  std::string what;          // "the loss is not a number"
-  int64_t step = 0;          // updates that were made before
-  std::string maker;         // the op that made the value; empty: it is not known
+  std::string what;          // the symptom, such as "the loss is not a number"
+  int64_t step = 0;          // number of updates made before
+  std::string maker;         // the op that made the value; empty if it is unknown
   std::string hint;          // advice for a person
   bool keeps_state = false;  // the state after `step` steps is finite, and is saved before the training ends
 };
 
 // Wish that a training ends before its plan is done.
 struct EndWish {
-  std::optional<Fault> fault;  // the training ends as diverged by it; none: it ends as finished
+  std::optional<Fault> fault;  // if set, the training ends as diverged for this reason, else as finished
 };
 
-// Functions are called by the thread that trains, in every process alike, in the order in which they stand here. They
-// do nothing unless they are overridden. All that an instrument knows of steps before the first follows from restore().
+// The thread that trains calls the functions, alike in every process and in the order of their declarations. They do
+// nothing unless they are overridden. When a run is resumed, restore() tells an instrument about the earlier steps.
 class Instrument {
  public:
   Instrument() = default;
@@ -59,38 +63,39 @@ class Instrument {
   Instrument(const Instrument&) = delete;
   Instrument& operator=(const Instrument&) = delete;
 
-  // Takes a line of the metrics of a run that goes on, all lines before anything else.
+  // Takes a line of the metrics of a run that is resumed. It is called for every line before any other function.
   virtual void restore(const FlatJson&) {}
-  virtual void restored() {}
+  virtual void restored() {}  // called once after the last line, also if there is none
 
-  // Does something before step `step`, where acts_before() says so; all steps before that one are reported first.
+  // before() is called before a step for which acts_before() returns true, once all earlier steps have been reported.
   virtual bool acts_before(int64_t) const { return false; }
   virtual void before(int64_t) {}
-  // True where the step has to be reported before another one is begun.
+  // Returns true if the step must be reported before the next one begins.
   virtual bool reads_at_once(int64_t) const { return false; }
-  // Adds its figures to the report of a step that was taken `age` steps ago.
+  // Adds figures to the report of a step that was taken `age` (the second argument) steps ago.
   virtual void add_to_step(StepMetrics&, int) {}
-  // After the observer was told of the step.
+  // Called after the observer was told of the step.
   virtual void stepped(const ReportedStep&) {}
 
-  // Adds its figures to the report of an epoch that ends.
+  // Adds figures to the report of an epoch that ends.
   virtual void add_to_epoch(EpochMetrics&) {}
   virtual void epoch_ended() {}
 
   virtual void evaluation_begins() {}
-  // Adds its figures to the report of an evaluation.
+  // Adds figures to the report of an evaluation.
   virtual void add_to_evaluation(EvaluationReport&) {}
   virtual void evaluated(const ReportedEvaluation&) {}
-  // Before the parameters after `done` steps are kept as the model.
+  // Called before the parameters are saved as the model. The argument is the number of steps done.
   virtual void keeps_model(int64_t) {}
 
-  // Writes its own part of a checkpoint of the state after cursor.step steps.
+  // Sets the instrument's members of the cursor of a checkpoint, which is of the state after cursor.step steps.
   virtual void state(CheckpointCursor&) {}
-  // Asked after `done` steps, once all that belongs to them is done.
+  // Returns a wish to end the training here. It is called before every step with the number of steps done, when their
+  // evaluation and checkpoint have been made, too.
   virtual std::optional<EndWish> wants(int64_t) { return std::nullopt; }
 
   virtual void tested(const ReportedTest&) {}
-  // Writes its own part of the result; result.ending and result.steps are set.
+  // Sets the instrument's members of the result, in which `ending` and `steps` are set already.
   virtual void tell(LoopResult&) const {}
 };
 

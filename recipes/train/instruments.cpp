@@ -21,14 +21,14 @@ Instruments make_instruments(LoopParts& parts, StepFeed& feed) {
     all.push_back(std::move(one));
     return added;
   };
-  // A check before a step is of the minibatch that the step will have.
+  // MinibatchGrowth acts first, so that FiniteGuard checks a step with the minibatch that the step will have.
   add(std::make_unique<MinibatchGrowth>(parts, feed));
   add(std::make_unique<NoiseLog>(parts));
-  // The norms of a step whose loss is not finite are still logged.
+  // LayerLog stands before FiniteGuard, which throws: so the norms of a step whose loss is not finite are logged.
   add(std::make_unique<LayerLog>(parts));
   add(std::make_unique<FiniteGuard>(parts));
-  // A run that diverges at its goal ends as diverged.
-  // Losses of networks that work against each other need not fall.
+  // LearningJudge stands before Goals, so that a run which diverges at its goal ends as diverged. It is left out if the
+  // losses train several groups of parameters, such as adversarial networks, whose losses need not fall.
   if (parts.metrics.groups.size() == 1) add(std::make_unique<LearningJudge>(parts));
   add(std::make_unique<TrainingMeans>(parts));
   if (parts.statistics)
@@ -36,7 +36,7 @@ Instruments make_instruments(LoopParts& parts, StepFeed& feed) {
                                             parts.config.arithmetic.seed, parts.config.judging.recompute_bn));
   const BestKeeper& best = add(std::make_unique<BestKeeper>(parts));
   add(std::make_unique<Goals>(parts));
-  // The steps left follow from the gain before the schedule takes the step.
+  // ProgressReport stands before ScheduleLog: it reads the schedule before ScheduleLog adds the step's norms to it.
   add(std::make_unique<ProgressReport>(parts, best));
   add(std::make_unique<ScheduleLog>(parts));
   return all;

@@ -1,4 +1,4 @@
-// The instruments of a training.
+// Makes the instruments of a training.
 #pragma once
 #include "recipes/train/instrument.h"
 #include "recipes/train/parts.h"

@@ -1,4 +1,4 @@
-// The generated kernels of a program as one readable source file.
+// Prints the generated kernels of a program as one readable source file.
 #pragma once
 #include <string>
 

@@ -33,7 +33,7 @@ std::optional<LayerNorms> parse_line(const std::string& line) {
   }
 }
 
-// Values that are not finite are passed over: a step of f16 whose scale was too great has some.
+// Skips values that are not finite, which a step in f16 has if its loss scale was too large.
 template <class Number>
 Histogram histogram(std::span<const Number> values) {
   Histogram result;
@@ -67,7 +67,7 @@ Histogram histogram_of(DType dtype, const std::byte* values, int64_t count) {
   return histogram(std::span(reinterpret_cast<const float*>(values), length));
 }
 
-// The flat space is in the order of the backward pass.
+// Reverses the order of the parameter space, which is that of the backward pass.
 std::vector<LoggedLayer> logged_layers(const ParameterSpace& space) {
   std::vector<LoggedLayer> layers;
   for (const Segment& segment : space.segments) layers.push_back({segment.name, segment.adapt});
@@ -81,7 +81,7 @@ LayerLog::LayerLog(const LoopParts& parts) : parts_(parts), layers_(logged_layer
   every_ = {count, is_epochs ? Period::Unit::epochs : Period::Unit::steps};
 }
 
-// The first step is, and from then on those with which a period begins.
+// Step 0 is logged, and every step with which a new period begins.
 bool LayerLog::is_due(int64_t step) const {
   return every_.count > 0 && (step == 0 || kb::is_due(every_, parts_.plan, step));
 }
@@ -93,7 +93,7 @@ void LayerLog::stepped(const ReportedStep& reported) {
   if (reported.age == 0 && parts_.observer.wants_histograms()) parts_.observer.histograms(histograms(step));
 }
 
-// The step was taken `age` steps ago.
+// Reads the norms of a step that was taken `age` steps ago.
 LayerNorms LayerLog::read(int64_t step, int age) const {
   const Session& training = parts_.training();
   LayerNorms norms{step, {}, {}, {}};
@@ -108,7 +108,8 @@ LayerNorms LayerLog::read(int64_t step, int age) const {
   return norms;
 }
 
-// The step is the last that was taken, and no other is begun.
+// Makes the histograms of the last step. No further step may have begun, since weights and gradients are read as they
+// are.
 LayerHistograms LayerLog::histograms(int64_t step) const {
   const Session& training = parts_.training();
   LayerHistograms all{step, {}, {}};

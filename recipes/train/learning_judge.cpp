@@ -19,7 +19,8 @@ LearningJudge::LearningJudge(const LoopParts& parts)
       watch_(parts.task.classes, warmup_steps(parts.schedule.scalars().rate().spec()), class_counts(parts.task),
              judged_part_name(parts.task)) {}
 
-// Has the watch know what it knew when the run was stopped. An epoch with a step whose line is missing is not judged.
+// Brings the watch back to what it knew when the run was stopped. An epoch is not judged if the line of one of its
+// steps is missing.
 void LearningJudge::restore(const FlatJson& line) {
   if (!is_step(line)) return;
   const double loss = loss_of(line);
@@ -57,12 +58,13 @@ std::optional<EndWish> LearningJudge::wants(int64_t done) {
   return std::nullopt;
 }
 
-// The loss of step 0 of a run that began with trained weights is no measure.
+// Epochs are judged against the loss of step 0, which is no measure if the run began with trained weights.
 bool LearningJudge::judges_epochs() const {
   return !parts_.task.is_noise && parts_.task.is_learnable && !parts_.start.has_trained_weights;
 }
 
-// Says why the run diverges, by the epoch that ends after `done` steps; empty where it does not, or is not judged.
+// Returns why the epoch that ends after `done` steps shows that the run diverges; empty if it does not, or if the epoch
+// is not judged.
 std::string LearningJudge::epoch_fault(const StepSums& epoch, int64_t done) {
   const int64_t whole = parts_.plan.phase(parts_.plan.phase_of(done - 1)).steps_per_epoch;
   if (epoch.steps < whole || !judges_epochs()) return "";

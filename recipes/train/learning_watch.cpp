@@ -9,12 +9,15 @@
 namespace kb {
 namespace {
 
-constexpr double kDiverged = 1000;  // times the first loss
-constexpr double kAtGuess = 0.98;   // share of ln K; a loss above it is no better than guessing
-constexpr double kGuessError =
-    0.9;  // share of 1 - 1/K; an error above it is no better than guessing, for a small test set scatters
-constexpr int64_t kFewest = kFewestJudged;  // steps that are judged together
-constexpr int64_t kMostUnevaluated = 1000;  // then the loss alone is judged
+// A loss above this multiple of the first loss, and of ln K, shows that a run diverges.
+constexpr double kDiverged = 1000;
+// A mean loss of at least this share of ln K is no better than guessing among K classes.
+constexpr double kAtGuess = 0.98;
+// An error of at least this share of 1 - 1/K is no better than guessing. The margin is wide, because errors on a small
+// test set scatter.
+constexpr double kGuessError = 0.9;
+constexpr int64_t kFewest = kFewestJudged;  // fewest steps that are judged together
+constexpr int64_t kMostUnevaluated = 1000;  // after this many steps without an evaluation the loss alone is judged
 
 }  // namespace
 
@@ -42,7 +45,7 @@ std::string LearningWatch::step(int64_t step, double loss, double lr) {
   if (step < warmup_) return "";
   loss_sum_ += loss;
   ++losses_;
-  // Losses of another kind than cross-entropy are rarely just there.
+  // The mean loss must be close to ln K from both sides: losses of other kinds than cross-entropy rarely are.
   const bool is_at_guess = std::abs(loss_sum_ / static_cast<double>(losses_) / guess_ - 1) < 1 - kAtGuess;
   if (losses_ < kMostUnevaluated) return "";
   const std::string note = is_at_guess ? guessing_note(step + 1) : "";
@@ -83,7 +86,8 @@ std::string LearningWatch::epoch(int64_t number, int64_t done, int64_t steps, do
       mean_loss, kLearningShare, *first_loss_);
 }
 
-// The number of right samples is that of one class: probably this class is predicted for all samples.
+// Returns a note if the number of right samples equals that of one class: this class is probably predicted for all
+// samples.
 std::string LearningWatch::one_class_note(int64_t done, double error, int64_t count) {
   if (told_one_class_ || done < kFewestJudged) return "";
   const int64_t right = count - std::llround(error * static_cast<double>(count));

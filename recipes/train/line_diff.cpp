@@ -9,7 +9,8 @@
 namespace kb {
 namespace {
 
-// Most lines in which two texts may differ for the longest common subsequence to be looked for.
+// If the differing middle parts of two texts have more lines than this, their longest common subsequence is not
+// computed, since its time and memory grow with the product of the numbers of lines.
 constexpr size_t kMostAligned = 3000;
 
 struct Line {
@@ -47,7 +48,7 @@ void trim_common(std::vector<Line>& a, std::vector<Line>& b) {
   b.erase(b.begin(), front.second);
 }
 
-// common[i][j]: the longest common subsequence of a from i and b from j.
+// Returns the lengths of longest common subsequences: common[i][j] is that of a[i..] and b[j..].
 std::vector<std::vector<uint16_t>> common_lengths(const std::vector<Line>& a, const std::vector<Line>& b) {
   std::vector<std::vector<uint16_t>> common(a.size() + 1, std::vector<uint16_t>(b.size() + 1));
   for (size_t i = a.size(); i-- > 0;)

@@ -10,7 +10,7 @@
 namespace kb {
 namespace {
 
-// A line for each, in the order of their names.
+// Returns a line with the name and type of each tensor, in the order of their names.
 template <class Tensors>
 std::string lines_of(const Tensors& tensors) {
   std::vector<std::string> lines;

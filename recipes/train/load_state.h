@@ -1,4 +1,4 @@
-// A state put into the store of a training: all its tensors, and none besides.
+// Loads a state into the store of a training, if it has exactly the store's tensors.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace kb {
 
-// Throws Error, which begins with `title` and ends with `hint`, where the tensors are not those of the store: a line
-// for each that is missing, not expected or of another type. The store has not changed then.
+// Throws Error if names or types of the tensors differ from the store's, and has then changed nothing. The message
+// begins with `title`, has a line for each difference, and ends with `hint`.
 void load_state(StateStore& store, const std::vector<NamedTensor>& tensors, const std::string& title,
                 const std::string& hint = "");
 

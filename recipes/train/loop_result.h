@@ -1,4 +1,4 @@
-// How a training ended, and what it gave.
+// The result of a training: how it ended, its evaluations and its times.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -21,18 +21,21 @@ struct TargetReached {
 struct LoopResult {
   Ending ending = Ending::finished;
   int64_t steps = 0;                    // steps done
-  bool is_cut = false;                  // ended by length.stop_at
-  std::optional<TargetReached> target;  // nothing: it was not reached, or none was asked for
-  bool is_diverged = false;             // it ended as diverged, or was diverging at its end (LearningWatch)
-  std::string reason;        // text for a person: why the run diverged, what is kept, a hint; empty: it did not
-  double train_seconds = 0;  // seconds of training, without evaluations
-  double host_seconds = 0;   // time that the host took to begin the steps, without waiting for data
-  std::optional<Evaluation> evaluation;  // evaluates the final parameters on `part`
-  std::optional<Evaluation> averaged;    // evaluates the averaged parameters on `part`
-  const char* part = kTestPart;          // kValidPart where samples are held out and the run was stopped
-  std::optional<BestState> best;         // chosen by the evaluations in its course
-  std::string schedule_state;            // RunSchedule::state() at the end
-  std::optional<double> iterations;      // scale-invariant ones that are done, with AdaScale
+  bool is_cut = false;                  // true if length.stop_at ended the training before its schedule did
+  std::optional<TargetReached> target;  // set if length.target was reached
+  bool is_diverged = false;             // true if it ended as diverged, or was diverging at its end (LearningWatch)
+  // Text for a person: why the training diverged, what is kept, a hint. Empty unless it ended as diverged.
+  std::string reason;
+  double train_seconds = 0;              // seconds of training, without evaluations
+  double host_seconds = 0;               // seconds that the host took to begin the steps, without waiting for data
+  std::optional<Evaluation> evaluation;  // evaluation of the final parameters on `part`, if it was made
+  std::optional<Evaluation> averaged;    // last evaluation of the averaged parameters, if they are evaluated
+  // Part of the data on which the last evaluation was made. It is kValidPart if samples are held out and either the run
+  // did not finish or there is no test part.
+  const char* part = kTestPart;
+  std::optional<BestState> best;     // best state by the evaluations in the course of the training
+  std::string schedule_state;        // RunSchedule::state() at the end
+  std::optional<double> iterations;  // with AdaScale: number of scale-invariant iterations done
 };
 
 }  // namespace kb

@@ -1,4 +1,4 @@
-// A machine for a training: a device and the processes that share the work.
+// The machine of a training: a device, and the processes that share the work.
 #pragma once
 #include <memory>
 
@@ -8,17 +8,18 @@
 
 namespace kb {
 
-// The backend and the world outlive the training; the backend knows the world's communicator.
+// Backend and world must outlive the training. The backend must communicate through the world's communicator.
 struct Machine {
   Backend& backend;
   World& world;
-  MachineOptions options = {};  // device and processes are those of the backend and the world
+  MachineOptions options = {};  // must agree with the backend's device and the world's processes
 };
 
-// This process alone, on its processors.
+// A machine that consists of this process alone, on its CPUs.
 class LocalMachine {
  public:
-  // `threads`: 0: one a processor that the process may use. Throws Error for a number below 0 or above kMostThreads.
+  // 0 threads stand for one per processor that the process may use. Throws Error if `threads` is below 0 or above
+  // kMostThreads.
   explicit LocalMachine(int threads = 0);
   operator Machine() { return {*backend_, world_, options_}; }
 

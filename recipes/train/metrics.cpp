@@ -33,7 +33,7 @@ struct Truth {
   bool value;
 };
 
-// `value` holds nothing that JSON would escape.
+// A text whose `value` holds no characters that JSON must escape.
 struct Text {
   std::string_view key;
   std::string_view value;
@@ -71,7 +71,7 @@ void append(TextBuffer& out, const Numbers& numbers) {
   out.push_back(']');
 }
 
-// Figures under their names, with `prefix` before each.
+// Figures, written under their names with `prefix` before each.
 struct Figures {
   std::string_view prefix;
   const std::vector<Figure>& figures;
@@ -82,7 +82,7 @@ void append(TextBuffer& out, const Figures& all) {
     append(out, Pair{fmt::format("{}{}", all.prefix, figure.name), figure.value});
 }
 
-// An evaluation's loss and figures, `prefix` before each name; nothing where it was not made.
+// An evaluation's loss and figures, written with `prefix` before each name; nothing is written without an evaluation.
 struct Prefixed {
   std::string_view prefix;
   const std::optional<Evaluation>& evaluation;
@@ -94,7 +94,7 @@ void append(TextBuffer& out, const Prefixed& prefixed) {
   append(out, Figures{prefixed.prefix, prefixed.evaluation->figures});
 }
 
-// A number, or nothing.
+// A number that is left out if it is not set.
 struct Maybe {
   std::string_view key;
   std::optional<double> value;
@@ -104,7 +104,7 @@ void append(TextBuffer& out, const Maybe& maybe) {
   if (maybe.value) append(out, Pair{maybe.key, *maybe.value});
 }
 
-// With AdaScale: a step's place in its schedule.
+// A step's place in AdaScale's schedule; nothing is written without AdaScale.
 struct Scaled {
   const std::optional<ScaledStep>& step;
 };
@@ -115,7 +115,7 @@ void append(TextBuffer& out, const Scaled& scaled) {
   append(out, Pair{"scale_invariant_iterations", scaled.step->iterations});
 }
 
-// Squared norms of a step's gradients; nothing where they were not asked for.
+// Squared norms of a step's gradients; nothing is written if the run does not compute them.
 struct Norms {
   const std::optional<GradientNorms>& norms;
 };
@@ -126,7 +126,7 @@ void append(TextBuffer& out, const Norms& all) {
   append(out, Pair{kWorkerGradient2, all.norms->worker});
 }
 
-// "noise_scale_high" is null where there is no upper end.
+// The gradient noise scale and its interval. "noise_scale_high" is null if the interval has no upper end.
 struct Noise {
   const std::optional<NoiseScale>& noise;
 };
@@ -138,8 +138,8 @@ void append(TextBuffer& out, const Noise& all) {
   append(out, Pair{"noise_scale_high", all.noise->high.value_or(std::numeric_limits<double>::infinity())});
 }
 
-// The training metrics of a step. A figure that is not the mean of its metric's values (a root of it) has that mean
-// beside it as "NAME_mean", which a run that goes on adds up.
+// The training metrics of a step. If a figure is a function of its metric's mean, such as the root, the mean is written
+// too, as "NAME_mean": a resumed run needs it, since means over steps are formed from means, not from figures.
 struct StepFigures {
   const StepMetrics& step;
 };
@@ -188,7 +188,7 @@ MetricsFile::~MetricsFile() {
   try {
     flush();
   } catch (const std::exception&) {
-    // The error of a full disk was or will be told by whoever flushed last.
+    // A destructor must not throw. The line that ends a run was flushed at once, and its error thrown there.
   }
   ::close(descriptor_);
 }
@@ -249,7 +249,8 @@ void MetricsFile::stop(int64_t step, double lr, std::string_view reason) {
   flush();
 }
 
-// Looks once a flush, so at most once a second or so.
+// Checks whether another program has removed, replaced or cut the file. The two system calls are cheap, since lines are
+// collected and flushed about once a second.
 void MetricsFile::look_after() {
   struct stat own, there;
   if (::fstat(descriptor_, &own) != 0) throw_file_error("write", path_, errno);
@@ -261,7 +262,8 @@ void MetricsFile::look_after() {
   size_ = own.st_size;
 }
 
-// A file without a name lives as long as it is open.
+// Puts back a file that was removed or replaced. A file without a name lives as long as it is open, so its lines can
+// still be read through the descriptor.
 void MetricsFile::put_back(bool was_replaced) {
   std::filesystem::path other;
   if (was_replaced) {
@@ -272,7 +274,7 @@ void MetricsFile::put_back(bool was_replaced) {
   write_file_atomically(path_, read_file(fmt::format("/proc/self/fd/{}", descriptor_)));
   const int fresh = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (fresh < 0) throw_file_error("write", path_, errno);
-  ::dup3(fresh, descriptor_, O_CLOEXEC);  // sync() may use the descriptor meanwhile
+  ::dup3(fresh, descriptor_, O_CLOEXEC);  // keeps the number, which sync() may be using in another thread
   ::close(fresh);
   say_(was_replaced ? fmt::format("NOTE: {} was replaced while the run wrote to it: it is put back with all its lines, "
                                   "and what replaced it is {}",

@@ -1,5 +1,5 @@
-// metrics.jsonl: one JSON object a line, appended as the run goes, whole lines at a time. Every line has "wall_s",
-// seconds since the start of the program that wrote it; of a run that was resumed they begin again.
+// Writes metrics.jsonl: one JSON object per line, appended during the run, whole lines at a time. Every line has
+// "wall_s", the seconds since the start of the program that wrote it; they begin again when a run is resumed.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -18,41 +18,41 @@
 namespace kb {
 
 inline constexpr const char* kMeanSuffix = "_mean";
-// Keys of a step's squared gradient norms: of its minibatch, and the mean of the workers' (GradientNorms).
+// Keys of a step's squared gradient norms: the minibatch's, and the mean of the workers' (GradientNorms).
 inline constexpr const char* kGradient2 = "gradient2";
 inline constexpr const char* kWorkerGradient2 = "worker_gradient2";
 
 struct StepMetrics {
-  int64_t step = 0;  // from 0
-  double epoch = 0;  // epochs done before it
+  int64_t step = 0;  // number of the step, from 0
+  double epoch = 0;  // epochs done before the step
   double loss = 0, lr = 0, samples_per_s = 0, data_wait_ms = 0;
   std::optional<GradientNorms> norms = std::nullopt;  // set with judging.noise_scale and with AdaScale
-  std::optional<ScaledStep> scaled = std::nullopt;    // with AdaScale
+  std::optional<ScaledStep> scaled = std::nullopt;    // set with AdaScale
   // With f16: the loss scale of the next step. If it is half of the one before, the gradients of this step were not
   // finite, and the step changed no parameter.
   std::optional<double> loss_scale = std::nullopt;
-  std::span<const NamedMetric> metrics =
-      {};  // training metrics (judging.train_metrics), and the mean of each over the step
-  std::span<const double> means = {};
-  std::span<const NamedScalar> group_rates = {};  // learning rate of each group by the name "lr.GROUP"; none: one group
+  std::span<const NamedMetric> metrics = {};      // training metrics (judging.train_metrics)
+  std::span<const double> means = {};             // mean of each of `metrics` over the step's samples
+  std::span<const NamedScalar> group_rates = {};  // learning rates "lr.GROUP"; empty if there is one group
 };
 
-// Before the update of a step: Euclidean norms of each layer and of its gradient, and what the rate of the layer is
-// multiplied by; no trust where the optimizer has none, NaN for layers that are not adapted.
+// Euclidean norms of each layer's weights and gradient before the update of a step, and its trust ratio, the factor of
+// its learning rate. `trust` is empty if the optimizer has no layer-wise rates, and NaN for layers that are not
+// adapted.
 struct LayerNorms {
   int64_t step = 0;
   std::vector<double> weight, gradient, trust;
 };
 
-// How values are spread: counts in equal parts of the range from the least to the greatest. Of finite values alone.
+// A histogram of the finite ones among some values: their counts in equal parts of the range from least to greatest.
 struct Histogram {
   int64_t count = 0;
   double least = 0, greatest = 0, sum = 0, sum_of_squares = 0;
-  std::vector<int64_t> counts = {};  // kHistogramParts; one where all values are equal; none of no values
+  std::vector<int64_t> counts = {};  // kHistogramParts counts; one if all values are equal, none if there are no values
 };
 inline constexpr size_t kHistogramParts = 64;
 
-// Histograms of each layer: of its weights after a step, and of the gradient of that step, as the optimizer reads it.
+// Histograms of each layer's weights after a step, and of its gradient in that step as the optimizer reads it.
 struct LayerHistograms {
   int64_t step = 0;
   std::vector<Histogram> weight, gradient;
@@ -64,25 +64,26 @@ struct EvalMetrics {
   Evaluation evaluation;
   std::optional<Evaluation> averaged = std::nullopt;  // evaluation of the averaged parameters, "ema_loss" and so on
   std::optional<Evaluation> training = std::nullopt;  // means since the last evaluation: "train_loss" and so on
-  std::string_view part = kTestPart;                  // that was evaluated
+  std::string_view part = kTestPart;                  // part of the data that was evaluated
   std::optional<double> lr = std::nullopt;            // learning rate of the step before
   std::optional<double> gain = std::nullopt;          // gain of the step before, with AdaScale
   double seconds = 0;                                 // seconds of training since the last evaluation
-  std::optional<NoiseScale> noise = std::nullopt;     // set with judging.noise_scale
+  std::optional<NoiseScale> noise = std::nullopt;     // set with judging.noise_scale and with AdaScale
 };
 
 // A whole epoch: {"kind":"epoch","step":..,"epoch":..,"lr":..,"seconds":..,"train_loss":..} and the training metrics.
 struct EpochMetrics {
   int64_t step = 0;    // steps done
   double epoch = 0;    // epochs done
-  double lr = 0;       // learning rate of its last step
-  double seconds = 0;  // seconds of training; if the run was stopped in the epoch, those since it went on
-  std::optional<Evaluation> training = std::nullopt;  // means over its steps
-  std::optional<NoiseScale> noise = std::nullopt;     // set with judging.noise_scale
-  std::optional<double> gain = std::nullopt;          // gain of its last step, with AdaScale
+  double lr = 0;       // learning rate of the epoch's last step
+  double seconds = 0;  // seconds of training; since the resume if the run was resumed in the epoch
+  std::optional<Evaluation> training = std::nullopt;  // means over the epoch's steps
+  std::optional<NoiseScale> noise = std::nullopt;     // set with judging.noise_scale and with AdaScale
+  std::optional<double> gain = std::nullopt;          // gain of the epoch's last step, with AdaScale
 };
 
-// The test part at the end of a run that held out samples: after `step` steps, of its best state or of its final one.
+// An evaluation on the test part at the end of a run that held out samples: of the best state or of the final one,
+// which the run had after `step` steps.
 struct TestMetrics {
   int64_t step = 0;
   double epoch = 0;
@@ -92,15 +93,15 @@ struct TestMetrics {
 };
 
 struct EndMetrics {
-  int64_t steps = 0;  // done
+  int64_t steps = 0;  // steps done
   Evaluation evaluation;
   std::string state_sha256;
   bool is_diverged = false;
   std::string_view part = kTestPart;  // part of the data that was evaluated
-  bool is_over = true;                // false: it was interrupted, and may go on
+  bool is_over = true;                // false if the run was interrupted and can be resumed
 };
 
-// A number as JSON has it: the shortest that reads back the same; null where it is not finite.
+// Appends a number as JSON: the shortest text that reads back to the same number; null if it is not finite.
 void append_json(TextBuffer& out, double value);
 
 class MetricsFile {
@@ -108,8 +109,9 @@ class MetricsFile {
   using Say = std::function<void(const std::string&)>;
   using Clock = std::chrono::steady_clock;
 
-  // Makes the file, which must not be there yet, or goes on with it. Error where it cannot. `say` is told when somebody
-  // else removed, replaced or cut the file, which is put back where it can be. `start`: of the process.
+  // Creates the file, which must not exist yet, or with `goes_on` appends to it. Throws Error if it cannot. `say` gets
+  // a line when another program has removed, replaced or cut the file; a file that was removed or replaced is put back.
+  // `start`: start of the process.
   explicit MetricsFile(
       const std::filesystem::path& path, bool goes_on = false, Say say = [](const std::string&) {},
       Clock::time_point start = Clock::now());
@@ -117,19 +119,21 @@ class MetricsFile {
   MetricsFile(const MetricsFile&) = delete;
   MetricsFile& operator=(const MetricsFile&) = delete;
 
-  // Kept back for up to a second; allocates nothing.
+  // Adds a line. Lines of steps are collected and written together, about once a second. Allocates nothing.
   void step(const StepMetrics& metrics);
+  // Adds a line that is written with the next one.
   void layers(const LayerNorms& norms);
-  // Written at once, as the next four.
+  // Like the next four functions, writes its line at once.
   void evaluation(const EvalMetrics& metrics);
   void epoch(const EpochMetrics& metrics);
-  // {"kind":"test","step":..,"epoch":..,"part":"test","state":"final" or "best","loss":..}
+  // Writes {"kind":"test","step":..,"epoch":..,"part":"test","state":"final" or "best","loss":..}
   void test(const TestMetrics& metrics);
   void end(const EndMetrics& metrics);
-  // The run diverged, and ends here: {"kind":"stop","step":..,"lr":..,"reason":"..","diverged":true}.
+  // Tells that the run diverged and ends: {"kind":"stop","step":..,"lr":..,"reason":"..","diverged":true}.
   void stop(int64_t step, double lr, std::string_view reason);
   void flush();
-  // Forces what was flushed onto the disk itself. May be called by another thread than the rest.
+  // Waits until all that was flushed is on the disk (fsync). Unlike the other functions, it may be called by another
+  // thread.
   void sync() const;
 
  private:
@@ -141,7 +145,7 @@ class MetricsFile {
   const std::filesystem::path path_;
   const Say say_;
   int descriptor_ = -1;
-  int64_t size_ = 0;  // bytes, as it was left
+  int64_t size_ = 0;  // bytes of the file when this object last wrote to it
   TextBuffer pending_;
   Clock::time_point flushed_;
   const Clock::time_point start_;

@@ -1,4 +1,5 @@
-// metrics.csv: metrics.jsonl for spreadsheets and data frames, one row a step and one an evaluation, in their order.
+// Converts metrics.jsonl to metrics.csv, for spreadsheets and data frames: a row for each step and each evaluation, in
+// their order.
 #pragma once
 #include <string>
 #include <string_view>
@@ -6,21 +7,23 @@
 
 namespace kb {
 
-// The text of the table. Its first line names the columns:
-//   kind           step | eval
-//   step           of a step its number, from 0; of an evaluation the steps done
-//   epoch          epochs done: before the step, at the evaluation
+// Returns the text of the table. Its first line names the columns:
+//   kind           "step" or "eval"
+//   step           step: its number, from 0; evaluation: number of steps done
+//   epoch          epochs done before the step or the evaluation
 //   wall_s         seconds since the start of the program that wrote the line
-//   loss           of the step's minibatch; mean over the test set
-//   lr             learning rate of the step; at an evaluation, of the step before
-//   FIGURE         of an evaluation, one column for each of `figures`; "error": the fraction of the test set
-//   count          of an evaluation, samples of the test set
-//   samples_per_s  of the step
+//   loss           step: mean over its minibatch; evaluation: mean over the part of the data that is evaluated
+//   lr             learning rate of the step or, in a row of an evaluation, of the step before
+//   FIGURE         one column for each of `figures`, such as "error", the fraction of samples classified wrongly;
+//                  rows of steps have it with --train-metrics alone
+//   count          number of samples that were evaluated; evaluations only
+//   samples_per_s  samples per second of the step
 //   data_wait_ms   milliseconds that the step waited for its minibatch
 //   loss_scale     loss scale of the next step (--precision f16)
-//   ema_loss, ema_FIGURE  of an evaluation, of the averaged parameters (--ema)
-// A cell is empty where the line has no such value, or one that is not finite. Damaged lines and those of another kind
-// have no row.
+//   ema_loss, ema_FIGURE      evaluation of the averaged parameters (--eval-ema)
+//   train_loss, train_FIGURE  means over the training steps since the evaluation before; evaluations only
+// A cell is empty if the line has no such value or one that is not finite. Damaged lines and lines of other kinds give
+// no row.
 std::string metrics_csv(std::string_view metrics, const std::vector<std::string>& figures = {"error"});
 
 }  // namespace kb

@@ -13,13 +13,14 @@ namespace {
 
 std::string text_of(const std::filesystem::path& path) { return is_there(path) ? read_file(path) : ""; }
 
-// Kinds of lines. final: an end, a stop, or a test of the state at an end.
+// Kinds of lines. final: "stop" or "test", which stand at the end of a run like `end`. torn: a last line without a line
+// end.
 enum class Kind : uint8_t { step, evaluation, end, final, other, damaged, torn };
 
 struct MetricsLine {
   std::string_view text;  // the line, with its newline
   Kind kind = Kind::damaged;
-  int64_t step = 0, steps = 0;  // set for a step, for an end
+  int64_t step = 0, steps = 0;  // step: set for the kind step; steps: set for the kind end
   bool is_kept = true;
 };
 
@@ -30,14 +31,14 @@ Kind kind_named(const std::string& kind) {
   return kind == "stop" || kind == "test" ? Kind::final : Kind::other;
 }
 
-// All that a step or an evaluation tells of itself are numbers; one that was not finite is null. Throws Error where
-// another value stands there.
+// Throws Error if a line of a step or an evaluation has a member, except "kind" and "part", that is neither a number
+// nor null, which stands for a number that is not finite.
 void check_numbers(const JsonValue& json) {
   for (const auto& [key, value] : json.members())
     if (key != "kind" && key != "part" && value.kind() != JsonValue::Kind::null) value.as<double>();
 }
 
-// Throws Error where the line is damaged.
+// Sets kind and step of a line. Throws Error if it is damaged.
 void parse(MetricsLine& line) {
   const JsonValue json = parse_json(std::string(line.text), "metrics.jsonl");
   const Kind kind = kind_named(json.get<std::string>("kind"));
@@ -70,8 +71,9 @@ std::vector<MetricsLine> metrics_lines(std::string_view text) {
   return lines;
 }
 
-// Steps that do not grow are damaged. Gives where what lies past `step` begins: at the first later step after the last
-// earlier one, so that a number that was damaged into a large one cuts nothing off.
+// Marks steps whose numbers do not increase as damaged. Returns the index of the line at which the file is to be cut:
+// the first of a step >= `step` that follows the last of an earlier step. A step whose number was damaged into a large
+// one therefore cuts nothing off.
 size_t check_order(std::vector<MetricsLine>& lines, int64_t step) {
   int64_t last = -1;
   size_t end = 0;
@@ -91,10 +93,10 @@ size_t check_order(std::vector<MetricsLine>& lines, int64_t step) {
   return end;
 }
 
-// Decides what stays of the lines before `end`, the first that lies past the step. Returns the last step that stays.
+// Decides which lines are kept; `end` is the index at which the file is cut. Returns the last step that is kept, or -1.
 int64_t choose_lines(std::vector<MetricsLine>& lines, size_t end, bool is_due) {
   int64_t last = -1;
-  MetricsLine* evaluation = nullptr;  // after the last step
+  MetricsLine* evaluation = nullptr;  // last evaluation after the last kept step
   for (size_t i = 0; i < lines.size(); ++i) {
     MetricsLine& line = lines[i];
     line.is_kept = i < end && line.kind != Kind::end && line.kind != Kind::final && line.kind != Kind::torn;

@@ -1,5 +1,5 @@
-// The minibatch grows in the course of a training, as batch.growths asks: the steps that follow are those of
-// another compiled program, with more virtual workers.
+// Enlarges the minibatch in the course of a training, as batch.growths asks: the steps after a growth are run by
+// another compiled program, which has more virtual workers.
 #pragma once
 #include "recipes/train/instrument.h"
 #include "recipes/train/parts.h"
@@ -9,7 +9,7 @@ namespace kb {
 
 class MinibatchGrowth : public Instrument {
  public:
-  // Both must outlive it.
+  // Both must outlive this object.
   MinibatchGrowth(LoopParts& parts, StepFeed& feed) : parts_(parts), feed_(feed) {}
 
   bool acts_before(int64_t step) const override { return parts_.plan.phase_of(step) != parts_.phase; }

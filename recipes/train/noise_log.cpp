@@ -17,13 +17,15 @@ void NoiseLog::take(const GradientNorms& norms, int64_t step) {
   average_.add(noise_sample(norms, workers(step), per_worker_));
 }
 
-// Norms that were not finite count for nothing, as in the run that wrote them.
+// Norms that are not finite are left out (NoiseAverage::add), as they were in the run that wrote the line.
 void NoiseLog::restore(const FlatJson& line) {
   if (is_step(line) && line.find(kGradient2))
     take({line.number(kWorkerGradient2), line.number(kGradient2)}, step_of(line));
 }
 
-// A worker's part of the gradient is 1/k of the mean over its own samples.
+// GradientNorms::worker is the mean over the k workers of |k g_j|^2, where g_j is worker j's part of the minibatch's
+// mean gradient. kWorkersNorm is the sum of |g_j|^2 (compiler/passes/gradient_norms.h), so that its factor is k^2 / k =
+// k.
 void NoiseLog::add_to_step(StepMetrics& metrics, int age) {
   if (!is_on_) return;
   const Session& training = parts_.training();

@@ -1,4 +1,4 @@
-// Gradient noise scale as a run goes (judging.noise_scale, and beside AdaScale; optim/noise_scale.h).
+// Logs the gradient noise scale during a run (optim/noise_scale.h), with judging.noise_scale or AdaScale.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,7 +12,7 @@ namespace kb {
 // Reads the norms of a training program that was compiled with Workers::gradient_norms.
 class NoiseLog : public Instrument {
  public:
-  // `parts` must outlive it.
+  // `parts` must outlive this object.
   explicit NoiseLog(const LoopParts& parts);
 
   void restore(const FlatJson& line) override;
@@ -31,7 +31,8 @@ class NoiseLog : public Instrument {
   NoiseAverage average_;
 };
 
-// Returns "noise scale 876 (610 to 1300)": samples, and the 95 % interval in parentheses.
+// Returns a text such as "noise scale 876 (610 to 1300)", in samples, with the 95 % interval in parentheses, or "noise
+// scale above 610" if the interval has no upper end.
 std::string to_text(const NoiseScale& noise);
 
 }  // namespace kb

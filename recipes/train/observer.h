@@ -1,4 +1,5 @@
-// Events of a training. A console, a run folder and a picture are observers of a run; a program may have its own.
+// The interface through which a training reports its events. The command line observes its runs to fill the console and
+// the run folder; a program may have observers of its own.
 #pragma once
 #include <optional>
 #include <string>
@@ -24,13 +25,13 @@ struct EvaluationReport {
   double epoch = 0;  // epochs done
   Evaluation evaluation;
   std::optional<Evaluation> averaged;    // evaluation of the averaged parameters, if they are evaluated
-  std::optional<Evaluation> training;    // means over the steps since the last evaluation; none: there were none
+  std::optional<Evaluation> training;    // means over the steps since the last evaluation, if there were any
   double train_seconds = 0;              // seconds of training so far, without evaluations
   const char* part = kTestPart;          // part of the data that was evaluated
   std::optional<double> lr = {};         // learning rate of the step before
   std::optional<double> gain = {};       // gain of the step before, with AdaScale
   double seconds = 0;                    // seconds of training since the last evaluation
-  std::optional<NoiseScale> noise = {};  // set with judging.noise_scale
+  std::optional<NoiseScale> noise = {};  // set with judging.noise_scale and with AdaScale
   std::span<const DrawnImages> drawings = {};
 };
 
@@ -38,58 +39,60 @@ struct EvaluationReport {
 struct TestReport {
   int64_t step = 0;      // steps done
   double epoch = 0;      // epochs done
-  bool is_best = false;  // the best state by the samples held out; else the final one
+  bool is_best = false;  // true for the best state by the held-out samples, false for the final state
   Evaluation evaluation;
   std::optional<Evaluation> averaged;  // evaluation of the averaged parameters, if they are evaluated
 };
 
-// A training that diverged and does not go on: a value is not finite, or it learns nothing.
+// The end of a training that diverged, because a value is not finite or because it learns nothing.
 struct Failure {
-  int64_t step = 0;
-  double learning_rate = 0;
+  int64_t step = 0;          // steps done before
+  double learning_rate = 0;  // learning rate of the step after those
   std::string reason;
-  int64_t saved_at = -1;  // steps done at the last save_model; -1: there was none
+  int64_t saved_at = -1;  // steps done at the last save_model(); -1 if there was none
 };
 
-// All functions are called by the thread that trains, in every process of a run, and do nothing unless they are
-// overridden. They may throw Error, which ends the training.
+// The thread that trains calls all functions, in every process of a run. They do nothing unless they are overridden,
+// and may throw Error, which ends the training.
 class Observer {
  public:
   virtual ~Observer() = default;
 
-  // Before the first step, in this order.
-  virtual std::vector<Dump> wants_dumps() { return {}; }  // texts of the compiler, for Ready::programs
-  virtual void settled(const Task&, const Settled&) {}    // the data are read; the programs may not be compiled yet
-  // All is ready for the first step. May set where the training begins, in place of the state that train() was given.
-  // Returns false to end the training without a step.
+  // These three are called before the first step, in this order. wants_dumps() returns the texts of the compiler that
+  // Ready::programs is to have. settled() is called when the data are read; programs may not be compiled yet.
+  virtual std::vector<Dump> wants_dumps() { return {}; }
+  virtual void settled(const Task&, const Settled&) {}
+  // Called when everything is ready for the first step. May change the start, which is the state that was given to
+  // train(). Returns false to end the training without a step.
   virtual bool ready(const Ready&, LoopStart&) { return true; }
 
-  virtual void note(const std::string&) {}  // a line for a person
+  virtual void note(const std::string&) {}  // takes a line for a person
   virtual bool wants_progress() { return false; }
-  virtual void progress(const Progress&) {}  // between two steps, where wants_progress() says so
+  virtual void progress(const Progress&) {}  // called after each step if wants_progress() returns true
   virtual void step(const StepMetrics&) {}
   virtual void layers(const LayerNorms&) {}
   virtual bool wants_histograms() { return false; }
   virtual void histograms(const LayerHistograms&) {}  // called after layers() if wants_histograms() returns true
-  virtual void epoch(const EpochMetrics&) {}          // at the end of an epoch, before an evaluation there
-  virtual void evaluation_begins(double) {}           // told how many epochs are done
+  virtual void epoch(const EpochMetrics&) {}          // called at the end of an epoch, before its evaluation
+  virtual void evaluation_begins(double) {}           // takes the number of epochs done
   virtual void evaluated(const EvaluationReport&) {}
   virtual void tested(const TestReport&) {}
-  virtual void save_model(int64_t) {}  // the parameters after so many steps are those that were evaluated last
+  virtual void save_model(int64_t) {}  // takes the steps done; called at the start and after each evaluation
   virtual void save_checkpoint(const CheckpointCursor&) {}
-  // True for a step that is to be timed part by part; profile_begins() and profiled() are then called around it, with
-  // the step.
+  // Returns true for a step whose parts are to be timed. profile_begins() is then called before the parts that are
+  // timed, and profiled() after the step; both take the step's number.
   virtual bool wants_profile(int64_t) { return false; }
   virtual void profile_begins(int64_t) {}
   virtual void profiled(int64_t, const Session&, const Profile&) {}
-  // After every step. Asks the training to end, in all processes after the same step: at once where there is one, as
-  // soon as the others have heard of it where there are several. Its checkpoint is made.
+  // Called after every step. Returns true to end the training with a checkpoint. One process alone ends at once;
+  // several end after the same step, as soon as all have learned of the wish.
   virtual bool wants_to_stop() { return false; }
-  // At the end: waits for files that are being written, and throws what writing them met.
+  // Called at the end. Waits for files that are being written in the background, and throws the error of one that
+  // failed.
   virtual void finish() {}
-  // After the last event, while the programs are still there.
+  // Called after all other functions, while the programs still exist.
   virtual void ended(const Ready&, const LoopResult&) {}
-  // Returns what is kept of the run, for a person.
+  // Called when the training has diverged. Returns a text for people about what is kept of the run.
   virtual std::string failed(const Failure&) { return "nothing"; }
 };
 

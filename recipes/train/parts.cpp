@@ -7,7 +7,7 @@
 namespace kb {
 namespace {
 
-constexpr double kGoodStepsToDouble = 2000;  // the loss scale of f16; as PyTorch's GradScaler
+constexpr double kGoodStepsToDouble = 2000;  // finite steps after which f16's loss scale doubles, as in PyTorch
 
 }  // namespace
 

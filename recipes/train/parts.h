@@ -1,5 +1,4 @@
-// Parts that a training is made of, for all that work on them: the loop, its instruments, and the check for values that
-// are not finite.
+// The parts of a training that the loop, its instruments and the check for values that are not finite work on.
 #pragma once
 #include <functional>
 #include <memory>
@@ -18,67 +17,72 @@ namespace kb {
 
 class FiniteCheck;
 
-// World::stop_reason() of a run that an observer ended; signals have smaller numbers.
+// The World::stop_reason() of a run that an observer ended. It is greater than every signal's number.
 inline constexpr int kObserverStop = 1 << 16;
 
-// Whether a run evaluates after `done` steps: as judging.eval_every asks, and at the end of its schedule.
+// Returns whether a run evaluates after `done` steps, because judging.eval_every asks for it or the schedule ends
+// there.
 bool evaluation_is_due(const Period& eval_every, const RunPlan& plan, const RunSchedule& schedule, int64_t done);
 
-// State in which a run begins or goes on.
+// The state from which a run begins or is resumed.
 struct LoopStart {
   int64_t step = 0;                  // steps done before
-  bool is_saved = true;              // the run has a checkpoint of that step, where step > 0
-  bool has_trained_weights = false;  // the run began with weights that were trained
+  bool is_saved = true;              // whether the run has a checkpoint of that step; unused if step is 0
+  bool has_trained_weights = false;  // true if the run began with trained weights
   std::string schedule_state = {};   // RunSchedule::state()
-  PastLines past = {};               // the run's metrics up to that step; none where the run begins
-  // Collective call. Returns the model that a checkpoint of the run has after so many steps; empty where there is none.
+  PastLines past = {};               // the run's metrics up to that step; empty if the run begins
+  // Collective call. Returns the model in the run's checkpoint of a step; empty if there is no such checkpoint.
   std::function<std::vector<NamedTensor>(int64_t step)> saved_model = {};
-  std::function<void()> load_state = {};  // puts the state of the start into the store, again if need be
+  std::function<void()> load_state = {};  // loads this state into the store; may be called several times
 };
 
-// Things that the loop works on; all must outlive it.
+// All objects referred to must outlive the loop.
 struct LoopParts {
   const Settled& settled;
   const TrainConfig& config;
   const RunPlan& plan;
-  BatchPlan batch;  // belongs to the phase
+  BatchPlan batch;  // sharing of a step in the current phase
   RunSchedule schedule;
-  const Task& task;                // with its sources
-  int loader_threads;              // 0: a step fills its own minibatch
-  std::vector<Session*> sessions;  // the training step of every phase of the plan
+  const Task& task;                // has its sources
+  int loader_threads;              // 0: the training thread fills each minibatch
+  std::vector<Session*> sessions;  // training step of each phase of the plan
   Session& inference;
   const ComputedMetrics& metrics;
   StateStore& store;
   World& world;
   Observer& observer;
   const LoopStart& start;
-  Session* statistics;  // estimates those of batch norm before every evaluation; null: there is none
-  Session* averaged;    // evaluates the averaged parameters; null: they are not evaluated
+  Session* statistics;  // estimates batch norm's statistics before each evaluation (judging.recompute_bn), or null
+  Session* averaged;    // evaluates the averaged parameters (judging.eval_ema), or null
   std::function<std::unique_ptr<FiniteCheck>(const LoopParts&)> make_check;
-  std::function<void()> restore;  // puts the state of the start back
-  size_t phase = 0;               // phase of the plan that the next step belongs to
+  std::function<void()> restore;  // loads the state of the start into the store again
+  size_t phase = 0;               // phase of the plan to which the next step belongs
 
   Session& training() const { return *sessions[phase]; }
 };
 
-// Makes the phase of the plan the one that the next step belongs to.
+// Sets the phase of the plan to which the next step belongs, and its batch plan.
 void set_phase(LoopParts& parts, size_t phase);
 
-// Functions for any program that computes a run: what fills the batches of this process's workers and the first of
-// these, the constants, and one step's scalars.
+// Returns the function that fills the batches of this process's virtual workers in the current phase.
 FieldFill training_fill(const LoopParts& parts);
-int64_t first_worker(const LoopParts& parts);  // virtual, of this process
+// Returns the number of this process's first virtual worker among those of all processes.
+int64_t first_worker(const LoopParts& parts);
+// Set the scalar inputs of a training program, or of the check for values that are not finite: those that are the same
+// in all steps, and those of one step.
 void set_constants(Session& session, const LoopParts& parts);
 void set_scalars(Session& session, RunSchedule& schedule, int64_t step);
 
-// Returns the part that evaluations in the course of a training judge on, and its name.
+// Returns the part of the data on which evaluations in the course of a training judge: the held-out samples if there
+// are any, else the test part.
 const Source& judged_part(const Task& task);
+// Returns the part's name in metrics.jsonl: "valid" or "test".
 const char* judged_part_name(const Task& task);
 // Returns the part's name in messages: "validation" or "test".
 const char* judged_part_word(const Task& task);
 
-// Samples of each class in that part; empty for a task without classes, or whose labels lie in no
-// memory.
+// Returns the number of samples of each class in that part; empty if the task has no classes, or if its labels do not
+// lie in memory.
 std::vector<int64_t> class_counts(const Task& task);
 
 }  // namespace kb

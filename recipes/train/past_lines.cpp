@@ -5,7 +5,7 @@
 namespace kb {
 namespace {
 
-// Returns 0 where the line lacks the number.
+// Returns a number of a line; 0 if the line lacks it.
 double number_in(const FlatJson& line, std::string_view key) { return line.find(key) ? line.number(key) : 0; }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Lines of metrics.jsonl that a training which goes on is told again: all that its instruments knew when it stopped
-// follows from them.
+// Reads the lines of metrics.jsonl of a run that is resumed. From them the instruments learn what they knew when the
+// run was stopped.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -10,16 +10,18 @@
 
 namespace kb {
 
-// Calls `take` with every line that the run keeps, in their order. It may be called once.
+// A function that calls `take` with every line that the run keeps, in order. It may be called only once.
 using PastLines = std::function<void(const std::function<void(const FlatJson&)>& take)>;
 
 bool is_step(const FlatJson& line);
 bool is_evaluation(const FlatJson& line);
-// Returns the steps that were done before the line's own step, or before the evaluation.
+// Returns the number of steps done before the line's step or evaluation, which is also the step's number; 0 if the line
+// lacks it.
 int64_t step_of(const FlatJson& line);
-// Returns the training loss of a step; NaN if it was not finite.
+// Returns the loss of a step or an evaluation; NaN if it was not finite, 0 if the line lacks it.
 double loss_of(const FlatJson& line);
-// Returns the means of the training metrics over a step's samples, each NaN if it was not finite.
+// Returns the means of the training metrics over a step's samples: NaN for one that was not finite, 0 for one that the
+// line lacks.
 std::vector<double> means_of(const FlatJson& line, const std::vector<NamedMetric>& metrics);
 // Returns an evaluation, with NaN for figures that were not finite or that the line lacks.
 Evaluation evaluation_of(const FlatJson& line, const std::vector<NamedMetric>& metrics);

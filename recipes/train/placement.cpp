@@ -29,7 +29,7 @@ Processors Processors::parse(const std::string& text) {
 }
 
 Processors own_processors() {
-  // One of the running kernel, which containers share with their host.
+  // The boot id names the machine: it belongs to the running kernel, which containers share with their host.
   Processors result{.machine = "", .numbers = affinity(), .quotas = cpu_quotas()};
   std::istringstream(read_file("/proc/sys/kernel/random/boot_id")) >> result.machine;
   return result;

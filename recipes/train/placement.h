@@ -1,4 +1,4 @@
-// Divides the processors of a machine between the processes of a run.
+// Divides the processors of a machine among the processes of a run.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,24 +8,26 @@
 
 namespace kb {
 
-// A place for a process to run: a machine, processors there by the numbers of its kernel, and its containers' quotas.
+// The processors that a process may use: the machine's name, the processors' numbers there, and the quotas of the
+// process's control groups.
 struct Processors {
   std::string machine;
   std::vector<int> numbers;
   std::vector<CpuQuota> quotas = {};
 
-  std::string text() const;  // "MACHINE 0 1 5 | 4711:1.5"
+  std::string text() const;  // "MACHINE 0 1 5 | 4711:1.5", with GROUP:PROCESSORS for each quota
   static Processors parse(const std::string& text);
 };
 
-// Returns the processors that a launcher has bound this process to, or all of the machine.
+// Returns the processors to which a launcher has bound this process, or else all of the machine, with this process's
+// quotas.
 Processors own_processors();
 
-// How many threads `rank` may keep busy where each of a processor's processes has an equal part of it, and each of a
-// quota's processes an equal part of that: at least 1.
+// Returns how many threads `rank` may keep busy, at least 1, if the processes that share a processor have equal parts
+// of it, and the processes that share a quota have equal parts of the quota.
 int share_of_processors(const std::vector<Processors>& ranks, size_t rank);
 
-// Collective call. Returns how many threads this process may keep busy, counted in that way.
+// Collective call. Returns this process's share, as the function above counts it.
 int share_of_processors(Communicator& communicator);
 
 }  // namespace kb

@@ -55,7 +55,8 @@ class Dumps {
   std::vector<DumpFile>& files_;
 };
 
-// The hash stays that of the graph as it was declared.
+// Compiles a graph whose fields are gathered from tables of `rows` rows; 0 rows: no tables. The graph's hash stays that
+// of the declared graph, so that it does not depend on the residency.
 Compiled compile_with_tables(Graph graph, const Task& task, int64_t rows, const CompileOptions& options) {
   if (rows == 0) return compile(std::move(graph), options);
   Compiled compiled = compile(with_tables(graph, task.fields_in_memory(), rows), options);
@@ -76,7 +77,7 @@ std::vector<NamedMetric> figures_of(const std::vector<GatheredMetric>& metrics) 
   return figures;
 }
 
-// Throws Error where the model has no such metric, and where no share of the samples is strictly better.
+// Throws Error if the model has no such metric, or if no share of the samples is strictly better than the target.
 void check_target(const std::optional<TargetFigure>& target, const std::vector<NamedMetric>& metrics) {
   if (!target) return;
   std::vector<std::string> names;
@@ -92,7 +93,9 @@ void check_target(const std::optional<TargetFigure>& target, const std::vector<N
                           target->metric, guess.empty() ? "" : fmt::format("; did you mean '{}'?", guess)));
 }
 
-// Running statistics gathered at the point of the gradient are not those of the parameters.
+// Throws Error for batch norm beside a schedule-free optimizer without judging.recompute_bn. Such an optimizer takes
+// gradients at another point than the parameters that are evaluated, so that running statistics gathered in training do
+// not belong to the evaluated parameters.
 void check_statistics(const Task& task, const TrainConfig& config, const TrainingGraph& training) {
   if (config.judging.recompute_bn > 0 || training.graph.writes.empty()) return;
   for (const auto& [group, learning] : learning_of_groups(config, groups_of(training.objectives)))
@@ -173,7 +176,8 @@ CheckProgram compile_check(const Task& task, const Settled& settled, const Param
 
 namespace {
 
-// Compiles the steps anew, each for the memory that the other programs leave, where all together take too much.
+// Compiles training steps anew if all programs together take too much memory, each for the memory that the other
+// programs leave. A step that computes activations again already is left as it is.
 void make_room(Programs& programs, const Task& task, const Settled& settled, const std::vector<ProgramSpec>& specs) {
   const auto most = static_cast<int64_t>(kFitShare * static_cast<double>(settled.target.memory_bytes));
   for (size_t i = 0; i < specs.size(); ++i) {

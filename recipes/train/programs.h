@@ -1,4 +1,5 @@
-// The compiled programs of a recipe: the training step and the evaluation, which share parameters.
+// Declares, compiles and loads the programs of a training: training steps, evaluations and the estimate of batch norm's
+// statistics, which share parameters.
 #pragma once
 #include <memory>
 #include <optional>
@@ -14,26 +15,26 @@
 
 namespace kb {
 
-// A file to write: its name in the run folder, and its text.
+// A file of a dump (--dump): its name in the run folder, and its text.
 struct DumpFile {
   std::string name = {};
   std::string text = {};
-  std::string program = {};  // ProgramSpec::name, where it is about a pass
-  bool is_pass = false;      // the graph around a pass
+  std::string program = {};  // ProgramSpec::name, if is_pass
+  bool is_pass = false;      // true for the graph before or after a pass
 };
 
-// The use of a program: a step of training; an evaluation, of the parameters or of their averages; an estimate of
-// batch norm's running statistics.
+// The use of a program. update: a training step. evaluate, evaluate_averages: an evaluation of the parameters, or of
+// their averages. estimate: an estimate of batch norm's running statistics.
 enum class Use : uint8_t { update, evaluate, evaluate_averages, estimate };
 
 // A program as it is declared, before it is compiled.
 struct ProgramSpec {
-  std::string name = {};  // its dumps' files are named after it: "train"
+  std::string name = {};  // part of the names of dumped files, such as "train"
   Use use = Use::update;
-  size_t phase = 0;  // phase of the plan whose minibatch an update has
+  size_t phase = 0;  // phase of the plan in which an update runs; 0 for other uses
   Graph graph{};
   CompileOptions options = {};
-  int64_t rows = 0;  // rows of the tables that its fields are gathered from; 0: batches are sent
+  int64_t rows = 0;  // rows of the tables on the device from which fields are gathered; 0: batches are sent
 };
 
 struct CompiledProgram {
@@ -44,14 +45,14 @@ struct CompiledProgram {
 };
 
 struct Programs {
-  std::vector<CompiledProgram> list = {};  // the first update first: its parameter space is that of all
+  std::vector<CompiledProgram> list = {};  // begins with the first phase's update, whose parameter space all share
   ComputedMetrics metrics = {};
-  int64_t parameters = 0;                // elements
-  std::vector<std::string> unused = {};  // names of parameters that never learn
-  std::string training_text = {};        // the graph of a step as the model gave it
-  std::vector<DumpFile> dumps = {};      // the texts that were asked for
+  int64_t parameters = 0;                // number of elements of all parameters
+  std::vector<std::string> unused = {};  // names of parameters on which no output depends: they never learn
+  std::string training_text = {};        // text of a training step's graph before any pass
+  std::vector<DumpFile> dumps = {};      // dumps that were asked for
 
-  // Returns null where there is no such program.
+  // Returns null if there is no such program.
   Compiled* find(Use use, size_t phase = 0);
   const Compiled* find(Use use, size_t phase = 0) const;
   Compiled& update() { return list.front().compiled; }
@@ -59,35 +60,36 @@ struct Programs {
   const Compiled& evaluate() const { return *find(Use::evaluate); }
 };
 
-// Returns all programs, the training step first.
+// Returns all programs, in the order of Programs::list.
 std::vector<const Compiled*> all_of(const Programs& programs);
 
-// Declares the programs of a training, the first update first; sets everything in `facts` but what compiling gives.
-// Throws Error for a mistake in the model.
+// Declares the programs of a training, the first phase's update first. Sets the members of `facts` except `list` and
+// `dumps`. Throws Error for a mistake in the model.
 std::vector<ProgramSpec> programs_of(const Task& task, const Settled& settled, Programs& facts);
 
-// Compiles the programs of a training. Throws Error for a mistake in the model. The residency changes no
-// hash; the program of statistics is sent its few batches. `dump`: texts to keep. A training step computes activations
-// again where the device's memory does not take them beside all programs.
+// Compiles the programs of a training, and keeps the texts that `dump` names. Hashes of graphs do not depend on the
+// residency. The program that estimates statistics reads no tables, since it gets few batches. If all programs together
+// take more than kFitShare of the device's memory, training steps compute some activations again in place of keeping
+// them. Throws Error for a mistake in the model.
 Programs compile_programs(const Task& task, const Settled& settled, const std::vector<Dump>& dump = {});
 
-// Throws Error where the model has no metric as the target names it, and where no training can be better than the
-// figure.
+// Throws Error if the model has no metric with the target's name, or if no training can be better than the target.
 void check_target(const std::optional<TargetFigure>& target, const Task& task);
 
-// Returns how the training step is compiled: losses, the rule and the parameters of each group, workers, precision.
+// Returns the options of a training step's compilation: losses, update rule and parameters of each group, workers and
+// precision.
 CompileOptions training_options(const Task& task, const std::vector<Objective>& objectives, const Settled& settled,
                                 const BatchPlan& batch);
 
-// Returns the groups of parameters that the losses move, in the order in which they name them.
+// Return the names of the parameter groups that the losses train, in the order in which the losses name them.
 std::vector<std::string> groups_of(const std::vector<Objective>& objectives);
 std::vector<std::string> groups_of(const Task& task);
 
-// The training step alone.
+// Compiles only the training step of the plan's first phase.
 Compiled compile_training(const Task& task, const Settled& settled);
 
-// The losses and gradients of a step on one worker, each value with a probe; it works on the state of the training
-// program, whose `space` that is, and writes nothing.
+// A program that computes the losses and gradients of a step on one virtual worker, with a probe for each value. It
+// reads the training program's state and writes none. `space` is the training program's parameter space.
 struct CheckProgram {
   Compiled compiled = {};
   Probes probes;
@@ -100,17 +102,18 @@ struct LoadedProgram {
   std::unique_ptr<Session> session = {};
 };
 
-// The programs on a device, which share one arena, and the state that they work on: initial values of `seed` at first.
+// The programs on a device, which share one arena, and the state that they work on. The state begins with the initial
+// values of `seed`.
 struct LoadedPrograms {
   LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed);
 
-  // Returns null where there is no such program.
+  // Returns null if there is no such program.
   Session* find(Use use, size_t phase = 0) const;
   Session& update() const { return *list.front().session; }
   Session& evaluate() const { return *find(Use::evaluate); }
-  std::vector<Session*> updates() const;  // one for every phase of the plan
+  std::vector<Session*> updates() const;  // returns the training step of each phase of the plan
 
-  int64_t parameters;  // this and the next four: see Programs
+  int64_t parameters;  // Programs describes this member and the next four
   std::vector<std::string> unused;
   std::string training_text;
   ComputedMetrics metrics;

@@ -1,4 +1,4 @@
-// How far a training is, after every step, for an observer that shows it.
+// Tells the observer after every step how far the training has come, if the observer wants to know.
 #pragma once
 #include "recipes/train/best_keeper.h"
 #include "recipes/train/instrument.h"
@@ -8,7 +8,7 @@ namespace kb {
 
 class ProgressReport : public Instrument {
  public:
-  // Both must outlive it.
+  // Both must outlive this object.
   ProgressReport(const LoopParts& parts, const BestKeeper& best)
       : parts_(parts), best_(best), last_step_(last_step(parts.config.length.stop_at, parts.plan)) {}
 
@@ -17,7 +17,7 @@ class ProgressReport : public Instrument {
  private:
   const LoopParts& parts_;
   const BestKeeper& best_;
-  const int64_t last_step_;  // steps after which the training ends at the latest
+  const int64_t last_step_;  // number of steps after which the training ends at the latest
 };
 
 }  // namespace kb

@@ -38,7 +38,7 @@ Value add_samples(Graph& graph, const Graph& like, const Node& input, int64_t ro
   return graph.add_like(like, input, Op::input, {}, std::move(attrs));
 }
 
-// The table of an evaluation holds one part at a time.
+// Returns the rows of the evaluation's table, which holds the held-out samples or the test part, never both at once.
 int64_t evaluated_rows(const Task& task) { return std::max(task.test_count, task.valid_count); }
 
 [[noreturn]] void refuse(const std::string& why) {

@@ -1,5 +1,6 @@
-// Scalars of each step of a run: those of every group of parameters (TrainConfig::group_learning). If there are several
-// groups, a group's name stands before its scalars, as the compiler asks for: "generator.learning_rate".
+// The scalar inputs of each training step, such as the learning rate, for every group of parameters
+// (TrainConfig::group_learning). If there are several groups, the compiler expects a group's name before the names of
+// its scalars: "generator.learning_rate".
 #pragma once
 #include <span>
 #include <string>
@@ -11,22 +12,22 @@ namespace kb {
 
 class RunScalars {
  public:
-  // `groups`: at least one.
+  // There must be at least one group.
   RunScalars(const Rules& own, const std::vector<GroupLearning>& groups, const RunPlan& plan);
 
-  // Return the scalars of a step, as StepScalars::at does; they allocate nothing.
+  // Return the scalars of a step, as StepScalars::at() does for one group. Both functions allocate nothing.
   std::span<const NamedScalar> at(int64_t step);
   std::span<const NamedScalar> at(int64_t step, const SchedulePlace& place, const SchedulePlace& before);
-  // Returns scalars that stay as they are: thresholds of clipping, decays of averages.
+  // Returns the scalars that are the same in all steps: thresholds of gradient clipping, decays of parameter averages.
   const std::vector<NamedScalar>& constants() const { return constants_; }
   // Returns the learning rate of the first group.
   const LearningRate& rate() const { return groups_.front().scalars.rate(); }
-  // Returns the learning rate of each group at a step, by names "lr.GROUP"; nothing if there is one group.
+  // Returns the learning rates of the groups at a step, under the names "lr.GROUP"; nothing if there is one group.
   std::span<const NamedScalar> rates(int64_t step);
 
  private:
   struct Group {
-    std::string prefix;  // "generator."; empty: there is no other group
+    std::string prefix;  // such as "generator."; empty if there is one group
     StepScalars scalars;
   };
   std::vector<Group> groups_;

@@ -9,7 +9,7 @@
 namespace kb {
 namespace {
 
-// `optimizer`: the run's.
+// Returns AdaScale's state at `step` of a run with this optimizer; nothing if the learning rate has no gains.
 std::optional<AdaScale> make_adascale(const Optimizer& optimizer, const Learning& learning, const BatchPlan& batch,
                                       int64_t step, const std::string& state) {
   const bool has_gains = reference_rate(learning).has_gains();

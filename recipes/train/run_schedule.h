@@ -1,5 +1,5 @@
-// Learning rate and other scalars of each step of a run: those of its schedule, in which a step goes on by one, or with
-// AdaScale by its gain (optim/adascale.h).
+// Gives each step of a run its learning rate and other scalars, from the run's place in its schedule. A step advances
+// the place by one or, with AdaScale, by the step's gain (optim/adascale.h).
 #pragma once
 #include <algorithm>
 #include <optional>
@@ -18,16 +18,19 @@ class RunSchedule {
   RunSchedule(RunScalars scalars, std::optional<AdaScale> adascale)
       : scalars_(std::move(scalars)), adascale_(std::move(adascale)) {}
 
-  // With AdaScale these know the steps around the one whose norms are next (AdaScale::at).
+  // These functions give the scalars, the first group's learning rate, AdaScale's gain and place (nothing without
+  // AdaScale), and the whole steps of the schedule before `step`. With AdaScale they know only the steps around the one
+  // whose norms are next (AdaScale::at).
   std::span<const NamedScalar> at(int64_t step);
   double rate(int64_t step) const;
-  std::optional<ScaledStep> scaled(int64_t step) const;  // nothing without AdaScale
+  std::optional<ScaledStep> scaled(int64_t step) const;
   int64_t position(int64_t step) const { return place(step).step; }
+  // Returns whether the schedule ends with the first `done` steps.
   bool is_over(int64_t done) const;
-  // Steps to the end after `done`, where the gain stays as it is.
+  // Returns the number of steps from `done` to the end of the schedule, if AdaScale's gain stays as it is.
   int64_t steps_left(int64_t done) const;
 
-  // Takes the norms of the next step, where the run reads them.
+  // Takes the gradient norms of the next step. AdaScale needs them; without AdaScale they are ignored.
   void take(const std::optional<GradientNorms>& norms);
   std::string state() const { return adascale_ ? adascale_->state() : ""; }
   const RunScalars& scalars() const { return scalars_; }
@@ -41,9 +44,10 @@ class RunSchedule {
   std::optional<AdaScale> adascale_;
 };
 
-// `step` of the run, and what state() gave there; "" at the begin of a run, and without AdaScale. Throws Error where
-// AdaScale lacks its state, or has it where it is not asked for, and for AdaScale beside several groups. `groups`: how
-// each learns; a single one has no need of a name.
+// Returns the schedule of a run at `step`. `state` is the text that state() returned at that step; it is empty at the
+// begin of a run and without AdaScale. `groups` tells how each group learns; a single group may lack a name. Throws
+// Error if the state is missing with AdaScale, or given without AdaScale, and for AdaScale with several groups or with
+// a schedule-free optimizer.
 RunSchedule make_run_schedule(const Rules& own, const std::vector<GroupLearning>& groups, const BatchPlan& batch,
                               const RunPlan& plan, int64_t step, const std::string& state);
 

@@ -2,7 +2,7 @@
 
 namespace kb {
 
-// Nothing without AdaScale, and where no step was taken.
+// Returns the gain of the last of `done` steps; nothing without AdaScale, or if `done` is 0.
 std::optional<double> ScheduleLog::gain_before(int64_t done) const {
   if (done == 0) return std::nullopt;
   const std::optional<ScaledStep> scaled = schedule_.scaled(done - 1);

@@ -1,5 +1,5 @@
-// Place of a training in its learning-rate schedule: AdaScale's gains, which follow from the norms of the steps, and
-// the hash by which a checkpoint knows the schedule.
+// Reports and advances a training's place in its learning-rate schedule: gives AdaScale the gradient norms of each
+// step, logs the gains that follow, and adds state and hash of the schedule to checkpoints.
 #pragma once
 #include "recipes/train/instrument.h"
 #include "recipes/train/parts.h"
@@ -7,10 +7,10 @@
 
 namespace kb {
 
-// Its own part of a resumed run is in the checkpoint: RunSchedule::state().
+// It does not override restore(): a resumed run gets the schedule's state from its checkpoint (RunSchedule::state).
 class ScheduleLog : public Instrument {
  public:
-  // `parts`, whose schedule it moves on, must outlive it.
+  // Advances the schedule of `parts`, which must outlive this object.
   explicit ScheduleLog(LoopParts& parts) : schedule_(parts.schedule), hash_(parts.schedule.scalars()) {}
 
   void add_to_step(StepMetrics& metrics, int) override { metrics.scaled = schedule_.scaled(metrics.step); }
@@ -24,7 +24,7 @@ class ScheduleLog : public Instrument {
   std::optional<double> gain_before(int64_t done) const;
 
   RunSchedule& schedule_;
-  ScheduleHash hash_;  // goes on from checkpoint to checkpoint
+  ScheduleHash hash_;  // continued from checkpoint to checkpoint, not computed anew
 };
 
 }  // namespace kb

@@ -9,14 +9,14 @@
 namespace kb {
 namespace {
 
-// Returns the least memory of all processes, in bytes: they are to find the same n.
+// Collective call. Returns the least memory of all processes, in bytes, so that all find the same n.
 int64_t least_memory(int64_t own, Communicator& communicator) {
   for (const std::string& other : communicator.all_gather(std::to_string(own)))
     own = std::min<int64_t>(own, std::stoll(other));
   return own;
 }
 
-// Throws what is wrong with the plan, whatever n will be chosen.
+// Throws Error if no plan is possible whatever n is chosen. This is tested with n = 1, before programs are compiled.
 void check_any_plan(TrainConfig config, int64_t processes, int64_t samples) {
   config.batch.per_worker = 1;
   make_plan(config, batch_plan(config.batch, processes), samples);

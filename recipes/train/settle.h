@@ -1,4 +1,4 @@
-// Every choice that a training leaves to the machine is made here, once: a number, and its reason for a person.
+// Makes, once, every choice that a configuration leaves to the machine, with reasons for people.
 #pragma once
 #include "recipes/task/task.h"
 #include "recipes/train/machine.h"
@@ -6,8 +6,9 @@
 
 namespace kb {
 
-// Makes every choice. `task` may be without its sources. A collective call: every process of the machine's world makes
-// it with the same task and config. Throws Error where no plan is possible, and where arithmetic.memory is too small.
+// Collective call: every process of the machine's world calls it with the same task and configuration. Makes every
+// choice. The task may still lack its sources. Throws Error if no plan is possible, or if batch.fit finds the memory
+// too small.
 Settled settle(const Task& task, const TrainConfig& config, Machine machine);
 
 }  // namespace kb

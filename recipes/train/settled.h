@@ -1,4 +1,5 @@
-// The configuration of a training and every choice that was left to the machine: programs and loop follow from them.
+// The configuration of a training and every choice that was left to the machine. Together they determine the programs
+// and the loop.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -12,36 +13,37 @@
 
 namespace kb {
 
-// How many samples a virtual worker takes at most in the memory there is (recipes/train/fit.h).
+// The result of batch.fit: the largest virtual worker whose programs fit into the memory (recipes/train/fit.h).
 struct Fit {
-  int64_t per_worker = 0;  // n
-  int64_t bytes = 0;       // that all its programs take together
-  int64_t memory = 0;      // bytes that they may take
-  int64_t recomputed = 0;  // activations that are computed again, for memory is short
+  int64_t per_worker = 0;  // n, samples of a virtual worker
+  int64_t bytes = 0;       // bytes that all programs take together
+  int64_t memory = 0;      // bytes of the memory, of which programs may fill the share kFitShare
+  int64_t recomputed = 0;  // number of activations that are computed again to save memory
   std::string text = {};   // a sentence for a person
 };
 
-// All that the programs of a training and its loop follow from.
+// Everything that determines the programs of a training and its loop, except the task.
 struct Settled {
   TrainConfig config = {};  // the configuration as it was given
   BatchPlan batch = {};     // sharing of a step in the first phase of the plan
   RunPlan plan = {};
-  Target target = {};                     // the device, with arithmetic.memory as its memory if that is given
+  Target target = {};                     // the device; arithmetic.memory, if given, replaces its memory
   Residency residency = {};               // rows of the data that live on the device
   int64_t bucket_bytes = 0;               // bytes of the gradient that processes sum together
-  double bucket_mb = 0;                   // arithmetic.bucket_mb as it was given or chosen; 0: nothing is to choose
-  int threads = 0;                        // threads of this process; 0: one a core
-  int loader_threads = 0;                 // 0: a step fills its own minibatch
-  int shards = 0;                         // parts of a minibatch in library calls
+  double bucket_mb = 0;                   // arithmetic.bucket_mb as given or chosen; 0: neither, so the default holds
+  int threads = 0;                        // threads of this process; 0: one per core
+  int loader_threads = 0;                 // 0: the training thread fills each minibatch
+  int shards = 0;                         // number of parts of a minibatch in library calls
   std::optional<Fit> fit = {};            // set if batch.fit asks for it
-  std::vector<std::string> reasons = {};  // sentences
+  std::vector<std::string> reasons = {};  // a sentence for people about each choice that needs one
 
-  // How a step of the plan's phase `number` is shared; a growth adds workers of as many samples.
+  // Returns how a step of the plan's phase `number` is shared. A growth adds virtual workers; n stays the same.
   BatchPlan batch_of(size_t number) const;
 };
 
-// Returns the choices for programs that are compiled for `processes` processes and looked at or timed alone: buckets
-// have a fixed size, batches are sent unless `residency` says otherwise, and no length of the training is checked.
+// Returns choices for programs that are compiled for `processes` processes in order to inspect or time single steps.
+// Buckets have the given or the default size, batches are sent unless `residency` says otherwise, and the length of the
+// training is not checked.
 Settled settle_for_one_step(const TrainConfig& config, const Target& target, int64_t processes = 1,
                             Residency residency = {});
 

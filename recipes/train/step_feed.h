@@ -1,4 +1,4 @@
-// Minibatches on their way into the training program of the phase under way: a loader fills them ahead.
+// Feeds the training program of the current phase with minibatches, which a loader fills ahead of the steps.
 #pragma once
 #include <optional>
 #include <vector>
@@ -11,20 +11,20 @@ namespace kb {
 
 class StepFeed {
  public:
-  // `parts` must outlive it. There is no minibatch before open().
+  // `parts` must outlive this object. next() may be called after open() only.
   explicit StepFeed(const LoopParts& parts) : parts_(parts) {}
 
-  // Sets the constants of the phase's program, and begins with the minibatch of step `step`.
+  // Sets the constants of the current phase's program, and starts loading with the minibatch of step `step`.
   void open(int64_t step);
   void close() { loader_.reset(); }
 
-  // Gives the program the part of the next virtual worker. Returns the milliseconds that it had to wait for the data.
+  // Gives the program the samples of this process's next virtual worker. Returns the milliseconds of the wait for them.
   double next();
 
  private:
   const LoopParts& parts_;
   std::vector<HostBatch> slots_;
-  std::optional<Loader> loader_;  // none: one minibatch for all steps
+  std::optional<Loader> loader_;  // empty for a constant source, whose one minibatch serves all steps
 };
 
 }  // namespace kb

@@ -30,7 +30,8 @@ void StepReports::read_means(int age) {
   for (const NamedMetric& metric : parts_.metrics.training) means_.push_back(read(metric.name, age));
 }
 
-// Returns the seconds that the step kept the device: from its begin, or from the end of the step before.
+// Returns the seconds that the step took: to now from its begin or, if that is later, from the end of the step before.
+// Steps may overlap on the host, but their seconds do not.
 double StepReports::end_step(const TakenStep& taken) {
   const Clock::time_point end = Clock::now();
   const double seconds = std::chrono::duration<double>(end - std::max(taken.begun, last_done_)).count();
@@ -39,7 +40,7 @@ double StepReports::end_step(const TakenStep& taken) {
   return seconds;
 }
 
-// Waits for the step.
+// Waits for the step, reads its results, and tells the instruments and the observer.
 void StepReports::report(int64_t step) {
   const TakenStep& taken = taken_[static_cast<size_t>(step) % taken_.size()];
   const int age = static_cast<int>(begun_ - 1 - step);

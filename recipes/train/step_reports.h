@@ -1,5 +1,5 @@
-// Reads what the steps gave, and reports them in their order: a device may be some steps ahead of what the host has
-// read. Times the training, without its evaluations.
+// Reads the results of steps and reports them in order. A device may be a step ahead of the results that the host has
+// read. Also measures the time of the training, without evaluations.
 #pragma once
 #include <array>
 #include <string>
@@ -13,14 +13,14 @@ namespace kb {
 
 class StepReports {
  public:
-  // Both must outlive it.
+  // Both must outlive this object.
   StepReports(LoopParts& parts, const Instruments& instruments);
 
-  // Takes a step that was begun, the next after the one before; at most one may be unreported then.
+  // Takes a step that was begun. It must be the next one, and at most one earlier step may be unreported.
   void add(const TakenStep& taken);
-  // Waits for the steps before `end` and reports those that were not.
+  // Waits for the steps before `end`, and reports those that are not reported yet.
   void until(int64_t end);
-  // Reports the epoch that ends after `done` steps, all of them.
+  // Reports the epoch that ends after `done` steps, all of which must have been reported.
   void end_epoch(int64_t done);
 
   double train_seconds() const { return train_seconds_; }
@@ -36,10 +36,10 @@ class StepReports {
 
   LoopParts& parts_;
   const Instruments& instruments_;
-  std::array<TakenStep, 2> taken_;     // steps that may not have been reported, by number modulo 2
-  int64_t begun_, reported_;           // steps
-  std::vector<double> value_, means_;  // an output that was read; the training metrics of the step
-  Clock::time_point last_done_ = {};
+  std::array<TakenStep, 2> taken_;     // the last two steps, indexed by number modulo 2
+  int64_t begun_, reported_;           // numbers of steps begun and reported, counted from step 0
+  std::vector<double> value_, means_;  // the output that is being read; training metrics of a step
+  Clock::time_point last_done_ = {};   // time at which the results of the last reported step were read
   double train_seconds_ = 0, host_seconds_ = 0;
   double epoch_seconds_ = 0;  // train_seconds_ at the last end of an epoch
 };

@@ -11,7 +11,8 @@ std::optional<TakenStep> StepRunner::take(int64_t step) {
   set_scalars(parts_.training(), parts_.schedule, step);
   for (int64_t worker = 0; worker < parts_.batch.virtual_workers; ++worker) {
     parts_.world.at_worker(worker);
-    // State is written by the last alone, once all processes have come.
+    // Only the last virtual worker's part writes state, after all processes have agreed in World::begin() to finish the
+    // step. A step that is abandoned here has therefore changed no state.
     const bool is_last = worker + 1 == parts_.batch.virtual_workers;
     if (is_last ? !parts_.world.begin() : parts_.world.is_over()) return std::nullopt;
     taken.wait_ms += feed_.next();
@@ -22,7 +23,8 @@ std::optional<TakenStep> StepRunner::take(int64_t step) {
   return taken;
 }
 
-// Runs the virtual worker's part of a step. The last one's may be timed part by part (profile()): it does the same.
+// Runs one virtual worker's part of a step. If the observer wants a profile, the last worker's part is run by
+// profile(), which computes the same bits and measures times.
 void StepRunner::work(int64_t step, int64_t worker) {
   const bool is_last = worker + 1 == parts_.batch.virtual_workers;
   if (!is_last || !parts_.observer.wants_profile(step)) return parts_.training().work(worker);

@@ -1,4 +1,5 @@
-// Takes the steps of a training: the virtual workers of this process one after another, then sums and update.
+// Takes the steps of a training. In a step the virtual workers of this process run one after another; the last one's
+// part also sums the gradients over processes and updates the state.
 #pragma once
 #include <chrono>
 #include <optional>
@@ -8,22 +9,23 @@
 
 namespace kb {
 
-// A step that was begun by the host; a device may still be at work on it.
+// A step that the host has begun. A device may still be working on it.
 struct TakenStep {
   int64_t step = 0;
   std::chrono::steady_clock::time_point begun;
-  double wait_ms = 0;       // milliseconds that it waited for the data
-  double host_seconds = 0;  // seconds that the host took to begin it, without waiting for the data
+  double wait_ms = 0;       // milliseconds that the step waited for data
+  double host_seconds = 0;  // seconds that the host took to begin the step, without that wait
 };
 
 class StepRunner {
  public:
-  // Both must outlive it.
+  // Both must outlive this object.
   StepRunner(LoopParts& parts, StepFeed& feed) : parts_(parts), feed_(feed) {}
 
-  // Returns nothing where the run is asked to stop (World::begin): the step is then left, and has changed nothing.
+  // Takes the step with this number. Returns nothing if the run is asked to stop (World::begin); the step is then
+  // abandoned and has changed no state.
   std::optional<TakenStep> take(int64_t step);
-  // Gives the observer the profile of the step that was just taken, where it wanted one.
+  // Gives the observer the profile of the last step, if it wanted one.
   void show_profile();
 
  private:
@@ -31,7 +33,7 @@ class StepRunner {
 
   LoopParts& parts_;
   StepFeed& feed_;
-  int64_t profiled_ = -1;  // the step that the profile measures
+  int64_t profiled_ = -1;  // number of the step to which profile_ belongs
   std::optional<Profile> profile_;
 };
 

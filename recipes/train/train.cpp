@@ -16,7 +16,7 @@
 namespace kb {
 namespace {
 
-// A task with its data, every choice, and the programs that follow from both.
+// A task with its data, every choice, and the loaded programs.
 struct Prepared {
   Task task;
   Settled settled;
@@ -36,7 +36,7 @@ class Preparation {
  private:
   Task complete(const Task& task) const { return with_validation(checked_task(task), config_.judging.validation); }
 
-  // Until this has ended no other thread of this process uses the communicator.
+  // May run in a thread of its own. Until it has returned, no other thread of this process may use the communicator.
   std::unique_ptr<LoadedPrograms> load(const Task& task, const Settled& settled) const {
     Programs programs =
         compile_alike(machine_.world, machine_.backend, [&] { return compile_programs(task, settled, dumps_); });
@@ -52,16 +52,16 @@ class Preparation {
     return all;
   }
 
-  // A fault of the data is told before one of the programs.
+  // Compiles in one thread while this thread reads the data. If both fail, the error of the data is thrown.
   Prepared compile_beside_reading(const Task& declared) const {
     std::optional<Settled> before;
     std::future<std::unique_ptr<LoadedPrograms>> compiling;
     try {
       before = settle(declared, config_, machine_);
     } catch (const Error&) {
-      return compile_with_data(complete(declared.read()));  // a variant of a data set may have other samples
+      return compile_with_data(complete(declared.read()));  // the data may have other sample counts than declared
     }
-    compiling = std::async(&Preparation::load, this, declared, *before);  // get() compiles if no thread can be made
+    compiling = std::async(&Preparation::load, this, declared, *before);  // if no thread can be made, get() compiles
     Prepared all{complete(declared.read()), *before, nullptr};
     all.settled.plan = make_plan(config_, before->batch, all.task.train_count);
     all.settled.residency = choose_residency(config_.arithmetic.resident, all.task, before->target,
@@ -76,7 +76,8 @@ class Preparation {
     return all;
   }
 
-  // Whether the processes compile anew follows from these.
+  // Throws Error unless all processes have the same data and residency. These facts decide whether programs are
+  // compiled anew, which all processes must do alike.
   void check_data_alike(const Prepared& all) const {
     const Residency& on = all.settled.residency;
     machine_.world.check_alike(

@@ -1,4 +1,5 @@
-// A training as a function call: several in one process, nothing printed, nothing global.
+// Trains a task in a function call, which prints nothing and has no global state, so that a process can train several
+// times.
 #pragma once
 #include <vector>
 
@@ -10,12 +11,12 @@
 
 namespace kb {
 
-// Parameters, optimizer state and running statistics after `step` steps, under their names; with AdaScale its place in
-// the schedule, too.
+// The state of a training after `step` steps: parameters, optimizer state and running statistics by name, and
+// AdaScale's state if the learning rate needs it.
 struct TrainingState {
   int64_t step = 0;
   std::vector<NamedTensor> tensors;
-  std::string schedule = {};  // RunSchedule::state()
+  std::string schedule = {};  // RunSchedule::state(); empty without AdaScale
 };
 
 struct Result {
@@ -23,18 +24,19 @@ struct Result {
   TrainingState state;
 };
 
-// A training before its first step: its programs are loaded, and the store holds the state to begin with.
+// A training before its first step. Its programs are loaded, and their store holds the state from which it begins.
 struct Ready {
-  const Task& task;  // with its sources
+  const Task& task;  // has its sources
   const Settled& settled;
   Machine machine;
   LoadedPrograms& programs;
 };
 
-// Trains the task as `config` says. Begins at `from` where it is given, and gives the bits that the training it comes
-// from would have given. A training that diverges ends as Ending::diverged (TrainingLoop::run). Throws Error for a
-// mistake in model or config, which names the member ("batch.per_worker"), and what an observer throws. A collective
-// call: every process of the machine's world makes it, with the same task, config and state.
+// Collective call: every process of the machine's world calls it with the same task, configuration and state. Trains
+// the task as `config` says, from the state `from` if it is given. A training that continues from an earlier training's
+// state computes the same bits as the earlier one would have. A training that diverges ends with Ending::diverged
+// (TrainingLoop::run). Throws Error for a mistake in the model or in `config`, whose message names the member, such as
+// "batch.per_worker". Passes on what an observer throws.
 Result train(const Task& task, const TrainConfig& config, Machine machine, Observer& observer,
              const TrainingState* from = nullptr);
 

@@ -81,7 +81,7 @@ void TrainingLoop::take_step() {
   after_step(result_.steps);
 }
 
-// Returns whether the step has to be reported before another one is begun.
+// Lets the instruments act before a step. Returns whether the step must be reported before the next one begins.
 bool TrainingLoop::prepare(int64_t step) {
   bool reads_at_once = false;
   for (const auto& instrument : instruments_) {

@@ -1,12 +1,13 @@
-// The training loop: batches in, steps, evaluations, metrics out; how it ended.
+// The training loop: takes steps, evaluates, reports to the observer, and decides when the training ends. It calls:
 //
-//   begin                       the model of the start; an evaluation and a checkpoint where they are due and not there
-//   while it goes on            no instrument wants an end, and steps are left
-//     instruments: before       the minibatch grows; a step is checked before it is taken
-//     StepRunner: take          the step, by the virtual workers of this process
-//     StepReports: until        what earlier steps gave, to the observer, then to the instruments
-//     after the step            the end of an epoch; Evaluations: run; Checkpoints: save
-//   end                         checkpoint, evaluation, test part
+//   begin()                      saves the model of the start; after a resume also makes an evaluation that is due and
+//                                missing, and a checkpoint that is missing
+//   while goes_on()              no instrument wants an end, and steps are left
+//     Instrument::before()       enlarges the minibatch, or checks a step before it is taken
+//     StepRunner::take()         takes the step with the virtual workers of this process
+//     StepReports::until()       reports the results of earlier steps to the observer, then to the instruments
+//     after_step()               ends an epoch, evaluates, makes a checkpoint
+//   end()                        makes a checkpoint, evaluates, and evaluates on the test part
 #pragma once
 #include "recipes/train/checkpoints.h"
 #include "recipes/train/evaluations.h"
@@ -23,14 +24,18 @@ class TrainingLoop {
  public:
   explicit TrainingLoop(LoopParts parts);
 
-  // Steps until the plan is done, length.stop_at or length.target ends it or a signal asks to stop (World::begin): a
-  // step or an evaluation that is under way is then left, where no process has begun what ends it, and has changed
-  // nothing. model.safetensors holds the parameters that were evaluated last, at first those of the start. A checkpoint
-  // is made at every evaluation, every judging.save_every steps, and at the end. Ends as diverged, in all processes
-  // after the same step, where the loss or the state is not finite, and without judging.keep_going where a whole epoch
-  // after the warmup has a mean loss that is no better than kLearningShare of that of step 0 (not where it began with
-  // trained weights, nor for noise). The op that made the first value that is not finite is named where that is in the
-  // first step, and with judging.check_finite in any. Throws Error where a file cannot be written.
+  // Takes steps until the schedule is over, length.stop_at or length.target ends the training, or a signal or the
+  // observer asks to stop. A stop abandons the step or evaluation in progress, which has then changed no state, unless
+  // all processes have already agreed to finish it (World::begin).
+  //
+  // The observer saves the model at the start and after each evaluation. It makes a checkpoint at each evaluation that
+  // is due, as judging.save_every asks, and at the end.
+  //
+  // The training ends as diverged, after the same step in all processes, if a loss or the state is not finite. Unless
+  // judging.keep_going is set, it also does if a whole epoch after the warmup has a mean loss of at least
+  // kLearningShare times the loss of step 0 (LearningWatch::epoch); this is not judged for noise, nor if the run began
+  // with trained weights. The result names the op that made the first value that is not finite if this was in the run's
+  // first step, and with judging.check_finite in any step. Throws Error if a file cannot be written.
   LoopResult run();
 
  private:
@@ -54,8 +59,8 @@ class TrainingLoop {
   StepReports reports_;
   Evaluations evaluations_;
   Checkpoints checkpoints_;
-  const int64_t last_step_;  // steps after which it ends at the latest
-  int64_t saved_at_ = -1;    // steps done when model.safetensors was written
+  const int64_t last_step_;  // number of steps after which the training ends at the latest
+  int64_t saved_at_ = -1;    // number of steps done when the model was last saved; -1: it was not
   LoopResult result_;
 };
 

@@ -1,4 +1,5 @@
-// Mean loss and training metrics over the steps since the last evaluation, and over those of an epoch.
+// Reports the means of loss and training metrics over the steps since the last evaluation, and over the steps of an
+// epoch.
 #pragma once
 #include "recipes/train/instrument.h"
 #include "recipes/train/parts.h"
@@ -7,7 +8,7 @@ namespace kb {
 
 class TrainingMeans : public Instrument {
  public:
-  // `parts` must outlive it.
+  // `parts` must outlive this object.
   explicit TrainingMeans(const LoopParts& parts) : parts_(parts) {}
 
   void restore(const FlatJson& line) override;

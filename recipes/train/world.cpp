@@ -21,7 +21,7 @@ World::World(std::unique_ptr<Communicator> communicator, std::function<int()> as
   processors_ = share_of_processors(*communicator_);
 }
 
-// May be called by the heartbeat's thread.
+// The heartbeat's thread calls this function too.
 int World::reason() const {
   const int own = own_reason_.load();
   return own != 0 || !asked_ ? own : asked_();
@@ -59,7 +59,7 @@ World::~World() {
   }
 }
 
-// Texts are long and ranks many: those that differ travel alone.
+// Texts may be long and ranks many, so that hashes are compared first. Only two texts that differ are exchanged.
 void World::check_alike(const Facts& facts) {
   for (const auto& [name, own] : facts) {
     const std::vector<std::string> hashes = communicator_->all_gather(sha256_hex(own));
@@ -100,8 +100,8 @@ int World::stop_reason() {
   return number;
 }
 
-// Collective call where machines do not hear of each other. Returns whether any process wanted to at the call before,
-// without waiting for the slowest at this call.
+// Collective call, used if machines do not hear of each other. Returns whether any process had `wanted` set in the call
+// before: the answer to this call is awaited in the next one, so that no process waits for the slowest.
 bool World::any(bool wanted) {
   bool any_did = false;
   if (ticket_) {

@@ -1,4 +1,4 @@
-// The processes that share a run, and this one's place among them.
+// The processes that share a run, and this process's place among them.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -15,10 +15,11 @@ namespace kb {
 
 class World {
  public:
-  // `asked` tells why this process is to stop, a signal's number, and 0 where it is not; a thread of the world's own
-  // may call it.
+  // `asked` returns the number of the signal that asked this process to stop, or 0; the heartbeat's thread may call it.
+  // Collective call.
   explicit World(std::unique_ptr<Communicator> communicator, std::function<int()> asked = {});
-  ~World();  // takes part in what others may still wait for, unless an error ends it
+  // Waits for a sum that begin() started and that other processes may still need, unless an exception is passing.
+  ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
@@ -26,29 +27,32 @@ class World {
   int64_t rank() const { return communicator_->rank(); }
   int64_t size() const { return communicator_->size(); }
   Heartbeat* heartbeat() { return heartbeat_.get(); }  // null if there is one process
-  int processors() const { return processors_; }       // this process's share of the machine's, see placement.h
-  bool leads() const { return rank() == 0; }           // true for the process that writes files and speaks
-  std::string note() const;                            // tells what cannot be watched; "" if all can
+  int processors() const { return processors_; }       // this process's share of the machine's processors (placement.h)
+  bool leads() const { return rank() == 0; }           // true for the process that writes files and the console
+  // Returns a line for a person if processes on other machines cannot be watched; "" if all processes are watched.
+  std::string note() const;
 
   using Facts = std::vector<std::pair<std::string, std::string>>;
-  // Throws Error where a fact is not the same everywhere, naming the first rank and what differs.
+  // Collective call. Takes names and texts of facts. Throws Error if a text is not the same in all processes; the
+  // message names the first rank that differs, and shows the difference.
   void check_alike(const Facts& facts);
   // Collective call. Returns the text of the leading process.
   std::string broadcast(const std::string& text);
 
-  // Tell the other processes, which watch this one, where it stands.
+  // Tell the other processes, which watch this one, where it is.
   void at_step(int64_t step);
   void at_worker(int64_t worker);   // number of a virtual worker of the step
   void at(std::string_view place);  // a place outside of steps
 
-  // Asked before the next thing that all processes do together. Returns whether it is done; the answer is the same in
-  // all processes, and is false once any of them was asked to stop.
+  // Collective call before the next thing that all processes do together. Returns false if any process was asked to
+  // stop, so that the thing must not be done. The answer is the same in all processes.
   bool begin();
-  // Returns true if begin() is going to return false, so that work for it can be left.
+  // Returns true if it is already certain that begin() will return false, so that work can be abandoned.
   bool is_over() const;
-  // Asks all processes to stop, for a reason other than 0; the first reason stays.
+  // Asks all processes to stop, for a reason that is not 0. Only the first call counts.
   void stop(int reason);
-  // Returns why a process was asked to stop: a signal's number, or a reason of stop(); 0 if none was.
+  // Collective call. Returns why a process was asked to stop: a signal's number, or the reason that was given to
+  // stop(); 0 if no process was asked.
   int stop_reason();
 
  private:
@@ -57,22 +61,23 @@ class World {
 
   const std::function<int()> asked_;
   std::atomic<int> own_reason_ = 0;
-  int32_t wanted_ = 0;  // number of processes that asked to stop, once the reduction is done; outlives the
-                        // communicator, which writes it
+  // Number of processes that want to stop, once the all-reduce of `ticket_` is done. It is declared before the
+  // communicator, which writes it, in order to outlive it.
+  int32_t wanted_ = 0;
   std::unique_ptr<Communicator> communicator_;
   int processors_ = 1;
-  std::optional<int64_t> ticket_;
+  std::optional<int64_t> ticket_;  // all-reduce that any() started last
   std::unique_ptr<Heartbeat> heartbeat_;
 };
 
-// Seconds that a message between processes may take: longer than any process may be at work that the others wait for;
-// the heartbeat finds one that stands still.
+// Timeout of a message between processes, in seconds. It is longer than any work for which other processes wait; the
+// heartbeat finds a process that makes no progress earlier.
 inline constexpr double kMessageSeconds = 900;
 
-// Returns the threads of this process: `asked` where that is above 0; else 0, one a core, or where several processes
-// share a training its share of the processors.
+// Returns the number of threads of this process: `asked` if that is above 0, else its share of the processors if
+// several processes share the training, else 0, which stands for one per core.
 int64_t threads_of(int64_t asked, const World& world);
-// Returns a line if so many are more than its share; empty otherwise.
+// Returns a line for a person if a process has more threads than its share of the processors; empty otherwise.
 std::string threads_note(int64_t threads, int processors);
 
 }  // namespace kb

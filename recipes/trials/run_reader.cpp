@@ -45,8 +45,8 @@ MetricKind kind_of(const JsonValue& metric) {
   return kind;
 }
 
-// Returns the figures among the other numbers of a JSON object. If a manifest does not list its metrics, they are its
-// goal and the loss.
+// Returns the figures among the other numbers of a JSON object. If a manifest does not list its metrics, the figures
+// are its goal and the loss.
 std::vector<std::pair<std::string, double>> values_in(const JsonValue& figures, const RunReport& report) {
   std::vector<std::pair<std::string, double>> values;
   const auto take = [&](const std::string& name) {

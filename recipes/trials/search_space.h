@@ -34,9 +34,9 @@ SearchRange parse_search(const std::string& text);
 std::vector<int64_t> parse_grid(const std::string& text);
 
 // Returns the value at place `u` of the range: 0 is its low end and 1 its high end, and outside of [0, 1] the scale
-// goes on. `centre`: the value that a relative range lies around. The value is rounded to four significant digits, on
-// the scale revlog 1 less the value is. Returns "" if there is no valid value: one below 0, or a place outside of a
-// list.
+// continues. `centre` is the value by which the ends of a relative range are multiplied. The result is rounded to four
+// significant digits; on the scale revlog, 1 less the result is. Returns "" if there is no valid value: one below 0, or
+// a place outside of a list.
 std::string value_at(const SearchRange& range, double u, double centre);
 
 // Returns point number `index` (from 0) of a quasi-random sequence in [0, 1)^dimensions (Halton 1960): the radical
