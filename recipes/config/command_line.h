@@ -47,7 +47,8 @@ class CommandLine {
   CommandLine& flag(const std::string& name, bool& variable, const std::string& doc);
   CommandLine& text(FlagText text, std::string& variable);
   CommandLine& text(FlagText text, std::filesystem::path& variable);
-  // Declares an argument that takes all remaining words, or a flag that may be repeated. At least one if required().
+  // Declares an argument that takes all remaining words, or a flag that may be repeated. After required(), at least one
+  // word has to be given.
   CommandLine& texts(FlagText text, std::vector<std::string>& variable);
   CommandLine& choice(FlagText text, std::string& variable, std::vector<std::string> choices);
   // Declares a whole number in [least, most].

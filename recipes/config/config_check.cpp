@@ -6,8 +6,8 @@
 namespace kb {
 
 // Checks each member by printing it and reading the text back, because the function that reads a row checks its bounds.
-// A switch has no bounds, but may need another flag to have an effect. That is not checked for other members, because
-// they have values whether anybody asked for them or not.
+// A switch has no bounds, but may need another flag to have an effect. This need is not checked for other members,
+// because they have values whether anybody asked for them or not.
 static void check_rows(RunConfig given, const Rules& own) {
   if (!given.learning.warmup_from) given.learning.warmup_from = given.learning.warmup_start;
   Recipe recipe;

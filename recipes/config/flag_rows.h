@@ -40,7 +40,9 @@ struct FlagRow {
   std::function<std::string(const RunConfig&)> print;        // returns the text of the value; empty if there is none
   FlagEffect effect = FlagEffect::computed;
   std::string member = {};  // path of the member that it sets, "batch.per_worker"
-  bool differs = false;  // whether processes of one run may have other values; data and weights are compared once read
+  // Whether the processes of a run may have different values of the flag. Data and weights, whose paths may differ, are
+  // compared once they are read.
+  bool differs = false;
   FlagNeed need = {};
   bool is_of_images = false;  // whether only recipes of labelled images have the flag
   std::string heading = {};   // heading of the help that begins with this flag; empty: none begins here

@@ -174,7 +174,7 @@ std::function<bool(const RunConfig&)> augments_by(AugmentKind kind) {
   };
 }
 
-// Returns whether several processes share a step; those that a launcher started are not in the flags.
+// Returns whether several processes share a step: those of --processes, or those that a launcher has started.
 bool has_processes(const RunConfig& config) {
   return config.machine.processes > 1 || RuntimeOptions::from_environment().launcher.processes != 1;
 }

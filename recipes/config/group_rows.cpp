@@ -38,8 +38,7 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-// Returns a configuration with the learning of the group that `words`, flags and values, say; other values are those of
-// `run`.
+// Returns `run` with its learning replaced by that of the group. `words` are the group's flags and their values.
 RunConfig read_learning(const Recipe& recipe, RunConfig run, const std::string& group,
                         const std::vector<std::string>& words) {
   const std::vector<FlagRow> rows = learning_rows(recipe);
@@ -63,7 +62,7 @@ std::string print_learning(const Recipe& recipe, const RunConfig& run, const Lea
   RunConfig common = run, own = run;
   own.learning = learning;
   std::string text;
-  // An optimizer brings defaults: flags are held against these.
+  // Another optimizer sets defaults of other flags: only flags that differ from these defaults are printed.
   if (learning.optimizer != run.learning.optimizer)
     use_optimizer(recipe.defaults, recipe.optimizers, common.learning, learning.optimizer);
   for (const FlagRow& row : learning_rows(recipe)) {

@@ -13,13 +13,14 @@
 namespace kb {
 namespace {
 
-// False for the rate of a base minibatch that this minibatch does not exceed; but who names a start wants a warmup.
+// Returns false if the scaled rate does not exceed the rate of the base minibatch, unless learning.warmup_from is
+// given, which asks for a warmup.
 bool has_warmup(const Learning& learning, int64_t minibatch) {
   const bool is_within_base = learning.base_minibatch > 0 && reference_rate(learning).at(minibatch) <= learning.lr;
   return learning.warmup_from || !is_within_base;
 }
 
-// " x the gain of the step, 1 to 8 = 512/64, in steps of 64"; "" where steps have none.
+// Returns a text such as " x the gain of the step, 1 to 8 = 512/64, in steps of 64", or "" without AdaScale.
 std::string gains_text(const Learning& learning, int64_t minibatch) {
   if (!reference_rate(learning).has_gains()) return "";
   return fmt::format(" x the gain of the step, 1 to {:.6g} = {}/{}, in steps of {}",

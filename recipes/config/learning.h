@@ -16,12 +16,13 @@ struct ParameterSpace;
 
 // Returns the optimizers that a recipe or task with these of its own offers: its own, then the built-in ones.
 std::vector<Optimizer> offered_optimizers(const std::vector<Optimizer>& own);
-// Throws Error with the nearest name there is.
+// Throws Error, which suggests the nearest name, if there is no such optimizer.
 Optimizer find_optimizer(const std::vector<Optimizer>& own, const std::string& name);
 
-// Sets the optimizer, its hyper-parameters and the learning rate to the defaults they have together: the recipe's
-// where the recipe's optimizer usually takes the same learning rate, else the optimizer's own, for any minibatch. The
-// schedule is the recipe's too, but constant for an optimizer that is schedule-free.
+// Sets the optimizer and the defaults that belong to it. If the optimizer usually takes the same learning rate as the
+// recipe's optimizer, the defaults are the recipe's learning rate and those of its hyper-parameters that this optimizer
+// has; else they are the optimizer's own, with a learning rate for any minibatch. The schedule is the recipe's, but
+// constant for a schedule-free optimizer.
 void use_optimizer(const Defaults& defaults, const std::vector<Optimizer>& own, Learning& learning,
                    const std::string& name);
 
@@ -29,26 +30,30 @@ void use_optimizer(const Defaults& defaults, const std::vector<Optimizer>& own, 
 // Error for an optimizer or a schedule that does not exist.
 TrainConfig config_of(const Defaults& defaults, const Rules& own = {});
 
-// Returns how each of the groups learns: as config.group_learning says, else as config.learning says. Throws Error
-// where config.group_learning names one that is not in `groups`, or names one twice.
+// Returns how each of the groups learns: by its entry in config.group_learning if it has one, else by config.learning.
+// Throws Error if config.group_learning names a group that is not in `groups`, or names a group twice.
 std::vector<GroupLearning> learning_of_groups(const TrainConfig& config, const std::vector<std::string>& groups);
 
 inline constexpr const char* kBeta2Name = "beta2";
 
-// Returns the optimizer's hyper-parameters in steps of `minibatch` samples: learning.hyper, but beta2 by half_life
-// (Marek et al. 2025, "Small batch size training for language models": 2^(-minibatch / K), so that a squared gradient's
-// share of its mean halves after K samples whatever the minibatch is).
+// Returns the optimizer's hyper-parameters in steps of `minibatch` samples. They are learning.hyper; but if
+// learning.half_life, K, is above 0, then beta2 is 2^(-minibatch / K), so that the share of a squared gradient in the
+// moving average halves after K samples whatever the minibatch is (Marek et al. 2025, "Small batch size training for
+// language models").
 std::vector<NamedScalar> hyper_of_run(const Learning& learning, int64_t minibatch);
 
-// The warmup starts at the base minibatch's rate where there is a base; there is none where that rate is not exceeded
-// (Goyal et al. 2017, section 5.1: warmup for kn > 256), unless learning.warmup_from names a start. With AdaScale it is
-// the rate of the base minibatch's steps, without gains.
+// Returns the learning rate of every step. The warmup starts at learning.warmup_from; if that is not given, at the rate
+// of the base minibatch if there is one, else at learning.warmup_start. If warmup_from is not given and the scaled rate
+// does not exceed the rate of the base minibatch, there is no warmup (Goyal et al. 2017, section 5.1, have a warmup for
+// kn > 256 only). With AdaScale the rate is that of steps of the base minibatch, without the gains.
 LearningRate make_rate(const Rules& own, const Learning& learning, const RunPlan& plan);
+// Returns the scalars that the optimizer reads in every step, among them the learning rate.
 StepScalars make_scalars(const Rules& own, const Learning& learning, const RunPlan& plan);
 
+// Returns a text such as
 // "lr 0.4 = 0.1 x 1024/256, gradual warmup over 5 epochs = 780 steps from 0.1, then cosine over 13260 steps".
 std::string rate_derivation(const Rules& own, const Learning& learning, const RunPlan& plan);
-// A line where the run is over before its warmup, or takes no step; else "".
+// Returns a line that begins with NOTE if the run takes no step, or if it ends before its warmup does; else "".
 std::string rate_note(const Rules& own, const Learning& learning, const RunPlan& plan);
 // Returns "optimizer momentum: momentum 0.9, weight decay 0.0005", then clipping and averaging if they are on.
 std::string optimizer_text(const Learning& learning, int64_t minibatch);

@@ -34,7 +34,7 @@ struct RunPlan {
   bool ends_epoch(int64_t done) const;      // true if `done` steps are whole epochs, at least one
   int64_t epoch_begin(int64_t done) const;  // first step of the epoch that step `done` is in
   // Returns a text such as
-  // "60000 samples / 64 = 937 steps an epoch (32 samples left out, others each time); x 6 epochs = 5622 steps".
+  // "60000 samples / 64 = 937 steps an epoch (32 left out, others each time); x 6 epochs = 5622 steps".
   std::string derivation(const TrainConfig& config) const;
 };
 
@@ -53,8 +53,9 @@ BatchPlan batch_plan(const Batching& batch, int64_t processes);
 int64_t bucket_bytes(double megabytes);
 
 // Returns the plan of a training on `samples` samples whose steps are shared as `batch` says. Throws Error if the
-// minibatch, one that it grows to, or all minibatches of judging.recompute_bn together are larger than the data set, if
-// growths do not fit the run, or if judging.noise_scale or AdaScale lack a second worker whose gradient they compare.
+// minibatch, one that it grows to, or all minibatches of judging.recompute_bn together are larger than the data set; if
+// a growth comes before the end of the warmup or after the end of the run; if AdaScale has growths, or a minibatch
+// below its base minibatch; or if judging.noise_scale or AdaScale lack a second worker whose gradient they compare.
 RunPlan make_plan(const TrainConfig& config, const BatchPlan& batch, int64_t samples);
 // Returns the plan by which the schedule of the learning rate counts its steps: with AdaScale the plan of the base
 // minibatch, else `plan`.

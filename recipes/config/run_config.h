@@ -40,7 +40,7 @@ struct Looking {
   bool dry_run = false, memory_report = false, explain_overlap = false;
   std::vector<Dump> dump = {};
   std::vector<int64_t> seeds = {};  // seeds of one training each; empty: a single training
-  int64_t jobs = 0;                 // number of trainings at once
+  int64_t jobs = 0;                 // number of trainings at once; 0: one per core, or one on a GPU
 };
 
 struct RunOptions {

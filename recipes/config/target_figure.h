@@ -13,7 +13,7 @@ struct TargetFigure {
   bool is_reached_by(double figure, bool higher_is_better) const {
     return higher_is_better ? figure > value : figure < value;
   }
-  // Returns whether any share of the samples, from 0 to 1, reaches it.
+  // Returns whether the best possible share of the samples, 0 or 1, reaches the target.
   bool can_be_reached(bool higher_is_better) const { return is_reached_by(higher_is_better ? 1 : 0, higher_is_better); }
   std::string text() const;  // "error=0.03"
   bool operator==(const TargetFigure&) const = default;

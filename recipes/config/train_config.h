@@ -1,6 +1,6 @@
 // How a task is trained: all values that decide what is computed. A program or the command line sets them once; nothing
-// changes them afterwards. What follows from them and from the machine (steps, workers, sizes) is a value of its own,
-// Settled (recipes/train/settle.h).
+// changes them afterwards. Steps, workers and sizes, which follow from them and from the machine, are a value of their
+// own, Settled (recipes/train/settled.h).
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -27,11 +27,12 @@ inline constexpr Choice<Precision> kPrecisions[] = {{"f32", Precision::f32},
 
 inline constexpr Choice<DType> kReducePrecisions[] = {{"f32", DType::f32}, {"bf16", DType::bf16}, {"f16", DType::f16}};
 
-// Workers whose running statistics of batch norm are kept: those of the first, or the mean of all.
+// Virtual workers whose running statistics of batch norm a run keeps: the first one, or all, whose mean is taken.
 enum class StatisticsOf : uint8_t { first, mean };
 inline constexpr Choice<StatisticsOf> kStatisticsOf[] = {{"first", StatisticsOf::first}, {"mean", StatisticsOf::mean}};
 
-// Whether the data set lives in the device's memory. automatic: it does if it fits beside the training.
+// Whether the data set lives in the device's memory. automatic: it does on a GPU, if it takes at most 1 GiB
+// (recipes/train/residency.h).
 enum class ResidentChoice : uint8_t { automatic, on, off };
 inline constexpr Choice<ResidentChoice> kResidentChoices[] = {
     {"auto", ResidentChoice::automatic}, {"on", ResidentChoice::on}, {"off", ResidentChoice::off}};
@@ -59,7 +60,7 @@ struct Learning {
   double lr = 0;               // rate for base_minibatch samples if that is above 0, else for any minibatch
   int64_t base_minibatch = 0;  // samples for which lr holds
   std::string scaling = {};    // how the rate follows from base_minibatch to the minibatch
-  std::string schedule = {};   // the rate after the warmup
+  std::string schedule = {};   // name of the shape that the rate has after the warmup
   std::vector<double> milestones = {};
   double power = 0, end_lr = 0;
   std::string warmup = {};
@@ -77,7 +78,7 @@ struct Learning {
 // Dtypes, random streams, and how the training uses processor and memory.
 struct Arithmetic {
   Precision precision = Precision::f32;
-  DType reduce_precision = DType::f32;  // to which sums of gradients over workers are rounded
+  DType reduce_precision = DType::f32;  // dtype to which sums of gradients over workers are rounded
   StatisticsOf running_statistics = StatisticsOf::first;
   int64_t shards = 0;    // parts of a minibatch in library calls; 0: one a core
   double memory = 0;     // units of 1e9 bytes that programs may fill; 0: all of the device
@@ -99,7 +100,7 @@ struct Judging {
   bool check_finite = false, keep_going = false;
 };
 
-// How the parameters of one group learn (recipes/task/task.h: Objective).
+// How the parameters of one group learn. Losses name the groups (recipes/task/loss.h: Loss::group).
 struct GroupLearning {
   std::string group = {};
   Learning learning = {};
@@ -122,7 +123,8 @@ inline uint64_t order_seed(const Arithmetic& arithmetic) {
   return static_cast<uint64_t>(arithmetic.seed_order.value_or(arithmetic.seed));
 }
 
-// Dtype in which a model is declared: bf16 is the compiler's rewriting of an f32 graph.
+// Returns the dtype in which a model is declared. It is f32 for tf32, bf16 and f16, too: the compiler lowers the
+// precision of the f32 graph.
 inline DType graph_dtype(Precision precision) { return precision == Precision::f64 ? DType::f64 : DType::f32; }
 
 }  // namespace kb

@@ -24,7 +24,8 @@ class UsageError : public Error {
 // Whole numbers are below this bound, so that each fits into an int and the product of two does not overflow.
 inline constexpr int64_t kWholeBelow = int64_t{1} << 31;
 std::string whole_expectation(int64_t least);  // "a whole number in [1, 2^31)"
-// These accept a number in [least, below), any finite number, and a number in [0, below). `expected` is for messages.
+// parse_whole() accepts a whole number in [least, below), parse_finite() any finite number, and parse_real() a number
+// in [0, below). `expected` describes these numbers in messages.
 int64_t parse_whole(const std::string& flag, const std::string& text, const std::string& expected, int64_t least,
                     int64_t below = kWholeBelow);
 double parse_finite(const std::string& flag, const std::string& text, const std::string& expected);

@@ -10,7 +10,9 @@
 namespace kb {
 namespace {
 
-// Returns the defaults for `config`: those of its options and minibatch, with the hyperparameters of its optimizer.
+// Returns the values with which flags of `config` are compared; a command need not give an equal flag. They are the
+// defaults for the options, minibatch, data set and optimizer of `config`, but for these four themselves the defaults
+// of the recipe.
 RunConfig defaults_beside(const Recipe& recipe, const RunConfig& config) {
   RunConfig defaults = preset_config(recipe, {config.data.options, config.batch.minibatch, config.data.dataset});
   const std::string own = defaults.learning.optimizer;
@@ -49,7 +51,7 @@ std::string command_with(const Recipe& recipe, const RunConfig& config,
     const auto change = changes.find(row.text.name);
     std::string value = change == changes.end() ? row.print(config) : change->second;
     if (change == changes.end()) {
-      // --batch-norm is recorded as a part of --per-worker, and given as itself.
+      // --batch-norm has FlagEffect::call because a manifest expresses it by --per-worker; a command repeats the flag.
       const bool repeats = row.effect != FlagEffect::call || row.text.name == "--batch-norm";
       if (!repeats || value == row.print(defaults) || !row.has_effect(config)) continue;
     }

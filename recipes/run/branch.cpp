@@ -88,8 +88,8 @@ fs::path checkpoint_of(const fs::path& run, const std::string& when, const RunPl
   return *at;
 }
 
-// Throws UsageError if the branch uses AdaScale unlike the run: its place in the schedule counts steps of the base
-// minibatch, and its averages are those of one minibatch.
+// Throws UsageError if the branch uses AdaScale with other minibatches than the run, or only one of them uses AdaScale:
+// AdaScale's state counts steps of the base minibatch, and holds averages over steps of one minibatch.
 void check_gains_of_branch(const RunConfig& run, const RunConfig& branch) {
   const auto text = [](const RunConfig& config) {
     if (!reference_rate(config.learning).has_gains()) return std::string("another --scaling");
@@ -134,7 +134,7 @@ std::optional<RunConfig> parse_with_origin(const Recipe& recipe, const std::stri
 
 namespace {
 
-// Returns the plan that a manifest tells. Throws Error for a number that no run can have.
+// Returns the steps and epochs of the plan in a manifest. Throws Error for a number below 1.
 RunPlan recorded_plan(const JsonValue& manifest, const fs::path& run) {
   const auto count = [&](const JsonValue& of, const char* key) {
     const auto number = of.get<int64_t>(key);

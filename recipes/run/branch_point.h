@@ -13,9 +13,9 @@ struct BranchPoint {
   RunPlan plan;  // steps and epochs of that run; its number of samples is not known
 };
 
-// Returns the number of steps of `plan` that are done at the point: that of the other run or, if its epochs up to there
-// have other numbers of steps, that of as many epochs. Throws Error if the latter are no whole number, or if the plan
-// ends before.
+// Returns the number of steps of `plan` that count as done at the point. It is the other run's number of steps if both
+// plans have the same steps per epoch up to there, else the steps of `plan` in as many epochs. Throws Error if these
+// epochs are no whole number, or if the plan is shorter.
 int64_t steps_done(const BranchPoint& point, const RunPlan& plan);
 
 }  // namespace kb

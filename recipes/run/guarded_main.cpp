@@ -20,8 +20,8 @@ int internal_error(const std::exception& error, std::string& message) {
   return 3;
 }
 
-// Returns what the system refused if that is known, else "": printing throws the error of the stream, and a library's
-// own threads have no name.
+// Returns a message about what the system refused, or "" if that is not known. Known are the errors that fmt::print()
+// throws if standard output cannot be written, and EAGAIN, the error of a thread that cannot be started.
 std::string refusal_of(const std::system_error& error) {
   if (std::string fault = standard_output_fault(error.code().value()); !fault.empty()) return fault;
   return error.code() == std::errc::resource_unavailable_try_again ? no_thread_text("this work", error.code()) : "";

@@ -13,13 +13,14 @@ namespace kb {
 
 class MetricsViews {
  public:
-  // Calls `say` if a file cannot be written, once: no run ends because of that. `folder` must outlive the object.
+  // Calls `say` the first time that a file cannot be read or written; the run goes on. `folder` must outlive the
+  // object.
   MetricsViews(const RunFolder& folder, std::string title, std::function<void(const std::string&)> say);
 
-  // Sets the figures that evaluations have, which are the error alone at first.
+  // Sets the figures that evaluations have. Before the first call the only figure is the error.
   void set_figures(const std::vector<Figure>& figures);
-  // Writes both files anew, each whole or not at all, if that is due: at most every five seconds, and so seldom that it
-  // takes at most a fiftieth of the time.
+  // Writes both files anew, each whole or not at all, if at least 5 s and 50 times the duration of the last write have
+  // passed since then.
   void refresh();
   // Writes both files anew.
   void make();

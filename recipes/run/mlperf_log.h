@@ -1,6 +1,6 @@
 // Writes MLPerf's log of a run (--mllog): one line per event, ":::MLLOG {...}", as the compliance checker of
-// mlcommons/logging reads it. It is no submission; the fields about one are constant: organisation "kilobatch",
-// division open, status research.
+// mlcommons/logging reads it. The log is no submission, so these fields are constant: organisation "kilobatch",
+// division "open", status "research".
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -29,8 +29,8 @@ class MlperfLog {
  public:
   MlperfLog() = default;  // writes nothing
   // Logs the start of the program and the settings. The file is that of facts.config.out.mllog; "-" is standard output.
-  // It is written as a whole after every evaluation; a run that goes on appends to the lines in it. Throws Error if it
-  // cannot be read or written.
+  // The file is written as a whole after every evaluation and at the end; a run that goes on appends to the lines in
+  // it. Throws Error if the file cannot be read or written.
   explicit MlperfLog(MlperfFacts facts);
 
   // Logs events. Epochs are counted from the start of the run; the log's numbers of epochs begin at 1.

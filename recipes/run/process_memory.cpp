@@ -85,7 +85,7 @@ std::string over_memory_note(const ProcessMemory& memory, double gigabytes) {
 std::vector<std::string> lines_of_programs(const LoadedPrograms& programs, const RunPlan& plan) {
   const MemoryAnswer first = memory_answer(programs.update().compiled());
   std::vector<std::string> lines = {to_text(first)};
-  int64_t arena = first.arena;  // all programs have one
+  int64_t arena = first.arena;  // bytes of the one arena that all programs share
   const auto more = [&](const std::string& what, const Session& session) {
     const MemoryAnswer answer = memory_answer(session.compiled());
     lines.push_back(

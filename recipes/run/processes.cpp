@@ -51,7 +51,7 @@ std::unique_ptr<World> join_world(RunConfig& config) {
   const RuntimeOptions options = RuntimeOptions::from_environment();
   check_flags(config, options.launcher);
   CommunicatorOptions wanted{.algorithm = config.machine.all_reduce, .timeout = kMessageSeconds};
-  // Sums on the host take this algorithm; the GPUs sum by NCCL.
+  // NCCL sums on the GPUs alone; this communicator also sums numbers in the host's memory, which NCCL cannot.
   if (wanted.algorithm == Algorithm::nccl) wanted.algorithm = Algorithm::halving_doubling;
   if (config.machine.net) wanted.throttle = &*config.machine.net;
   auto world = std::make_unique<World>(open_communicator(wanted, options.launcher), Interrupt::number);

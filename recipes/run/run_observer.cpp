@@ -24,7 +24,7 @@ void RunObserver::evaluated(const EvaluationReport& report) {
   record_.evaluation({report.step, report.epoch, evaluation, report.averaged, report.training, report.part, report.lr,
                       report.gain, report.seconds, report.noise});
   for (const DrawnImages& drawn : report.drawings) record_.drawing(drawn, report.step);
-  if (!std::isfinite(evaluation.loss)) return;  // the error that follows tells of it
+  if (!std::isfinite(evaluation.loss)) return;  // the training throws an error about this loss next
   std::string figures, averaged, trained = "train loss -";
   for (const Figure& figure : evaluation.figures)
     figures += fmt::format("{} {} {}  ", report.part, figure.name, figure.text());

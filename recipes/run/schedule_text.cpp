@@ -44,7 +44,8 @@ std::set<int64_t> rows_of(const ScheduleSpec& spec, const RunPlan& plan) {
   return steps;
 }
 
-// Returns columns for the learning rate and for the other scalars that differ from row to row.
+// Returns columns for the learning rate and for the other scalars that differ from row to row, but not for those that
+// follow plainly from the step: the previous learning rate and the number of updates.
 std::vector<Column> columns_of(StepScalars& scalars, const std::set<int64_t>& steps) {
   const auto first = scalars.at(*steps.begin());
   const std::vector<NamedScalar> before(first.begin(), first.end());

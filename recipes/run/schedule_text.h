@@ -6,9 +6,10 @@
 
 namespace kb {
 
-// Returns a table with a line per epoch, at most some 40 evenly chosen ones, and lines where the warmup ends and the
-// rate drops: step, epoch, samples seen, learning rate, that of layers which are not adapted, and what else the
-// optimizer derives from the step.
+// Returns a table with a line per epoch (from 80 epochs on, for every floor(epochs / 40)-th epoch) or, for less than 2
+// epochs, 40 evenly chosen steps. Further lines show where the warmup ends and where a step schedule drops. The columns
+// are step, epoch, samples seen, learning rate, the other scalars of the optimizer that vary, and with --skip-lr > 0
+// the rate of layers that a layer-wise optimizer does not adapt.
 std::string schedule_text(const Recipe& recipe, const RunConfig& config, const RunPlan& plan);
 
 // Returns the learning rate over epochs as SVG.

@@ -22,7 +22,8 @@ struct PictureWords {
   std::string device;  // "cpu: avx2, 1 thread"
 };
 
-// Returns the timeline of the routine that ends a step. `profile`: from Session::profile() or predicted_times().
+// Returns the timeline of `programs`, which run one after another, such as those of Session::profiled(). `profile` has
+// their times, from Session::profile() or predicted_profile().
 Timeline step_timeline(const Compiled& compiled, std::span<const Schedule* const> programs, const Profile& profile,
                        const PictureWords& words);
 

@@ -27,7 +27,7 @@ constexpr std::chrono::seconds kEventsKept{1};
 // Returns the current second, or the one after the newest file's: readers take the files of a folder by their names.
 int64_t second_of_new_file(const fs::path& folder) {
   int64_t second = std::time(nullptr);
-  std::error_code unreadable;  // making the file says why
+  std::error_code unreadable;  // not looked at: in such a folder the constructor cannot make its file and says why
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, unreadable)) {
     if (!is_event_file(entry.path())) continue;
     const std::string digits = entry.path().filename().string().substr(kEventFile.size());
@@ -204,8 +204,8 @@ void TensorboardEvents::evaluation(const EvalMetrics& m) {
   flush();
 }
 
-// Adds figures on the test part. Those of the best state are points at the end of the run, for its step lies before
-// others.
+// Adds figures on the test part. The points of the best state get the last step of the run, because their own step lies
+// before points that are written already.
 void TensorboardEvents::test(const TestMetrics& m) {
   if (!m.is_best) return evaluation({m.step, m.epoch, m.evaluation, m.averaged});
   Points scalars(std::max(last_, m.step));

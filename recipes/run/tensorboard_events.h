@@ -42,7 +42,8 @@ class TensorboardEvents {
   TensorboardEvents(const std::filesystem::path& folder, int64_t begins_at, std::vector<std::string> layers,
                     const Hyperparameters& flags = {});
 
-  // Adds points, which may be kept back for up to a second; the same goes for the next two functions.
+  // This and the next two functions add points and keep them in memory. step() writes them if the last write is more
+  // than a second ago.
   void step(const StepMetrics& metrics);
   void layers(const LayerNorms& norms);
   void histograms(const LayerHistograms& histograms);

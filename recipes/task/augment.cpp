@@ -3,8 +3,9 @@
 namespace kb {
 namespace {
 
-// Whether positions along an axis of images [N, C, H, W] are at or after number `which` of their record. The number is
-// spread before it is compared, so that nothing but the record itself is read from memory.
+// Returns, for every pixel of images [N, C, H, W], whether its position along `axis` is at or after entry `which` of
+// the image's record. The entry is broadcast before the comparison, so that a fused kernel reads only the records from
+// memory.
 Tensor reached(Tensor images, int64_t axis, Tensor records, int64_t which) {
   Tensor at = broadcast_axes(iota(images.graph(), DType::i32, images.size(axis)), images.shape(), {axis});
   return at >= broadcast_axes(reshape(slice(records, 1, which, which + 1), {records.size(0)}), images.shape(), {0});

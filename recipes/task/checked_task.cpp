@@ -23,7 +23,8 @@ void check_dtypes(const Task& task, const char* part, const Source* source) {
   }
 }
 
-// Returns the i32 field without a bound; of several the one that has a number a sample; null where that leaves several.
+// Returns the only i32 field without a bound or, among several, the only one with a single number per sample; null if
+// there is no such field.
 Field* labels_without_bound(std::vector<Field>& fields) {
   std::vector<Field*> all, scalars;
   for (Field& field : fields) {
@@ -35,7 +36,7 @@ Field* labels_without_bound(std::vector<Field>& fields) {
   return candidates.size() == 1 ? candidates.front() : nullptr;
 }
 
-// The labels of a loss that ignores one number more are declared below classes + 1.
+// A field below classes + 1 has labels, too: the loss ignores the samples with the label `classes`.
 void bound_labels(Task& task) {
   const auto has_bound = [&](const Field& f) { return f.below == task.classes || f.below == task.classes + 1; };
   if (task.classes == 0 || std::any_of(task.fields.begin(), task.fields.end(), has_bound)) return;

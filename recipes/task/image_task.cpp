@@ -12,7 +12,7 @@
 namespace kb {
 namespace {
 
-// Positions of the fields.
+// Positions of the fields in Task::fields.
 enum : size_t { kImages, kLabels, kWindow, kBox, kPartner, kMix, kFieldCount };
 
 std::vector<Field> image_fields(const InputSpec& input) {
@@ -28,8 +28,8 @@ std::vector<Field> image_fields(const InputSpec& input) {
   return fields;
 }
 
-// (x / 255 - mean) / stddev for x in 0 to 255, as one product and one difference: a division for each pixel would cost
-// more than all the memory it touches.
+// Returns (x / 255 - mean) / stddev for x in 0 to 255, computed as one product and one difference, because a division
+// per pixel would take longer than the memory traffic of the pixels.
 Tensor normalise_images(Tensor images, const InputSpec& input, DType real) {
   const Call call(Where::current());
   Dims per_channel = {input.shape.channels, 1, 1};
@@ -90,7 +90,7 @@ std::span<const std::byte> bytes_of(const Values& values) {
   return std::as_bytes(std::span(values.data(), values.size()));
 }
 
-// A part of a labelled image set, which shares the set.
+// A part of a labelled image set, which keeps the whole set alive.
 class ImageRows : public Source {
  public:
   ImageRows(std::shared_ptr<const Dataset> data, const Split& split, Augmentation augmentation)
@@ -128,7 +128,7 @@ class ImageRows : public Source {
   Augmentation augmentation_;
 };
 
-// One minibatch: noise for pixels, every class in turn, records that leave images as they are.
+// The source of noise_source(). Its augmentation records leave the images as they are.
 class NoiseRows : public Source {
  public:
   NoiseRows(int64_t classes, int64_t count) : classes_(classes), count_(count) {}

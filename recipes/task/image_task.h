@@ -1,4 +1,4 @@
-// The task of labelled images: a recipe's model over a data set (recipes/task/inputs.h).
+// The task of labelled images: a recipe's model function over a data set (recipes/task/inputs.h).
 #pragma once
 #include <memory>
 
@@ -8,17 +8,20 @@
 
 namespace kb {
 
-// Fields "images" u8 [C, H, W] and "labels" i32 [], and in training the records of the augmentation (data/augment.h) of
-// which `in_graph` makes use: "augment.window" i32 [3], "augment.box" i32 [4], "augment.partner" i32 [], "augment.mix"
-// f32 []. The model function normalises the images, moves and mixes them in training, and calls the recipe's.
+// Returns the task without its sources. Its fields are "images" u8 [C, H, W], "labels" i32 [], and the records of the
+// augmentation (data/augment.h): "augment.window" i32 [3], "augment.box" i32 [4], "augment.partner" i32 [] and
+// "augment.mix" f32 []. Training graphs read the records that the augmentations of `in_graph` need, other graphs none.
+// The task's model function moves, paints and mixes the images in training, normalises them, and calls the recipe's
+// model function.
 Task image_task(const Recipe& recipe, const InputSpec& input, const OptionValues& options,
                 const AugmentSpec& in_graph = {});
 
-// Returns one minibatch of noise, which stands for the training part: bytes for pixels, every class in turn.
+// Returns a source that gives one minibatch of noise at every step and pretends to have input.train_count samples:
+// random bytes as pixels, and the labels 0, 1, ..., classes - 1, 0, ...
 std::shared_ptr<const Source> noise_source(const InputSpec& input);
 
-// Sets the sources of the task. `augmentation`: of the training part. With input.noise one minibatch of
-// noise stands for the training part.
+// Sets the sources of the task to the parts of the data set. The training part is augmented, but as Task::plain it is
+// not. With input.noise, noise_source() takes the place of the training part.
 void set_image_sources(Task& task, const InputSpec& input, std::shared_ptr<const Dataset> data,
                        const Augmentation& augmentation);
 

@@ -35,8 +35,8 @@ std::vector<InputRow> input_table() {
 }
 
 constexpr const char *kFolder = "folder", *kOwn = "own", *kImagenet = "imagenet";
-constexpr int64_t kNoiseCount = 256;  // images of data.path synthetic in each part; an evaluation runs over them
-// Mean and standard deviation of pixels in [0, 1] that are made of equally likely bytes.
+constexpr int64_t kNoiseCount = 256;  // images in each part of the noise that stands for a data set (kNoise)
+// Mean and standard deviation of x / 255 for a byte x that takes all its 256 values with equal probability.
 constexpr double kUniformMean = 0.5, kUniformStddev = 0.2898;
 
 InputSpec spec_of(const Dataset& data, const std::string& dataset) {
@@ -55,7 +55,7 @@ InputSpec spec_of(const Dataset& data, const std::string& dataset) {
           .in_files = data.train.files != nullptr};
 }
 
-// ILSVRC 2012 as it was published, without a look at the data.
+// Returns the facts of ILSVRC 2012 as it was published, without reading any data.
 InputSpec published_imagenet(int64_t side) {
   const ChannelStatistics s = imagenet_statistics();
   return {.dataset = kImagenet,
@@ -138,7 +138,7 @@ Input load_input(const ImageSource& source) {
     throw Error(fmt::format("data set {}: expected {} classes of {}x{}x{}, got {} of {}x{}x{}", spec.dataset,
                             spec.classes, spec.shape.channels, spec.shape.height, spec.shape.width, data.class_count(),
                             data.shape.channels, data.shape.height, data.shape.width));
-  spec.train_count = data.train.count();  // a variant of the set has other counts
+  spec.train_count = data.train.count();  // a variant of a published set may have other counts
   spec.test_count = data.test.count();
   return input;
 }

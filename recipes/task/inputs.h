@@ -1,6 +1,6 @@
-// Inputs of a model: shape, classes and normalisation of each data set. Those of a published one are known without the
-// data, so that its graph is the same whether or not the images are there; for images of your own the data tell, and
-// for those of `imagenet` too, where they are there.
+// Inputs of a model: shape, classes and normalisation of each data set. They are known for a published data set without
+// its data, so that the graph is the same whether or not the images are there. They are read from the data for images
+// of your own, and for `imagenet` if its images are there.
 #pragma once
 #include <filesystem>
 #include <span>
@@ -15,50 +15,54 @@ struct InputSpec {
   std::string dataset;
   ImageShape shape;
   int64_t classes = 0;
-  std::vector<double> mean, stddev;  // a channel; of pixels scaled to [0, 1]
+  std::vector<double> mean, stddev;  // one per channel, of pixels scaled to [0, 1]
   int64_t train_count = 0;           // samples of the training part, as published or as found
   int64_t test_count = 0;            // samples of the test part
-  bool noise = false;                // data.path synthetic: one minibatch of noise for all steps
-  bool in_files = false;             // the loader reads the images one by one; no memory holds them all
+  bool noise = false;                // data.path is kNoise: one minibatch of noise stands for all steps
+  bool in_files = false;             // the loader reads the images from files; memory does not hold them all
 };
 
-// Noise in the shape that a model is made for.
+// Shape and counts of the data set `synthetic`, in which a recipe describes the images that its model is made for.
 struct Synthetic {
   ImageShape shape = {1, 28, 28};
   int64_t classes = 10;
   int64_t train_count = 4096, test_count = 1024;
 };
 
-// In place of a folder: noise in the shape of the data set, so that a step can be timed without it.
+// Value of data.path that asks for noise in the shape of the data set, so that a step can be timed without the data.
 constexpr const char* kNoise = "synthetic";
-// Data set of noise (data/sets/synthetic.h), which is read and shuffled like another.
+// Name of a data set of noise (data/sets/synthetic.h), which is loaded and shuffled like any other data set.
 constexpr const char* kSynthetic = "synthetic";
 
-// A recipe's own way to its images; `dir` is data.path, which it may leave alone. make_dataset adds the statistics.
+// A function that loads a recipe's own images. `dir` is data.path, which the function may ignore. It makes the data set
+// by make_dataset() (data/dataset.h), which computes the statistics for the normalisation.
 using LoadImages = Dataset (*)(const std::filesystem::path& dir);
 
-// Source of images, by name: a published set; "glyphs"; "imagenet", see data/images/image_set.h; "folder", see
-// data/sets/folder.h; "synthetic"; "own", which `load` brings.
+// The images of a run. `dataset` is the name of a published set, "glyphs" or "glyphs-hour" (drawn images), "imagenet"
+// (data/images/image_set.h), "folder" (data/sets/folder.h), "synthetic", or "own", which `load` loads.
 struct ImageSource {
   std::string dataset;
   Synthetic synthetic = {};
-  std::filesystem::path dir = {};  // data.path; kNoise in place of a folder
+  std::filesystem::path dir = {};  // data.path: a folder, or kNoise
   LoadImages load = nullptr;
   int64_t side = 224;  // height and width of the images of "imagenet", in pixels
 };
 
-// The names that a source takes: "own" where it has its own way, "synthetic" last.
+// Returns the names that ImageSource::dataset may have: "own" first if `load` is not null, "synthetic" last.
 std::vector<std::string> input_names(LoadImages load);
 
-// Whether shape, classes and normalisation follow from the name: of a published or drawn set.
+// Returns whether shape, classes and normalisation follow from the name, without the data: for a published or drawn set
+// and, with ImageSource::synthetic, for "synthetic".
 bool is_known_by_name(const std::string& dataset);
 
-// Whether the data tell shape, classes and normalisation: images of your own, and "imagenet" where its images are
-// there.
+// Returns whether shape, classes and normalisation have to be read from the data: for images of your own, and for
+// "imagenet" if its images are there.
 bool known_from_data_alone(const ImageSource& source);
 
-// Both throw Error on an unknown name. input_spec loads nothing but sets of your own. load_input throws DataError where
-// the data are missing or damaged, and Error where they are not what is known of them.
+// input_spec() loads the data only if known_from_data_alone(). load_input() loads them always; if `dir` is kNoise, it
+// makes noise in their shape instead, but loads "own" all the same. Both throw Error for an unknown name, and DataError
+// if the data are missing or damaged; load_input() also throws Error if the data have another shape or number of
+// classes than their name stands for, and for "folder" with kNoise.
 InputSpec input_spec(const ImageSource& source);
 struct Input {
   InputSpec spec;
@@ -66,7 +70,7 @@ struct Input {
 };
 Input load_input(const ImageSource& source);
 
-// A NOTE where all labels of a part of the data set are of one class; else empty.
+// Returns a line that begins with NOTE if all labels of a part of the data set are equal; else "".
 std::string one_class_note(const Dataset& data);
 
 }  // namespace kb

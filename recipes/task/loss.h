@@ -1,4 +1,4 @@
-// Losses that a model gives to be minimised.
+// Losses of a model, which a training minimises.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,14 +8,15 @@
 namespace kb {
 
 struct Loss {
-  std::string name = "loss";  // key of metrics.jsonl if there are several losses
-  Tensor values = {};         // float [N], a value for each sample; never reduced over N
-  // Scope of the parameters that the loss moves, such as "generator": they are a group with a learning rate of its own
-  // (TrainConfig::group_learning). Its gradient reaches no other parameter. Empty: the loss moves all parameters.
+  std::string name = "loss";  // key of the loss in metrics.jsonl if there are several losses
+  Tensor values = {};         // float [N], one value per sample; a model never reduces it over N
+  // Scope of the parameters that the loss moves, such as "generator". These parameters are a group, which may learn in
+  // its own way (TrainConfig::group_learning); the loss's gradient reaches no other parameter. Empty: the loss moves
+  // all parameters.
   std::string group = {};
 };
 
-// One loss, which moves all parameters, or several.
+// The losses of a model. A single tensor converts to one loss that moves all parameters.
 struct Losses : std::vector<Loss> {
   Losses() = default;
   Losses(Tensor values) { push_back({.values = values}); }

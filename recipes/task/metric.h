@@ -1,7 +1,7 @@
-// Metrics: figures that tell how good a model is. A metric takes values of every sample, which an evaluation gathers
-// over a whole part of the data in the order of its samples; a function on the host makes figures of what was gathered.
-// The mean over the samples is the usual kind. Figures of a whole part, such as a mean intersection over union, an
-// average precision or BLEU, take sums of tensors or the rows of all samples.
+// Metrics: figures that tell how good a model is. The model gives values for every sample; an evaluation gathers them
+// over a whole part of the data set (the test part or the held-out one), in the order of its samples; and a function on
+// the host computes figures from what was gathered. The usual figure is the mean over the samples. Others, such as a
+// mean intersection over union, an average precision or BLEU, need sums of tensors or the values of all samples.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -13,40 +13,43 @@
 
 namespace kb {
 
-// How a figure is read.
+// How a figure is computed from a mean, and how people read it.
 struct MetricKind {
-  double (*finish)(double mean) = nullptr;  // gives the figure from a mean over the samples; null: the mean is it
-  bool is_share = false;                    // true: a share of the samples, which people read in per cent
+  double (*finish)(double mean) = nullptr;  // returns the figure for a mean over the samples; null: the mean itself
+  bool is_share = false;                    // whether the figure is a share of the samples, printed in per cent
   bool higher_is_better = false;
 };
 
-// A figure by the name under which metrics.jsonl has it.
+// A figure's name and kind.
 struct NamedMetric {
-  std::string name;
+  std::string name;  // key of the figure in metrics.jsonl
   MetricKind kind = {};
 };
 
-// Values of every sample. What each batch gives is kept until the evaluation ends, for the order in which it is put
-// together: a sum takes its size times the number of batches, in f64.
+// Values of every sample, as the model gives them to a metric. An evaluation keeps the sums or rows of every batch
+// until its end, in f64, and adds the batches in their order, so that the result has the same bits for any number of
+// processes. A sum thus takes 8 bytes for each value of a sample and each batch.
 struct MetricOutput {
   Tensor values;            // float [N, ...]
-  bool keeps_rows = false;  // false: the values are summed over the samples; true: the row of each sample is kept
+  bool keeps_rows = false;  // false: the values are summed over the samples; true: each sample's values are kept
 };
 
-// Values that were gathered of one MetricOutput.
+// The values of one MetricOutput that an evaluation gathered.
 struct MetricValues {
   Dims shape;                  // shape of one sample's values
   std::vector<double> values;  // the sum over the samples, or the rows one after another
 };
 
-// Returns the value of each figure. `outputs`: in the order of the metric's; `samples`: number of samples.
+// Returns the value of each of a metric's figures. `outputs` are in the order of Metric::outputs; `samples` is the
+// number of samples.
 using FinishMetric = std::function<std::vector<double>(std::span<const MetricValues> outputs, int64_t samples)>;
 
 struct Metric {
-  // The mean over the samples of `values`, float [N]. A training step can give it too (judging.train_metrics).
+  // One figure, the mean of `values`, float [N], over the samples. Training steps can compute it, too
+  // (judging.train_metrics).
   Metric(std::string name, Tensor values, MetricKind kind = {})
       : figures{{std::move(name), kind}}, outputs{{values}}, is_mean(true) {}
-  // Figures that `finish` computes, once an evaluation.
+  // Figures that `how` computes at the end of every evaluation from the gathered values of `from`.
   Metric(std::vector<NamedMetric> names, std::vector<MetricOutput> from, FinishMetric how)
       : figures(std::move(names)), outputs(std::move(from)), finish(std::move(how)) {}
 
@@ -56,33 +59,34 @@ struct Metric {
   bool is_mean = false;
 };
 
-// Images that are drawn at every evaluation, such as those that a network generates: of the first samples of the part.
+// Images, such as a network generates, that every evaluation draws for the first `count` samples of its part of the
+// data.
 struct Drawing {
-  std::string name;    // the run folder has NAME-STEP.png
+  std::string name;    // the file in the run folder is NAME-STEP.png
   Tensor images;       // float [N, C, H, W] in [0, 1]; C is 1 or 3
-  int64_t count = 64;  // samples
+  int64_t count = 64;  // number of samples whose images are drawn
 };
 
 // An output of an evaluation's program, and how it is gathered over the batches.
 struct Gathered {
-  std::string output = {};  // name
+  std::string output = {};  // name of the output
   Dims shape = {};          // shape of one sample's values
   bool keeps_rows = false;  // see MetricOutput
-  int64_t rows = 0;         // number of samples, from the first, whose rows are kept; 0: all
+  int64_t rows = 0;         // with keeps_rows: number of samples, from the first, whose values are kept; 0: all
 };
 
-// A metric of a program that was built. A drawing is one without figures.
+// A metric as an evaluation's program computes it. A Drawing is a GatheredMetric without figures.
 struct GatheredMetric {
   std::vector<NamedMetric> figures;
   std::vector<Gathered> outputs;
   FinishMetric finish;
 };
 
-// Facts of what the programs of a training compute.
+// The metrics that the programs of a training compute.
 struct ComputedMetrics {
   std::vector<NamedMetric> test = {};         // figures of an evaluation
   std::vector<NamedMetric> training = {};     // figures that every training step gives
-  std::vector<GatheredMetric> gathered = {};  // how an evaluation comes to its figures, and drawings
+  std::vector<GatheredMetric> gathered = {};  // how an evaluation computes its figures and drawings
   std::vector<std::string> groups = {};       // groups of parameters, in the order in which the losses name them
 };
 

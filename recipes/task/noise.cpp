@@ -5,7 +5,7 @@
 namespace kb {
 namespace {
 
-// Gives the high 24 bits of a linear congruential generator.
+// Random numbers of 24 bits, the high ones of a linear congruential generator, whose low bits have short periods.
 class NoiseWords {
  public:
   uint32_t next() { return (word_ = word_ * 1664525u + 1013904223u) >> 8; }

@@ -1,4 +1,4 @@
-// Noise in the shape of a task's fields: a step is timed without the data.
+// Noise in the shape of a task's fields, so that a step can be timed without the data.
 #pragma once
 #include <memory>
 
@@ -6,8 +6,9 @@
 
 namespace kb {
 
-// Returns a source of one minibatch, the same at every step: floats in [-1, 1), bytes of any value, indices in turn;
-// integers that are no index are 0. `count`: samples that it pretends to have.
+// Returns a source that gives the same minibatch at every step and pretends to have `count` samples. Floats are in
+// [-1, 1), bytes have any value, an index field counts up from 0 below its bound and begins again, and all other
+// integers are 0.
 std::shared_ptr<const Source> field_noise(std::vector<Field> fields, int64_t count);
 
 }  // namespace kb

@@ -1,5 +1,5 @@
-// Options of one recipe's own, such as --depth: numbers with a default and a range, or words of a list. They stand
-// among the flags of its program and of the tools, and reach the model function through its Batch.
+// Options that a single recipe defines, such as --depth: numbers with a default and a range, or words of a list. The
+// recipe's program and the tools have them as flags, and the model function reads their values from its Batch.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -9,40 +9,40 @@
 namespace kb {
 
 struct RecipeOption {
-  std::string name;                  // "depth" is the flag --depth
-  double value = 0;                  // value if it is not given
+  std::string name;                  // name of the flag without dashes, "depth"
+  double value = 0;                  // default
   std::string doc;                   // meaning and unit
-  std::vector<double> choices = {};  // if there are some, no other value is taken; whole numbers if `whole` is set
-  double low = 1, below = 0x1p31;    // else values in [low, below)
-  bool whole = true;                 // whole numbers alone
-  // Not empty: the option is one of these words and no number; the first word is its default.
+  std::vector<double> choices = {};  // the only values that are allowed; empty: `low` and `below` bound the value
+  double low = 1, below = 0x1p31;    // bounds if there are no choices: values are in [low, below)
+  bool whole = true;                 // whether only whole numbers are allowed; the choices must then be whole, too
+  // If not empty, the option is one of these words instead of a number; the first word is the default.
   std::vector<std::string> words = {};
-  bool is_switch = false;  // a flag without a value: 1 where it is given, else 0
+  bool is_switch = false;  // whether the flag takes no value: the option is 1 if the flag is given, else 0
 
   bool allows(double candidate) const;
-  // "one of 8, 20", "a whole number in [1, 2^31)", "a number in [0, 1)", "one of none, batch".
+  // Returns a text for help and messages: "one of 8, 20", "a whole number in [1, 2^31)", "one of none, batch".
   std::string expectation() const;
 };
 
-// A share of something, in [0, 1).
+// Returns an option that is a share of something, a number in [0, 1).
 RecipeOption fraction_option(std::string name, double value, std::string doc);
 
-// One of the words, by default the first: --norm none|batch.
+// Returns an option that is one of the words, such as --norm none|batch; its default is the first word.
 RecipeOption word_option(std::string name, std::vector<std::string> words, std::string doc);
 
-// A flag without a value, as --baseline; OptionValues::real is 1 where it is given, else 0.
+// Returns an option whose flag takes no value, such as --baseline; OptionValues::real() is 1 if it is given, else 0.
 RecipeOption switch_option(std::string name, std::string doc);
 
-// A value for each option of a recipe.
+// The values of a recipe's options.
 class OptionValues {
  public:
   OptionValues() = default;
-  // The defaults. Throws Error for one that the option would not take, and for fractions to choose from where it is
-  // whole.
+  // Takes the defaults. Throws Error if an option does not allow its own default, or is `whole` and has fractions among
+  // its choices.
   explicit OptionValues(const std::vector<RecipeOption>& options);
 
-  // All throw Error where the recipe has no option of this name, and where it is of the other kind, a word or a number;
-  // `whole` also where it may be a fraction.
+  // These and set() throw Error if the recipe has no option of this name, or a word is asked for as a number or a
+  // number as a word; whole() also throws for an option that allows fractions.
   int64_t whole(const std::string& name) const;
   double real(const std::string& name) const;
   const std::string& word(const std::string& name) const;

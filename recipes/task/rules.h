@@ -1,4 +1,4 @@
-// Optimizers and learning-rate schedules that a recipe or a task brings beside the built-in ones.
+// Optimizers and learning-rate schedules that a recipe or a task adds to the built-in ones.
 #pragma once
 #include <vector>
 

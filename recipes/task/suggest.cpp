@@ -24,7 +24,7 @@ int edit_distance(std::string_view a, std::string_view b) {
 
 namespace {
 
-constexpr size_t kPart = 3;  // letters that make a part of a word worth a guess
+constexpr size_t kPart = 3;  // least size of a word that is looked for inside of longer words
 
 int typing_distance(std::string_view word, std::string_view candidate) {
   const bool part = word.size() >= kPart && candidate.find(word) != std::string_view::npos;

@@ -1,4 +1,4 @@
-// The nearest right word for a mistyped one.
+// Suggests a known word for a mistyped one.
 #pragma once
 #include <string>
 #include <string_view>
@@ -6,13 +6,14 @@
 
 namespace kb {
 
-// Levenshtein's: insertions, deletions and exchanges of one character.
+// Returns the Levenshtein distance: the least number of insertions, deletions and exchanges of one character.
 int edit_distance(std::string_view a, std::string_view b);
 
-// The nearest word, where one that holds all of `word` is one mistake away; empty where none is within 1 + size / 3.
+// Returns the nearest of `words`, or "" if none is within a distance of 1 + word.size() / 3. The distance is
+// edit_distance(), but 1 to a longer word that contains `word`, if that has at least 3 characters.
 std::string nearest(std::string_view word, const std::vector<std::string>& words);
 
-// "; did you mean 'minibatch'?", or "; there are a, b, c" where nothing is near.
+// Returns the end of a message: "; did you mean 'minibatch'?", or "; there are a, b, c" if no word is near.
 std::string suggestion(std::string_view word, const std::vector<std::string>& words);
 
 }  // namespace kb

@@ -34,18 +34,20 @@ void check_per_sample(const std::string& recipe, const std::string& what, Tensor
   refuse_values(recipe, what, values, minibatch, "", "a model returns one value a sample");
 }
 
-// Throws Error unless there is a row for each sample.
+// Throws Error unless `values` is a float tensor with a row for each sample.
 void check_rows(const std::string& recipe, const std::string& what, Tensor values, int64_t minibatch) {
   check_given(recipe, what, values);
   if (values.rank() > 0 && values.size(0) == minibatch && is_float(values.dtype())) return;
   refuse_values(recipe, what, values, minibatch, ", ...", "a row for each sample, whatever its shape");
 }
 
-// Keys of the lines of metrics.jsonl, where a metric stands by its name (recipes/train/metrics.h).
+// Keys that lines of metrics.jsonl have themselves (recipes/train/metrics.h). A metric is a key in the same lines and
+// must not be called like one of them.
 constexpr const char* kKeys[] = {"kind", "step",          "epoch",        "wall_s",     "loss",
                                  "lr",   "samples_per_s", "data_wait_ms", "loss_scale", "count"};
 
-// Whether a name stands in lines of JSON, columns of a table, tags and flags as it is.
+// Returns whether a name can be written without quoting or escapes in JSON, CSV, TensorBoard's tags and values of
+// flags.
 bool is_plain(const std::string& name) {
   const auto is_forbidden = [](char c) {
     return static_cast<unsigned char>(c) < ' ' || c == '\x7f' ||
@@ -83,7 +85,8 @@ void check_metrics(const std::string& task, const std::vector<Metric>& metrics) 
     for (const NamedMetric& figure : metric.figures) check_metric_name(task, figure.name);
 }
 
-// Throws Error if two figures, losses or drawings have one name, or a drawing a name that is no part of a file's.
+// Throws Error if two figures, losses or drawings have the same name, or if the name of a drawing cannot begin the name
+// of a file.
 void check_names(const std::string& task, const ModelOutput& output) {
   std::vector<std::string> names;
   for (const Metric& metric : output.metrics)
@@ -152,7 +155,7 @@ void add_output(Graph& graph, const std::string& name, Tensor value) {
   graph.outputs.push_back({name, value.value(), Merge::sum});
 }
 
-// Adds the output "loss": all losses, summed.
+// Adds the output "loss", the weighted sum over the samples of all losses together.
 void add_loss(Graph& graph, const Declared& declared) {
   const Losses& losses = declared.output.losses;
   Tensor total = losses.front().values;
@@ -160,7 +163,7 @@ void add_loss(Graph& graph, const Declared& declared) {
   add_output(graph, "loss", declared.summed(total));
 }
 
-// Returns the losses as metrics: several are told apart by their names, one is "loss".
+// Returns several losses as metrics under their own names. A single loss is the output "loss" already: returns nothing.
 std::vector<Metric> losses_by_name(const Losses& losses) {
   std::vector<Metric> metrics;
   if (losses.size() > 1)
@@ -170,7 +173,8 @@ std::vector<Metric> losses_by_name(const Losses& losses) {
 
 double mean_figure(const MetricKind& kind, double mean) { return kind.finish ? kind.finish(mean) : mean; }
 
-// Adds what an evaluation gathers of the metric. A sum over the samples is weighted, so that padded rows count nothing.
+// Adds the outputs that an evaluation gathers for the metric. Sums over the samples are weighted, so that rows which
+// only pad the last batch, and have the weight 0, do not count.
 GatheredMetric add_gathered(Graph& graph, const Declared& declared, const Metric& metric, DType real) {
   GatheredMetric gathered{metric.figures, {}, metric.finish};
   if (metric.is_mean)

@@ -1,4 +1,5 @@
-// Training samples that are held out to judge a training by, so that the test part is looked at once, at its end.
+// Training samples that are held out, so that evaluations in the course of a training use them and the test part is
+// evaluated only at the end.
 #pragma once
 #include <cstdint>
 
@@ -6,11 +7,12 @@
 
 namespace kb {
 
-// Returns the task with `count` samples of its training part as Task::valid, without augmentation, and the others as
-// its training part; unchanged where count is 0, or where it has such a part already. Those held out are the last
-// `count` of the permutation of seed 0 of all training samples (data/order.h): they depend on the number of training
-// samples alone, so that runs of several seeds are judged alike. A task without sources gets the counts alone. Throws
-// Error where no training sample is left, for noise, and where neither such samples nor a test part are there.
+// Returns the task with `count` of its training samples moved to Task::valid, without augmentation; the task is
+// unchanged if `count` is 0 or it has held-out samples already. The held-out samples are the last `count` of the
+// permutation of all training samples with seed 0 (data/order.h). They depend only on `count` and the number of
+// training samples, so that runs with different seeds are judged on the same samples. If the task has no sources yet,
+// only its counts change. Throws Error if no training sample would be left, if the training part is noise, or if a task
+// with sources has neither held-out samples nor a test part.
 Task with_validation(Task task, int64_t count);
 
 }  // namespace kb
