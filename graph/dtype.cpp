@@ -1,39 +1,13 @@
 #include "graph/dtype.h"
 
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <limits>
-#include <string>
 
 #include "graph/error.h"
 
 namespace kb {
 namespace {
-
-enum class Class : uint8_t { floating, integer, boolean };
-
-struct DTypeInfo {
-  DType dtype;
-  std::string_view name;
-  int64_t bytes;
-  Class cls;
-};
-
-constexpr std::array<DTypeInfo, 9> kTable{{
-    {DType::f64, "f64", 8, Class::floating},
-    {DType::f32, "f32", 4, Class::floating},
-    {DType::bf16, "bf16", 2, Class::floating},
-    {DType::f16, "f16", 2, Class::floating},
-    {DType::i32, "i32", 4, Class::integer},
-    {DType::u32, "u32", 4, Class::integer},
-    {DType::u8, "u8", 1, Class::integer},
-    {DType::boolean, "bool", 1, Class::boolean},
-    {DType::i64, "i64", 8, Class::integer},
-}};
-
-const DTypeInfo& row(DType dtype) { return kTable[static_cast<size_t>(dtype)]; }
 
 // Returns `value` in f32, rounded so that a second rounding to 16 bits gives what one rounding would have given: a
 // value that f32 does not hold becomes the neighbour whose last bit is 1 (Boldo and Melquiond 2008).
@@ -44,18 +18,12 @@ float round_to_odd(double value) {
   return std::bit_cast<float>(std::bit_cast<uint32_t>(nearest) | 1u);
 }
 
-// Truncates `value` towards zero and takes it modulo 2^bits into the type's range. NaN and infinities give 0.
-double wrap(double value, int bits, bool is_signed) {
+// Truncates `value` towards zero and takes it modulo 2^64. NaN and infinities give 0.
+int64_t whole(double value) {
   if (!std::isfinite(value)) return 0;
-  const double modulus = std::ldexp(1.0, bits);
-  double rest = std::fmod(std::trunc(value), modulus);
-  if (is_signed) {
-    if (rest >= modulus / 2) rest -= modulus;
-    if (rest < -modulus / 2) rest += modulus;
-  } else if (rest < 0) {
-    rest += modulus;
-  }
-  return rest + 0.0;
+  const double rest = std::fmod(std::trunc(value), 0x1p64);
+  const auto magnitude = static_cast<uint64_t>(std::fabs(rest));
+  return static_cast<int64_t>(rest < 0 ? 0 - magnitude : magnitude);
 }
 
 template <class T>
@@ -72,17 +40,35 @@ void store(void* data, int64_t index, T value) {
 
 }  // namespace
 
-std::string_view name(DType dtype) { return row(dtype).name; }
-int64_t size_of(DType dtype) { return row(dtype).bytes; }
-bool is_float(DType dtype) { return row(dtype).cls == Class::floating; }
-bool is_integer(DType dtype) { return row(dtype).cls == Class::integer; }
-bool is_low_precision(DType dtype) { return dtype == DType::bf16 || dtype == DType::f16; }
+// The shift to the left drops the bits that the dtype lacks; the one to the right repeats the sign of a signed number.
+int64_t wrap(DType dtype, int64_t value) {
+  if (dtype == DType::boolean) return value != 0;
+  const int unused = 64 - info(dtype).bits;
+  const uint64_t kept = static_cast<uint64_t>(value) << unused;
+  return is_signed(dtype) ? static_cast<int64_t>(kept) >> unused : static_cast<int64_t>(kept >> unused);
+}
+
+std::vector<DType> tensor_dtypes() { return tensor_dtypes(is_of_tensors); }
+
+std::vector<DType> tensor_dtypes(bool (*holds)(DType)) {
+  std::vector<DType> dtypes;
+  for (const DTypeInfo& row : kDTypes)
+    if (is_of_tensors(row.dtype) && holds(row.dtype)) dtypes.push_back(row.dtype);
+  return dtypes;
+}
+
+std::string names_text(const std::vector<DType>& dtypes) {
+  std::string text;
+  for (size_t i = 0; i < dtypes.size(); ++i)
+    text += (i == 0 ? "" : i + 1 < dtypes.size() ? ", " : " or ") + std::string(name(dtypes[i]));
+  return text;
+}
 
 DType parse_dtype(std::string_view text) {
   std::string known;
-  for (const DTypeInfo& info : kTable) {
-    if (info.name == text) return info.dtype;
-    known += (known.empty() ? "" : ", ") + std::string(info.name);
+  for (const DTypeInfo& row : kDTypes) {
+    if (row.name == text) return row.dtype;
+    known += (known.empty() ? "" : ", ") + std::string(row.name);
   }
   throw Error("unknown dtype '" + std::string(text) + "'; known: " + known);
 }
@@ -97,18 +83,11 @@ double round_to(DType dtype, double value) {
       return static_cast<double>(bf16_to_float(float_to_bf16(round_to_odd(value))));
     case DType::f16:
       return static_cast<double>(f16_to_float(float_to_f16(round_to_odd(value))));
-    case DType::i32:
-      return wrap(value, 32, true);
-    case DType::u32:
-      return wrap(value, 32, false);
-    case DType::u8:
-      return wrap(value, 8, false);
     case DType::boolean:
       return value != 0 ? 1 : 0;
-    case DType::i64:
-      return wrap(value, 64, true);
+    default:
+      return static_cast<double>(wrap(dtype, whole(value)));
   }
-  throw InternalError("round_to: unknown dtype");
 }
 
 uint16_t float_to_bf16(float value) {
@@ -157,17 +136,14 @@ double load_element(DType dtype, const void* data, int64_t index) {
       return static_cast<double>(bf16_to_float(load<uint16_t>(data, index)));
     case DType::f16:
       return static_cast<double>(f16_to_float(load<uint16_t>(data, index)));
-    case DType::i32:
-      return load<int32_t>(data, index);
-    case DType::u32:
-      return load<uint32_t>(data, index);
-    case DType::u8:
     case DType::boolean:
       return load<uint8_t>(data, index);
-    case DType::i64:
-      return static_cast<double>(load<int64_t>(data, index));
+    default:
+      break;
   }
-  throw InternalError("load_element: unknown dtype");
+  int64_t bits = 0;
+  std::memcpy(&bits, static_cast<const char*>(data) + index * size_of(dtype), static_cast<size_t>(size_of(dtype)));
+  return static_cast<double>(wrap(dtype, bits));
 }
 
 void store_element(DType dtype, void* data, int64_t index, double value) {
@@ -180,17 +156,11 @@ void store_element(DType dtype, void* data, int64_t index, double value) {
       return store<uint16_t>(data, index, float_to_bf16(round_to_odd(value)));
     case DType::f16:
       return store<uint16_t>(data, index, float_to_f16(round_to_odd(value)));
-    case DType::i32:
-      return store<int32_t>(data, index, static_cast<int32_t>(round_to(dtype, value)));
-    case DType::u32:
-      return store<uint32_t>(data, index, static_cast<uint32_t>(round_to(dtype, value)));
-    case DType::u8:
-    case DType::boolean:
-      return store<uint8_t>(data, index, static_cast<uint8_t>(round_to(dtype, value)));
-    case DType::i64:
-      return store<int64_t>(data, index, static_cast<int64_t>(round_to(dtype, value)));
+    default:
+      break;
   }
-  throw InternalError("store_element: unknown dtype");
+  const auto bits = static_cast<int64_t>(round_to(dtype, value));
+  std::memcpy(static_cast<char*>(data) + index * size_of(dtype), &bits, static_cast<size_t>(size_of(dtype)));
 }
 
 }  // namespace kb

@@ -239,11 +239,8 @@ double evaluate_op(Op op, std::span<const double> args) {
 
 double cast_float(DType dtype, double value) {
   if (!is_integer(dtype)) return round_to(dtype, value);
-  if (std::isnan(value)) return 0;
-  const bool is_signed = dtype == DType::i32 || dtype == DType::i64;
-  const int bits = static_cast<int>(8 * size_of(dtype)) - (is_signed ? 1 : 0);
-  const double end = std::ldexp(1.0, bits), least = is_signed ? -end : 0;
-  return value < least ? least : value >= end ? end - 1 : round_to(dtype, value);
+  const auto low = static_cast<double>(least(dtype)), high = static_cast<double>(greatest(dtype));
+  return value < low ? low : value >= high ? high : round_to(dtype, value);
 }
 
 }  // namespace kb

@@ -29,8 +29,8 @@ Tensor one_hot(Tensor indices, int64_t classes, DType dtype, Where where) {
   require_same_graph("one_hot", {indices});
   if (classes < 1) report("one_hot", {"no classes", "1 or more", std::to_string(classes), ""});
   if (!is_integer(indices.dtype()))
-    report("one_hot",
-           {"indices are no integers", "i32, u32 or u8", to_string(indices.type()), "cast(indices, DType::i32)"});
+    report("one_hot", {"indices are no integers", names_text(tensor_dtypes(is_integer)), to_string(indices.type()),
+                       "cast(indices, DType::i32)"});
   Dims shape = indices.shape();
   Ints axes;
   for (int64_t i = 0; i < indices.rank(); ++i) axes.push_back(i);

@@ -10,18 +10,8 @@ namespace {
 constexpr int kMostVisits = 256;
 
 IndexRange of_dtype(DType dtype) {
-  switch (dtype) {
-    case DType::boolean:
-      return {0, 1};
-    case DType::u8:
-      return {0, 255};
-    case DType::i32:
-      return {INT32_MIN, INT32_MAX};
-    case DType::u32:
-      return {0, UINT32_MAX};
-    default:
-      return {INT64_MIN, INT64_MAX};
-  }
+  if (is_float(dtype)) return {INT64_MIN, INT64_MAX};
+  return {least(dtype), greatest(dtype)};
 }
 
 IndexRange both(IndexRange a, IndexRange b) { return {std::min(a.least, b.least), std::max(a.most, b.most)}; }

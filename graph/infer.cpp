@@ -128,7 +128,7 @@ std::vector<Type> infer_by_class(Op op, std::span<const Type> inputs, const Attr
 
 void check_tensor(const Type& type) {
   if (type.dtype == DType::i64)
-    throw Mistake{"no tensor is of i64", "f64, f32, bf16, f16, i32, u32, u8 or bool", to_string(type),
+    throw Mistake{"no tensor is of i64", names_text(tensor_dtypes()), to_string(type),
                   "DType::i32 counts to 2147483647"};
   for (size_t axis = 0; axis < type.shape.size(); ++axis) {
     if (type.shape[axis] >= 1) continue;

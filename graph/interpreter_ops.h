@@ -29,9 +29,6 @@ void random_bits(const Work& work);
 // Returns the value that is read at an index outside of a tensor: NaN for floats, 0 for integers and booleans.
 inline double missing(DType dtype) { return is_float(dtype) ? std::numeric_limits<double>::quiet_NaN() : 0; }
 
-// Returns the number that the low bits of `value`, as many as the dtype is wide, stand for.
-double wrapped(DType dtype, int64_t value);
-
 // Returns the strides of a row-major array of this shape, in elements.
 Ints row_major(const Dims& shape);
 

@@ -7,34 +7,19 @@
 
 namespace kb::oracle {
 
-double wrapped(DType dtype, int64_t value) {
-  switch (dtype) {
-    case DType::i32:
-      return static_cast<int32_t>(static_cast<uint32_t>(static_cast<uint64_t>(value)));
-    case DType::u32:
-      return static_cast<uint32_t>(static_cast<uint64_t>(value));
-    case DType::u8:
-      return static_cast<uint8_t>(static_cast<uint64_t>(value));
-    case DType::boolean:
-      return value != 0;
-    default:
-      throw InternalError("interpreter: no integer arithmetic in this dtype");
-  }
-}
-
 namespace {
 
-// The table computes modulo 2^64. wrapped() then reduces to the dtype's width, which loses nothing: 2^64 is a multiple
+// The table computes modulo 2^64. wrap() then reduces to the dtype's width, which loses nothing: 2^64 is a multiple
 // of 2^bits.
 void integers(const Work& work) {
   const OpInfo& row = info(work.node.op);
   const DType dtype = work.in[0]->type.dtype;
-  const int64_t bits = dtype == DType::boolean ? 1 : 8 * size_of(dtype);
   const auto at = [&](size_t k, size_t i) {
     return k < work.in.size() ? static_cast<int64_t>(work.in[k]->data[i]) : int64_t{0};
   };
   std::vector<double>& out = work.out[0].data;
-  for (size_t i = 0; i < out.size(); ++i) out[i] = wrapped(dtype, row.integer(at(0, i), at(1, i), bits));
+  for (size_t i = 0; i < out.size(); ++i)
+    out[i] = static_cast<double>(wrap(dtype, row.integer(at(0, i), at(1, i), info(dtype).bits)));
 }
 
 template <class F>

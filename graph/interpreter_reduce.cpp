@@ -54,7 +54,8 @@ void fold_by_op(const Work& work) {
   if (is_arithmetic && !is_float(dtype)) {
     const auto combine = info(op.combine).integer;
     return fold(work, axes, out, [&](double& so_far, double x, size_t) {
-      so_far = wrapped(dtype, combine(static_cast<int64_t>(x), static_cast<int64_t>(so_far), 8 * size_of(dtype)));
+      const int64_t joined = combine(static_cast<int64_t>(x), static_cast<int64_t>(so_far), 8 * size_of(dtype));
+      so_far = static_cast<double>(wrap(dtype, joined));
     });
   }
   const auto combine = info(op.combine).real;

@@ -49,11 +49,8 @@ bool stands_for(DType elements, DType dtype) {
 
 // Returns "elements of type float", for the C++ type that stands for `dtype`.
 std::string elements_text(DType dtype) {
-  const std::string type = dtype == DType::f64       ? "double"
-                           : dtype == DType::boolean ? "bool"
-                           : is_integer(dtype)
-                               ? fmt::format("{}int{}_t", dtype == DType::i32 ? "" : "u", 8 * size_of(dtype))
-                               : "float";
+  std::string type = dtype == DType::f64 ? "double" : dtype == DType::boolean ? "bool" : "float";
+  if (is_integer(dtype)) type = fmt::format("{}int{}_t", is_signed(dtype) ? "" : "u", info(dtype).bits);
   return "elements of type " + type;
 }
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <cctype>
 
 #include "graph/error.h"
 #include "runtime/atomic_file.h"
@@ -17,17 +17,11 @@ constexpr size_t kLengthBytes = 8;
 constexpr size_t kMaxHeader = 100'000'000;  // bytes; the bound that the format sets
 constexpr const char* kMetadata = "__metadata__";
 
-struct DTypeRow {
-  DType dtype;
-  const char* name;
-};
-constexpr std::array kDTypes = {
-    DTypeRow{DType::f64, "F64"}, DTypeRow{DType::f32, "F32"}, DTypeRow{DType::bf16, "BF16"},
-    DTypeRow{DType::f16, "F16"}, DTypeRow{DType::i32, "I32"}, DTypeRow{DType::u32, "U32"},
-    DTypeRow{DType::u8, "U8"},   DTypeRow{DType::i64, "I64"}, DTypeRow{DType::boolean, "BOOL"}};
-
-const char* format_name(DType dtype) {
-  return std::find_if(kDTypes.begin(), kDTypes.end(), [&](const DTypeRow& row) { return row.dtype == dtype; })->name;
+// Returns the format's name of a dtype: "BF16".
+std::string format_name(DType dtype) {
+  std::string text(name(dtype));
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::toupper(c); });
+  return text;
 }
 
 Json header_object(std::span<const TensorView> tensors, const std::map<std::string, std::string>& metadata) {
@@ -106,9 +100,9 @@ class Reader {
   static DType read_dtype(const JsonValue& value) {
     const std::string text = value.as<std::string>();
     std::string known;
-    for (const DTypeRow& row : kDTypes) {
-      if (row.name == text) return row.dtype;
-      known += (known.empty() ? "one of " : ", ") + std::string(row.name);
+    for (const DTypeInfo& row : kDTypes) {
+      if (format_name(row.dtype) == text) return row.dtype;
+      known += (known.empty() ? "one of " : ", ") + format_name(row.dtype);
     }
     value.refuse(known);
   }

@@ -7,22 +7,6 @@
 namespace kb::ir {
 namespace {
 
-// Returns `value` reduced to the range of an integer type, or to 0 or 1 for boolean.
-int64_t wrap(DType type, int64_t value) {
-  switch (type) {
-    case DType::i32:
-      return static_cast<int32_t>(value);
-    case DType::u32:
-      return static_cast<uint32_t>(value);
-    case DType::u8:
-      return static_cast<uint8_t>(value);
-    case DType::boolean:
-      return value != 0;
-    default:
-      return value;
-  }
-}
-
 // Rounds a result to `type`. Arithmetic in bf16 and f16 is f32 arithmetic, rounded again.
 double round_float(DType type, double value) {
   if (type == DType::f64) return value;

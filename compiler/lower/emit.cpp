@@ -1,6 +1,5 @@
 #include "compiler/lower/emit.h"
 
-#include <cmath>
 #include <limits>
 
 #include "compiler/kernel/math.h"
@@ -11,6 +10,8 @@ namespace kb {
 using ir::Reg;
 
 namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Reg emit_formula(ir::Builder& b, const Formula& formula, DType type, const Reg (&args)[3]) {
   switch (formula.kind) {
@@ -36,31 +37,11 @@ Reg emit_number(ir::Builder& b, DType dtype, double value) {
 }
 
 Reg emit_lowest(ir::Builder& b, DType dtype) {
-  switch (dtype) {
-    case DType::i32:
-      return b.constant(dtype, -2147483648.0);
-    case DType::u32:
-    case DType::u8:
-    case DType::boolean:
-      return b.constant(dtype, 0);
-    default:
-      return b.constant(register_type(dtype), -std::numeric_limits<double>::infinity());
-  }
+  return emit_number(b, dtype, is_float(dtype) ? -kInfinity : static_cast<double>(least(dtype)));
 }
 
 Reg emit_highest(ir::Builder& b, DType dtype) {
-  switch (dtype) {
-    case DType::i32:
-      return b.constant(dtype, 2147483647.0);
-    case DType::u32:
-      return b.constant(dtype, 4294967295.0);
-    case DType::u8:
-      return b.constant(dtype, 255);
-    case DType::boolean:
-      return b.constant(dtype, 1);
-    default:
-      return b.constant(register_type(dtype), std::numeric_limits<double>::infinity());
-  }
+  return emit_number(b, dtype, is_float(dtype) ? kInfinity : static_cast<double>(greatest(dtype)));
 }
 
 Reg emit_exceeds(ir::Builder& b, Reg x, Reg y) {
@@ -72,18 +53,17 @@ Reg emit_exceeds(ir::Builder& b, Reg x, Reg y) {
 namespace {
 
 // Casts a float to an integer as cast_float (graph/formula.h) does. Only what the integer type holds is converted,
-// because processors differ in the rest. Integers of 8 bits are selected as i32.
+// because processors differ in the rest. Narrow integers are selected as i32.
 Reg emit_whole(ir::Builder& b, DType to, Reg x) {
-  const DType from = b.type(x), wide = to == DType::u8 ? DType::i32 : to;
-  const double end = std::ldexp(1.0, to == DType::i32 ? 31 : static_cast<int>(8 * size_of(to)));
-  const double least = to == DType::i32 ? -end : 0;
-  const Reg above = b.compute(Op::ge, x, b.constant(from, end));
-  const Reg inside = b.compute(Op::bit_and, b.compute(Op::ge, x, b.constant(from, least)),
-                               b.compute(Op::lt, x, b.constant(from, end)));
+  const DType from = b.type(x), wide = is_narrow(to) ? DType::i32 : to;
+  const auto low = static_cast<double>(least(to)), high = static_cast<double>(greatest(to));
+  const Reg above = b.compute(Op::ge, x, b.constant(from, high + 1));
+  const Reg inside = b.compute(Op::bit_and, b.compute(Op::ge, x, b.constant(from, low)),
+                               b.compute(Op::lt, x, b.constant(from, high + 1)));
   Reg whole = b.convert(wide, b.compute(Op::select, inside, x, b.constant(from, 0)));
-  whole = b.compute(Op::select, above, b.constant(wide, end - 1), whole);
-  if (least < 0)
-    whole = b.compute(Op::select, b.compute(Op::lt, x, b.constant(from, least)), b.constant(wide, least), whole);
+  whole = b.compute(Op::select, above, b.constant(wide, high), whole);
+  if (is_signed(to))
+    whole = b.compute(Op::select, b.compute(Op::lt, x, b.constant(from, low)), b.constant(wide, low), whole);
   return b.convert(to, whole);
 }
 

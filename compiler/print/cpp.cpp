@@ -30,9 +30,8 @@ constexpr Dialect kDialect = {
 }  // namespace
 
 DType variable_type(DType type) {
-  if (type == DType::bf16 || type == DType::f16) return DType::f32;
-  if (type == DType::u8) return DType::u32;
-  return type == DType::boolean ? DType::i32 : type;
+  if (is_low_precision(type)) return DType::f32;
+  return type == DType::boolean ? DType::i32 : promoted(type);
 }
 
 CppPrinter::CppPrinter(const Kernel& kernel, int vector_bytes)
@@ -151,8 +150,8 @@ void CppPrinter::analyse(const std::vector<Instr>& body, bool& wide) {
 }
 
 std::string CppPrinter::memory_vector(DType t) const {
-  const std::string_view stem = is_low_precision(t) ? "u16" : t == DType::boolean ? "u8" : name(t);
-  return fmt::format("{}x{}", stem, lanes_);
+  if (size_of(t) < 4) return fmt::format("u{}x{}", 8 * size_of(t), lanes_);
+  return fmt::format("{}x{}", name(t), lanes_);
 }
 
 std::string CppPrinter::c_type(DType t, bool vector) const {
@@ -173,7 +172,7 @@ std::string CppPrinter::operand(Reg r, bool vector) const {
 }
 
 std::string CppPrinter::rounded(DType t, const std::string& value) const {
-  return is_low_precision(t) ? fmt::format("to_{}({})", name(t), value) : value;
+  return is_encoded(t) ? fmt::format("to_{}({})", name(t), value) : value;
 }
 
 void CppPrinter::define(const Instr& instr, const std::string& value) {

@@ -26,24 +26,21 @@ std::string CppPrinter::element(const Instr& instr, const std::string& at) const
   const std::string memory = array(instr);
   if (in_local(instr))
     return instr.type == DType::boolean ? fmt::format("{}[{}] & 1", memory, at) : fmt::format("{}[{}]", memory, at);
-  if (is_low_precision(instr.type)) return fmt::format("load_{}({} + {})", name(instr.type), memory, at);
+  if (is_encoded(instr.type)) return fmt::format("load_{}({} + {})", name(instr.type), memory, at);
   return instr.type == DType::boolean ? fmt::format("{}[{}] != 0", memory, at) : fmt::format("{}[{}]", memory, at);
 }
 
 std::string CppPrinter::widened(const Instr& instr, const std::string& value) const {
-  if (in_local(instr)) return value;
-  if (instr.type == DType::boolean) return fmt::format("widen_bool({})", value);
-  const bool narrow = is_low_precision(instr.type) || instr.type == DType::u8;
-  return narrow ? fmt::format("widen_{}({})", name(instr.type), value) : value;
+  if (in_local(instr) || size_of(instr.type) >= 4) return value;
+  return fmt::format("widen_{}({})", name(instr.type), value);
 }
 
 std::string CppPrinter::narrowed(const Instr& store) const {
   const std::string value = operand(store.b, true);
-  if (in_local(store)) return value;
+  if (in_local(store) || size_of(store.type) >= 4) return value;
   if (rounds_when_stored(store))
     return fmt::format("round_{}({})", name(store.type), operand(definition(store.b).a, true));
-  const bool narrow = is_low_precision(store.type) || size_of(store.type) == 1;
-  return narrow ? fmt::format("narrow_{}({})", name(store.type), value) : value;
+  return fmt::format("narrow_{}({})", name(store.type), value);
 }
 
 std::string CppPrinter::whole(const Instr& instr, std::string_view qualifier) const {
@@ -116,7 +113,7 @@ std::string CppPrinter::store_element(const Instr& instr, const std::string& at,
     const std::string_view minus = instr.type == DType::boolean ? "-" : "";
     return fmt::format("{}[{}] = {}{}", memory, at, minus, value);
   }
-  const std::string cast = size_of(instr.type) == 1 ? "(u8)" : "";
+  const std::string cast = size_of(instr.type) < 4 ? fmt::format("({})", memory_type(instr.type)) : "";
   return fmt::format("{}[{}] = {}{}", memory, at, cast, value);
 }
 

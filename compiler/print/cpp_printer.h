@@ -13,9 +13,11 @@ using namespace ir;
 
 constexpr int kLanes = 16;
 
-// Returns the type of the C++ variable that holds a register: bf16 and f16 are held as an f32 of the same value, u8 in
-// 32 bits, and booleans as an int that is 0 or 1 (in a lane of a vector: 0 or -1).
+// Returns the type of the C++ variable that holds a register: bf16 and f16 are held as an f32 of the same value, narrow
+// integers in 32 bits, and booleans as an int that is 0 or 1 (in a lane of a vector: 0 or -1).
 DType variable_type(DType type);
+// True for types whose elements memory keeps as the bits of an unsigned number; the prelude's to_NAME rounds to one.
+constexpr bool is_encoded(DType type) { return is_low_precision(type) || (is_narrow(type) && is_signed(type)); }
 inline bool is_wide(DType type) { return type == DType::f64 || type == DType::i64; }
 
 // Facts about a register that are known before anything is printed. A lane-varying index that is base + lane * stride
@@ -89,9 +91,11 @@ class CppPrinter : public KernelPrinter {
   void call(const Instr& instr, DType t) override;
   void compare(const Instr& instr, DType t) override;
   void real(const Instr& instr, DType t) override;
-  // Signed arithmetic wraps, so it is written in unsigned numbers; u8 is cut to its 8 bits.
+  // Signed arithmetic wraps, so it is written in unsigned numbers; narrow integers are cut to their bits.
   void integer(const Instr& instr, DType t) override;
   std::string cut(DType t, const std::string& value, bool fits) const;
+  // Returns the number of a narrow type that the low bits of `value`, a promoted expression, stand for.
+  std::string low_bits(DType t, const std::string& value) const;
   // A shift by the width or more gives the result of as many shifts by one bit.
   void shift(const Instr& instr, DType t);
   void bitcast(const Instr& instr) override;

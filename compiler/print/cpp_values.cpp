@@ -14,8 +14,8 @@ void CppPrinter::select(const Instr& instr) {
 }
 
 void CppPrinter::call(const Instr& instr, DType t) {
-  if (t == DType::u8 && instr.op == Op::mul_high)
-    return define(instr, fmt::format("{} * {} >> 8", loose(instr.a), loose(instr.b)));
+  if (is_narrow(t) && instr.op == Op::mul_high)
+    return define(instr, fmt::format("{} * {} >> {}", loose(instr.a), loose(instr.b), info(t).bits));
   KernelPrinter::call(instr, t);
 }
 
@@ -58,8 +58,11 @@ void CppPrinter::integer(const Instr& instr, DType t) {
 }
 
 std::string CppPrinter::cut(DType t, const std::string& value, bool fits) const {
-  if (fits || t == DType::u32 || t == DType::i64) return value;
-  return t == DType::u8 ? fmt::format("({}) & 255u", value) : value;
+  return fits || !is_narrow(t) ? value : low_bits(t, fmt::format("({})", value));
+}
+
+std::string CppPrinter::low_bits(DType t, const std::string& value) const {
+  return is_signed(t) ? rounded(t, value) : fmt::format("{} & {}u", value, greatest(t));
 }
 
 void CppPrinter::shift(const Instr& instr, DType t) {
@@ -68,7 +71,7 @@ void CppPrinter::shift(const Instr& instr, DType t) {
   const std::string a = operand(instr.a, vector), b = operand(instr.b, vector);
   const bool left = instr.op == Op::shift_left;
   if (count.code == Code::constant && count.number >= 0 && count.number < 32) {
-    const std::string whole = fmt::format("({}){}", c_type(left ? DType::u32 : t, vector), a);
+    const std::string whole = fmt::format("({}){}", c_type(left && !is_narrow(t) ? DType::u32 : t, vector), a);
     return define(instr, cut(t, fmt::format("{} {} {}", whole, left ? "<<" : ">>", count.number), !left));
   }
   define(instr, cut(t, fmt::format("shift_{}({}, {})", left ? "left" : "right", a, b), !left));
@@ -94,7 +97,7 @@ std::string CppPrinter::convert_scalar(const std::string& a, DType from, DType t
   if (to == DType::boolean) return a + " != 0";
   if (is_float(to)) return rounded(to, from == to ? a : fmt::format("({}){}", memory_type(variable_type(to)), a));
   const std::string whole = is_float(from) ? fmt::format("(long){}", a) : a;
-  if (to == DType::u8) return fmt::format("(u32)({}) & 255u", whole);
+  if (is_narrow(to)) return low_bits(to, fmt::format("({})({})", c_type(to, false), whole));
   return fmt::format("({}){}", memory_type(to), whole);
 }
 
@@ -107,9 +110,9 @@ std::string CppPrinter::convert_vector(Reg r, DType from, DType to) const {
   if (to == DType::boolean) return is_wide(from) ? fmt::format("narrow({} != 0)", a) : a + " != 0";
   std::string value = from == DType::boolean ? fmt::format("({} & 1)", a) : a;
   DType now = have;
-  if (from == DType::u8 && is_float(to)) value = fmt::format("({}){}", vector_type(now = DType::i32), value);
-  // A float becomes an i32 and is then cut to 8 bits, because i32 holds the values above 255 too.
-  const DType target = to == DType::u8 && is_float(from) ? DType::i32 : want;
+  if (is_narrow(from) && is_float(to)) value = fmt::format("({}){}", vector_type(now = DType::i32), value);
+  // A float becomes an i32 and is then cut to a narrow integer's bits, because i32 holds other values too.
+  const DType target = is_narrow(to) && is_float(from) ? DType::i32 : want;
   const auto is_bits = [](DType t) { return t == DType::i32 || t == DType::u32 || t == DType::boolean; };
   if (target == DType::u32 && is_float(now)) {
     value = fmt::format("whole_u32({})", value);
@@ -118,7 +121,7 @@ std::string CppPrinter::convert_vector(Reg r, DType from, DType to) const {
   } else if (now != target) {
     value = fmt::format("__builtin_convertvector({}, {})", value, vector_type(target));
   }
-  if (to == DType::u8) return fmt::format("({}){} & 255u", vector_type(to), value);
+  if (is_narrow(to)) return low_bits(to, fmt::format("({}){}", vector_type(to), value));
   return rounded(to, value);
 }
 

@@ -120,7 +120,7 @@ std::string CudaPrinter::low_literal(DType type, double number) const {
 
 std::string CudaPrinter::rounded(DType type, const std::string& value) const {
   if (is_low_precision(type)) return fmt::format("round_{}({})", name(type), value);
-  return type == DType::u8 ? fmt::format("(u8)({})", value) : value;
+  return is_narrow(type) ? fmt::format("({})({})", memory_type(type), value) : value;
 }
 
 std::string CudaPrinter::kept(Reg r) const {
@@ -135,7 +135,7 @@ std::string CudaPrinter::operand(Reg r) const {
   const Instr& instr = definition(r);
   if (instr.code == Code::constant) return literal(instr.type, instr.number, instr.integer);
   if (is_low_precision(instr.type)) return fmt::format("widen({})", kept(r));
-  return instr.type == DType::u8 ? "(u32)" + kept(r) : kept(r);
+  return is_narrow(instr.type) ? fmt::format("({}){}", memory_type(promoted(instr.type)), kept(r)) : kept(r);
 }
 
 void CudaPrinter::define(const Instr& instr, const std::string& value) {

@@ -40,10 +40,10 @@ class CudaPrinter : public KernelPrinter {
   void note_uses(const Instr& instr, int piece);
 
   // ---- text ----
-  // Returns the register as its variable keeps it: bf16, f16 and u8 have their types in memory.
+  // Returns the register as its variable keeps it: bf16, f16 and narrow integers have their types in memory.
   std::string kept(Reg r) const;
   std::string kept(Reg r, bool) const override { return kept(r); }
-  // Gives the register as an operand of arithmetic: bf16 and f16 converted to float, u8 to u32.
+  // Gives the register as an operand of arithmetic: bf16 and f16 converted to float, narrow integers promoted.
   std::string operand(Reg r) const;
   std::string operand(Reg r, bool) const override { return operand(r); }
   std::string low_literal(DType type, double number) const;

@@ -6,7 +6,7 @@ namespace kb::cuda {
 
 void CudaPrinter::select(const Instr& instr) {
   const std::string c = kept(instr.a), x = kept(instr.b), y = kept(instr.c);
-  const bool is_hidden = instr.type == DType::i32 && compares_integers(instr.a);
+  const bool is_hidden = promoted(instr.type) == DType::i32 && compares_integers(instr.a);
   define(instr, is_hidden ? fmt::format("choose({}, {}, {})", c, x, y) : fmt::format("{} ? {} : {}", c, x, y));
 }
 
@@ -22,11 +22,11 @@ bool CudaPrinter::compares_integers(Reg condition) const {
 }
 
 void CudaPrinter::call(const Instr& instr, DType t) {
-  if (t == DType::i32 && (instr.op == Op::maximum || instr.op == Op::minimum))
+  if (promoted(t) == DType::i32 && (instr.op == Op::maximum || instr.op == Op::minimum))
     return define(instr, fmt::format("choose({0} {1} {2}, {0}, {2})", kept(instr.a),
                                      instr.op == Op::maximum ? '>' : '<', kept(instr.b)));
-  if (t == DType::u8 && instr.op == Op::mul_high)
-    return define(instr, fmt::format("(u8)({} * {} >> 8)", operand(instr.a), operand(instr.b)));
+  if (is_narrow(t) && instr.op == Op::mul_high)
+    return define(instr, rounded(t, fmt::format("{} * {} >> {}", operand(instr.a), operand(instr.b), info(t).bits)));
   KernelPrinter::call(instr, t);
 }
 
@@ -38,7 +38,7 @@ void CudaPrinter::real(const Instr& instr, DType t) {
   define(instr, fmt::format("{}({}{})", name(instr.op), kept(instr.a), instr.b == kNone ? "" : ", " + kept(instr.b)));
 }
 
-// Signed arithmetic wraps, so it is written in unsigned numbers; u8 is cut to its 8 bits.
+// Signed arithmetic wraps, so it is written in unsigned numbers; narrow integers are cut to their bits.
 void CudaPrinter::integer(const Instr& instr, DType t) {
   if (instr.op == Op::shift_left || instr.op == Op::shift_right) return shift(instr, t);
   const std::string_view sign = instr.op == Op::neg ? "-" : info(instr.op).infix;
@@ -72,7 +72,7 @@ std::string CudaPrinter::converted(const Instr& instr) const {
   if (to == DType::boolean) return a + " != 0";
   if (is_low_precision(to)) return rounded(to, from == DType::f32 ? a : "(float)" + a);
   // Floats become unsigned numbers modulo 2^32 by passing through a signed number of 64 bits.
-  if (is_float(from) && (to == DType::u32 || to == DType::u8))
+  if (is_float(from) && (to == DType::u32 || is_narrow(to)))
     return fmt::format("({})(long long){}", memory_type(to), a);
   return is_low_precision(from) && to == DType::f32 ? a : fmt::format("({}){}", memory_type(to), a);
 }

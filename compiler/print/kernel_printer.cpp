@@ -29,22 +29,16 @@ std::string_view KernelPrinter::memory_type(DType type) const {
 
 std::string KernelPrinter::literal(DType type, double number, int64_t integer) const {
   const auto signed_text = [](int64_t value) { return fmt::format(fmt::runtime(value < 0 ? "({})" : "{}"), value); };
-  switch (type) {
-    case DType::i64:
-      if (!dialect_.wide_integer.empty() && !kernel_.narrow_index && std::abs(integer) > INT32_MAX)
-        return fmt::format(fmt::runtime(dialect_.wide_integer), integer);
-      return signed_text(integer);
-    case DType::boolean:
-      return std::string(number != 0 ? dialect_.yes : dialect_.no);
-    case DType::i32: {
-      const auto value = static_cast<int64_t>(number);
-      return value == INT32_MIN ? "(-2147483647 - 1)" : signed_text(value);
-    }
-    case DType::u32:
-    case DType::u8:
-      return fmt::format("{}u", static_cast<int64_t>(number));
-    default:
-      break;
+  if (type == DType::i64) {
+    if (!dialect_.wide_integer.empty() && !kernel_.narrow_index && std::abs(integer) > INT32_MAX)
+      return fmt::format(fmt::runtime(dialect_.wide_integer), integer);
+    return signed_text(integer);
+  }
+  if (type == DType::boolean) return std::string(number != 0 ? dialect_.yes : dialect_.no);
+  if (is_integer(type)) {
+    const auto value = static_cast<int64_t>(number);
+    if (!is_signed(type)) return fmt::format("{}u", value);
+    return value == INT32_MIN ? "(-2147483647 - 1)" : signed_text(value);
   }
   const bool wide = type == DType::f64;
   const double value = wide ? number : round_to(type, static_cast<float>(number));

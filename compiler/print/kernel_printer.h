@@ -20,7 +20,7 @@ struct Dialect {
   struct Special {
     std::string_view nan, infinity, minus_infinity;
   };
-  std::string_view types[9];                                      // types of elements in memory, in the order of DType
+  std::string_view types[kDTypes.size()];                         // types of elements in memory, in the order of DType
   std::string_view narrow_index_type, argument, narrow_argument;  // narrow_: in kernels whose indices have 32 bits
   std::string_view wide_integer;                                  // literal of over 32 bits; empty: like any other
   std::string_view no, yes;                                       // the booleans
@@ -29,6 +29,12 @@ struct Dialect {
   std::string_view index_min, index_max;
   bool unrolls;  // loops have a "#pragma unroll N"
 };
+
+// Returns the type in which C++ computes on an integer: 32 bits of the same sign where the integer is narrow.
+constexpr DType promoted(DType type) {
+  if (!is_narrow(type)) return type;
+  return is_signed(type) ? DType::i32 : DType::u32;
+}
 
 class KernelPrinter {
  public:

@@ -108,10 +108,28 @@ BOOST_AUTO_TEST_CASE(integers_truncate_and_wrap) {
   BOOST_TEST(round_to(DType::boolean, 0) == 0);
 }
 
+BOOST_AUTO_TEST_CASE(integers_have_a_least_and_a_greatest_number) {
+  const auto has_range = [](DType dtype, int64_t low, int64_t high) {
+    BOOST_TEST(least(dtype) == low, name(dtype));
+    BOOST_TEST(greatest(dtype) == high, name(dtype));
+    BOOST_TEST(wrap(dtype, low) == low, name(dtype));
+    BOOST_TEST(wrap(dtype, high) == high, name(dtype));
+  };
+  has_range(DType::i32, INT32_MIN, INT32_MAX);
+  has_range(DType::u32, 0, UINT32_MAX);
+  has_range(DType::u8, 0, 255);
+  has_range(DType::boolean, 0, 1);
+  has_range(DType::i64, INT64_MIN, INT64_MAX);
+  BOOST_TEST(wrap(DType::i32, 3000000000) == -1294967296);
+  BOOST_TEST(wrap(DType::u32, -1) == UINT32_MAX);
+  BOOST_TEST(wrap(DType::u8, -250) == 6);
+  BOOST_TEST(wrap(DType::boolean, 2) == 1);
+}
+
 BOOST_AUTO_TEST_CASE(memory_holds_what_rounding_gives) {
   const double values[] = {0, 1, -1, 0.1, 255.5, -70000.25, 3e9, 1e20};
-  for (const DType dtype : {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i32, DType::u32, DType::u8,
-                            DType::boolean, DType::i64}) {
+  for (const DTypeInfo& row : kDTypes) {
+    const DType dtype = row.dtype;
     std::vector<char> memory(static_cast<size_t>(3 * size_of(dtype)), 'x');
     for (const double value : values) {
       store_element(dtype, memory.data(), 1, value);

@@ -66,7 +66,7 @@ void functions_of_one_element(KernelGraphs& graphs) {
 }
 
 void integers(KernelGraphs& graphs) {
-  for (const DType dtype : {DType::i32, DType::u32, DType::u8}) {
+  for (const DType dtype : tensor_dtypes(is_integer)) {
     Graph graph;
     Tensor x = input_of(graph, {5, 37}, dtype), b = input_of(graph, {37}, dtype, "b");
     output("y", x * b + x);

@@ -59,7 +59,7 @@ void casts(KernelGraphs& graphs) {
     Graph graph;
     const Tensor x = input_of(graph, {517}, dtype);
     const auto all = [&](const std::string& which, Tensor from) {
-      for (const DType to : {DType::i32, DType::u32, DType::u8, DType::boolean})
+      for (const DType to : tensor_dtypes([](DType t) { return !is_float(t); }))
         output(which + "_" + std::string(name(to)), cast(from, to));
     };
     all("edges", with_edges(x));

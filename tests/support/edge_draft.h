@@ -11,8 +11,7 @@ namespace kb::test {
 
 using Reals = std::vector<double>;
 
-inline constexpr DType kAllDTypes[] = {DType::f64, DType::f32, DType::bf16, DType::f16,
-                                       DType::i32, DType::u32, DType::u8,   DType::boolean};
+inline const std::vector<DType> kAllDTypes = tensor_dtypes();
 inline constexpr DType kFloats[] = {DType::f64, DType::f32, DType::bf16, DType::f16};
 
 // Returns the special values that a point-wise op or a move may meet, all of them together.

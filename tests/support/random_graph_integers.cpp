@@ -4,14 +4,18 @@
 #include "graph/functions.h"
 
 namespace kb::test {
+namespace {
+
+const std::vector<DType> kWhole = tensor_dtypes([](DType dtype) { return !is_float(dtype); });
+
+}  // namespace
 
 Tensor RandomGraphBuilder::whole(DType dtype, const Dims& shape) { return given("k", dtype, shape); }
 
 Tensor RandomGraphBuilder::pick_whole() {
-  static const std::vector<DType> dtypes = {DType::i32, DType::u32, DType::u8, DType::boolean};
   if (!whole_.empty() && random_.chance(0.7))
     return whole_[static_cast<size_t>(random_.integer(0, static_cast<int64_t>(whole_.size()) - 1))];
-  return whole(random_.pick(dtypes), shape(0, 5));
+  return whole(random_.pick(kWhole), shape(0, 5));
 }
 
 Tensor RandomGraphBuilder::whole_pointwise(Tensor a) {
@@ -20,7 +24,6 @@ Tensor RandomGraphBuilder::whole_pointwise(Tensor a) {
   static const std::vector<Op> bitwise = {Op::bit_and, Op::bit_or, Op::bit_xor};
   static const std::vector<Op> unary = {Op::neg, Op::abs, Op::sign, Op::relu};
   static const std::vector<Op> comparisons = {Op::eq, Op::ne, Op::lt, Op::le, Op::gt, Op::ge};
-  static const std::vector<DType> dtypes = {DType::i32, DType::u32, DType::u8, DType::boolean};
   const bool boolean = a.dtype() == DType::boolean;
   const Tensor b = random_.chance(0.3) ? a : whole(a.dtype(), broadcastable(a.shape()));
   switch (random_.integer(0, 5)) {
@@ -29,7 +32,7 @@ Tensor RandomGraphBuilder::whole_pointwise(Tensor a) {
     case 1:
       return boolean ? logical_not(a) : pointwise(random_.pick(unary), {a});
     case 2:
-      return cast(a, random_.pick(dtypes));
+      return cast(a, random_.pick(kWhole));
     case 3:
       return select(pointwise(random_.pick(comparisons), {a, b}), a, b);
     case 4:

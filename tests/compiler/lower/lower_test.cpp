@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(pointwise_with_broadcasts) {
 }
 
 BOOST_AUTO_TEST_CASE(every_dtype) {
-  for (const DType dtype : {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i32, DType::u32, DType::u8}) {
+  for (const DType dtype : tensor_dtypes([](DType t) { return t != DType::boolean; })) {
     Graph graph;
     Tensor x = input_of(graph, {5, 37}, dtype), b = input_of(graph, {37}, dtype, "b");
     output("y", x * b + x);

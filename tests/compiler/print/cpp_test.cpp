@@ -14,8 +14,7 @@ namespace {
 using namespace kb::test;
 using Results = std::vector<std::pair<DType, Binary>>;
 
-constexpr DType kTypes[] = {DType::f64, DType::f32, DType::bf16, DType::f16,
-                            DType::i32, DType::u32, DType::u8,   DType::boolean};
+const std::vector<DType> kTypes = tensor_dtypes();
 
 Kernel named(Kernel kernel, const std::string& name) {
   kernel.name = name;
@@ -155,7 +154,7 @@ Results operations(DType type) {
       results.push_back({type, [=](Builder& b, Reg x, Reg) { return b.compute(op, x, b.constant(type, 3)); }});
   results.push_back(
       {type, [](Builder& b, Reg x, Reg z) { return b.compute(Op::select, b.compute(Op::lt, x, z), z, x); }});
-  const double number = type == DType::u32 || type == DType::u8 || type == DType::boolean ? 1 : -1;
+  const double number = is_signed(type) ? -1 : 1;
   results.push_back({type, [=](Builder& b, Reg x, Reg z) {
                        return b.compute(Op::select, b.compute(Op::ge, x, b.constant(type, number)),
                                         b.constant(type, number), z);
@@ -215,10 +214,11 @@ BOOST_AUTO_TEST_CASE(conversions) {
     Results results;
     for (DType to : kTypes)
       results.push_back({to, [=](Builder& b, Reg x, Reg) {
-                           if (is_float(from) && !is_float(to) && to != DType::boolean) {
-                             const double most = to == DType::u8 ? 250 : 60000, least = to == DType::i32 ? -60000 : 0;
+                           if (is_float(from) && is_integer(to)) {
+                             const double most = std::min(static_cast<double>(greatest(to)), 60000.0);
+                             const double low = std::max(static_cast<double>(least(to)), -60000.0);
                              x = b.compute(Op::minimum, x, b.constant(from, most));
-                             x = b.compute(Op::maximum, x, b.constant(from, least));
+                             x = b.compute(Op::maximum, x, b.constant(from, low));
                              x = b.compute(Op::select, b.compute(Op::eq, x, x), x, b.constant(from, 0));
                            }
                            return b.convert(to, x);
@@ -303,7 +303,7 @@ BOOST_AUTO_TEST_CASE(reductions) {
 BOOST_AUTO_TEST_CASE(gathers_and_masks) {
   std::vector<Case> cases;
   for (DType type : kTypes) {
-    if (type == DType::u32 || type == DType::u8 || type == DType::boolean) continue;  // they hold no -1
+    if (!is_signed(type)) continue;  // these hold no -1
     Launch launch{{33}, {33}, {Data::random(type, 33 * 40, 7), Data::output(type, 33 * 40)}};
     cases.push_back({named(lower_triangle_of_transpose(type, 40), fmt::format("k_{}", name(type))), launch});
   }
