@@ -11,7 +11,7 @@ struct ScalingRule {
   std::string_view name;
   std::string_view doc;
   double (*factor)(double times);  // factor of the rate when the minibatch is `times` the reference's
-  std::string_view format;         // format of the factor in words, over both minibatches
+  std::string_view format;         // prints the factor, an fmt format of both minibatches: " x {}/{}"; "": no factor
   bool has_gains = false;          // the rate is also multiplied by each step's own gain (optim/adascale.h)
 };
 

@@ -28,7 +28,7 @@ struct Profile {
   std::vector<StepTime> steps;   // the schedule steps of the programs, one program after another
   std::vector<CopyTime> copies;  // empty if the device uses the host's memory
 
-  // Adds the next program. Its times start at 0, which is the end of the programs before.
+  // Appends the steps of the next program. Its times count from its own start; they are shifted to begin at end().
   void append(std::span<const StepTime> program);
   double end() const;  // end of the last step
 };

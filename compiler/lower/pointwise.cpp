@@ -34,7 +34,8 @@ class Pointwise {
     expression.store(values);
   }
 
-  static constexpr int64_t kPlane = 8;   // a plane of more than this times Target::tile_elements is cut
+  static constexpr int64_t kPlane =
+      8;  // the last two axes are cut if they have more than this times Target::tile_elements elements
   static constexpr int64_t kBlocks = 6;  // least tiles for each multiprocessor of a GPU, if there is enough to do
 
   bool lane_is_outermost() const {

@@ -155,7 +155,7 @@ Reg Expression::max_pool(Value v, const Indices& at) {
   const Index row = first_under(axis_window(node.attrs, 0, from[h]), at[h]);
   const Index column = first_under(axis_window(node.attrs, 1, from[w]), at[w]);
   const Reg first = place(row, column);
-  // The first of unrolled taps needs no comparison.
+  // The first of unrolled taps is taken as it is; a loop has one body for all taps, which has to compare.
   bool is_first = kernel[0] <= kUnrolled && kernel[1] <= kUnrolled;
   const auto best =
       over_taps(node, at, false, {lowest, first}, [&](const auto& before, const Indices& read, Reg holds) {

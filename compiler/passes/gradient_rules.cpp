@@ -192,7 +192,7 @@ void crop_rule(const BackwardNode& node) {
   node.give(0, crop(node.gradient(), back, {from[from.size() - 2], from.back()}));
 }
 
-// --- library
+// --- matrix products and convolutions
 
 // Let c = A B, where A is a or its transpose and B is b or its transpose. Then dA = dc B', dB = A' dc, each transposed
 // back if needed.

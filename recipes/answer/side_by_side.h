@@ -18,7 +18,7 @@ struct StudyEffort {
 StudyEffort effort_of(std::span<const Measurement> runs);
 
 struct NamedStudy {
-  std::string name;  // "momentum"
+  std::string name;  // name of the study's folder, or of its table: "momentum"
   StudyAnswer answer;
   StudyHead head;  // empty unless the study is a sweep's
   StudyEffort effort;

@@ -11,7 +11,8 @@ namespace {
 
 constexpr const char* kGrowthExpectation =
     "epochs and factors such as 30ep:x5,60ep:x5: whole epochs > 0 that rise, factors > 1";
-constexpr int64_t kGrowthBelow = 1 << 20;  // bound of both numbers: with a minibatch < 2^31 the product cannot overflow
+constexpr int64_t kGrowthBelow =
+    1 << 20;  // bound of epochs and factors: a minibatch < 2^31 times a factor fits 64 bits
 
 // Returns the number, or 0 if the text is not a number in (0, kGrowthBelow).
 int64_t count_of(std::string_view digits) {

@@ -309,8 +309,9 @@ class CudaRunner : public Runner {
   }
 
   // Returns false when a routine cannot be captured, for example because a library allocates or loads in a later run
-  // than its first. Nothing of it has run then; after it ran uncaptured there may be nothing left to allocate. Throws
-  // when the device is lost, and when there are several ranks: NCCL requires that all of them capture a sum, or none.
+  // than its first. Nothing of it has run then, and it runs uncaptured; a later step tries again, as the library may
+  // have all that it needs by then. Throws when the device is lost, and when there are several ranks: NCCL requires
+  // that all of them capture a sum, or none.
   bool try_capture(Slot& slot, size_t routine) {
     try {
       capture(slot, routine);

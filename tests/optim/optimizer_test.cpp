@@ -397,5 +397,4 @@ BOOST_AUTO_TEST_CASE(a_rule_is_point_wise) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace kb::optimizer_test

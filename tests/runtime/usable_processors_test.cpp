@@ -130,7 +130,8 @@ BOOST_AUTO_TEST_CASE(a_mounted_part_of_the_tree) {
   BOOST_TEST(system.quotas() == Quotas({1, 4}), boost::test_tools::per_element());
 }
 
-// A process that was moved out of what it can see, and files that make no sense, take no processor away.
+// A process whose group lies outside of the mounted one has the quota of the mounted group. Files that make no sense
+// set no quota.
 BOOST_AUTO_TEST_CASE(what_cannot_be_seen_or_read) {
   const FakeSystem outside("0::/../../other\n", kV2);
   outside.write("sys/fs/cgroup/cpu.max", "200000 100000\n");

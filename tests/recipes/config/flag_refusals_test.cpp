@@ -99,7 +99,8 @@ BOOST_AUTO_TEST_CASE(epochs_beside_steps_are_refused) {
   BOOST_TEST(std::count(words.begin(), words.end(), "--epochs") == 0);
 }
 
-// With --resume the flags of the run's folder count beside those of the command line.
+// With --resume FOLDER nothing is refused until the flags of that run are known, since they count too. --resume auto
+// may find no run, so its flags are judged at once.
 BOOST_AUTO_TEST_CASE(flags_beside_resume_are_judged_with_those_of_the_run) {
   BOOST_TEST(usage_error({"--resume", "runs/mine", "--reduce-precision", "bf16"}) == "(nothing thrown)");
   BOOST_TEST(usage_error({"--resume", "auto", "--reduce-precision", "bf16"}).starts_with("--reduce-precision: it has"));

@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(the_words_of_a_run_give_the_same_run) {
   RunConfig config = parse({"--lr", "0.1", "--quiet", "--out", "elsewhere", "--data", "a b", "--shards", "3"});
   std::vector<std::string> words = flag_words(lenet_mnist(), config);
   RunConfig again = parse(words);
-  BOOST_TEST(again.out.folder.empty());  // flags of one call are not recorded
+  BOOST_TEST(again.out.folder.empty());  // flag_words() leaves out --out, --quiet and other flags of a single call
   BOOST_TEST(!again.out.quiet);
   again.out.folder = config.out.folder;
   again.out.quiet = config.out.quiet;

@@ -1,4 +1,5 @@
-// Sums over ranks on fake GPUs: their bits are those of the host's reductions, and no fault of order goes unseen.
+// Sums over ranks on fake GPUs: they have the bits of the host's reductions, and a missing wait between streams, a dead
+// rank or a failed call is an error.
 #include "runtime/cuda/collective.h"
 
 #include <boost/test/unit_test.hpp>
