@@ -158,6 +158,14 @@ Tensor cross_entropy(Tensor logits, Tensor labels, Operand smoothing = 0.0, Wher
 // index_input may have `ignore_index` = K, one above the greatest class.
 Tensor cross_entropy(Tensor logits, Tensor labels, Operand smoothing, int64_t ignore_index,
                      Where where = Where::current());
+struct AttentionOptions {
+  int64_t heads = 1;
+  bool causal = false;  // whether position t sees the positions 0 to t alone; q and k have one length then
+};
+// Attention by scaled dot products in several heads (Vaswani et al. 2017, eq. 1 and section 3.2.2, without the linear
+// layers): q [N, T, heads d], k [N, S, heads d] and v [N, S, heads e] give [N, T, heads e]. Head h has the features
+// from h d on. Scores are divided by sqrt(d).
+Tensor attention(Tensor q, Tensor k, Tensor v, const AttentionOptions& options = {}, Where where = Where::current());
 // Takes the mean square over all axes but the first; gives one loss a sample, [N].
 Tensor mse(Tensor prediction, Tensor target, Where where = Where::current());
 

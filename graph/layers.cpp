@@ -120,10 +120,12 @@ Tensor linear(const std::string& name, Tensor x, int64_t features, const LinearO
   const int64_t in = x.size(-1);
   const Fans fans{static_cast<double>(in), static_cast<double>(features)};
   const Init init = resolve("linear", options.init.value_or(uniform_fan_in()), fans);
-  Tensor w = weight_for(x, "weight", Role::weight, {features, in}, "OI", init);
+  const bool in_out = options.weight_in_out;
+  Tensor w = in_out ? weight_for(x, "weight", Role::weight, {in, features}, "IO", init)
+                    : weight_for(x, "weight", Role::weight, {features, in}, "OI", init);
   // The leading axes become rows of one matrix: there is one product, and the weight is not broadcast.
   Dims shape = x.shape();
-  Tensor y = matmul(reshape(x, {-1, in}, x.rank() == 2 ? x.type().names : ""), w, false, true);
+  Tensor y = matmul(reshape(x, {-1, in}, x.rank() == 2 ? x.type().names : ""), w, false, !in_out);
   if (options.bias) y = y + weight_for(x, "bias", Role::bias, {features}, "C", options.init ? zero_init() : init);
   shape.back() = features;
   return reshape(y, shape);

@@ -301,6 +301,17 @@ BOOST_AUTO_TEST_CASE(linear_keeps_leading_axes) {
   BOOST_TEST(graph.find_variable("none.bias") == nullptr);
 }
 
+BOOST_AUTO_TEST_CASE(a_weight_in_out_is_the_other_one_transposed) {
+  Graph graph("linear", Mode::inference);
+  const Tensor x = input(graph, "x", f64, {2, 3}, "NC");
+  graph.outputs.push_back({"y", linear("fc", x, 2, {.bias = false, .weight_in_out = true}).value(), Merge::per_sample});
+  BOOST_TEST((graph.find_variable("fc.weight")->type.shape == Dims{3, 2}));
+  Bindings bindings;
+  bindings["x"] = {x.type(), {1, 2, 3, -1, 0, 1}};
+  bindings["fc.weight"] = {graph.find_variable("fc.weight")->type, {1, 10, 2, 20, 3, 30}};
+  BOOST_TEST(run(graph, bindings) == (std::vector<double>{14, 140, 2, 20}));
+}
+
 BOOST_AUTO_TEST_CASE(parameters_of_low_precision_models_are_f32) {
   Graph graph;
   Tensor x = input(graph, "x", DType::bf16, {2, 3, 8, 8}, "NCHW");

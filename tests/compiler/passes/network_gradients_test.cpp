@@ -1,4 +1,4 @@
-// Tests gradients of a function that calls a sub-network twice against finite differences in double.
+// Tests gradients of whole networks against finite differences in double.
 #include <boost/test/unit_test.hpp>
 
 #include <cmath>
@@ -8,7 +8,7 @@
 #include "graph/layers.h"
 #include "graph/scope.h"
 
-namespace kb::reuse_gradients_test {
+namespace kb::network_gradients_test {
 namespace {
 
 // Two layers with a normalisation and dropout between them.
@@ -18,7 +18,7 @@ Tensor sub_network(const Tensor& x) {
 }
 
 // The second call reads the result of the first.
-Tensor loss_of(Graph& graph) {
+Tensor called_twice(Graph& graph) {
   const Tensor x = input(graph, "x", DType::f64, {4, 3}, "NC");
   Tensor first;
   {
@@ -30,13 +30,17 @@ Tensor loss_of(Graph& graph) {
   return sum(second * second) + sum(first * x);
 }
 
-}  // namespace
+// A block of a transformer with a causal attention of two heads.
+Tensor transformer_block(Graph& graph) {
+  const Tensor x = input(graph, "x", DType::f64, {2, 3, 4}, "NTC");
+  const Tensor all = linear("c_attn", layer_norm("ln_1", x), 12, {.weight_in_out = true});
+  const Tensor seen = attention(slice(all, 2, 0, 4), slice(all, 2, 4, 8), slice(all, 2, 8, 12), {2, true});
+  const Tensor y = x + linear("c_proj", seen, 4);
+  return sum(y * gelu_tanh(linear("c_fc", layer_norm("ln_2", y), 4)));
+}
 
-BOOST_AUTO_TEST_SUITE(reuse_gradients)
-
-BOOST_AUTO_TEST_CASE(of_a_network_that_is_called_twice) {
-  Graph graph("twice");
-  const Tensor loss = loss_of(graph);
+// Compares the gradient of the loss by each parameter, element by element, with a difference quotient of order 4.
+void check_gradients(Graph& graph, Tensor loss) {
   std::vector<Tensor> parameters;
   for (const Variable& variable : graph.variables) parameters.emplace_back(graph, graph.read(variable.name));
   const std::vector<Tensor> found = gradients(loss, parameters);
@@ -64,6 +68,20 @@ BOOST_AUTO_TEST_CASE(of_a_network_that_is_called_twice) {
   }
 }
 
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(network_gradients)
+
+BOOST_AUTO_TEST_CASE(of_a_network_that_is_called_twice) {
+  Graph graph("twice");
+  check_gradients(graph, called_twice(graph));
+}
+
+BOOST_AUTO_TEST_CASE(of_a_block_of_a_transformer) {
+  Graph graph("transformer");
+  check_gradients(graph, transformer_block(graph));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb::reuse_gradients_test
+}  // namespace kb::network_gradients_test
