@@ -21,6 +21,7 @@ class DataFile {
 
   /// Returns the size in bytes that the file had when it was opened.
   size_t size() const { return size_; }
+  int descriptor() const { return descriptor_; }
   /// Returns bytes [begin, begin + bytes). Throws DataError when they are not there, also if the file has become
   /// shorter. Several threads may call both forms of `read` at once.
   Bytes read(size_t begin, size_t bytes) const;

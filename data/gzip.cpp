@@ -59,7 +59,7 @@ Bytes unpack(const std::filesystem::path& path, const Bytes& packed, size_t most
 
 Bytes read_unpacked(const std::filesystem::path& path, size_t most) {
   const DataFile file(path);
-  const bool is_packed = path.extension() == ".gz";
+  const bool is_packed = path.extension() == ".gz" || path.extension() == ".dz";
   // Deflate can make data longer, by a few bytes in ten thousand.
   if (file.size() / 2 > most || (!is_packed && file.size() > most))
     refuse_size(path, most, fmt::format("{} bytes", file.size()));

@@ -61,6 +61,7 @@ compiler/pipeline: . fuse passes schedule
 data:
 data/images: .
 data/sets: . images
+data/text: .
 runtime:
 runtime/comm: .
 runtime/comm/mpi: . comm
