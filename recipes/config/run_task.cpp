@@ -54,23 +54,46 @@ LoadedTask load_images(const Recipe& recipe, const RunConfig& config) {
   return loaded;
 }
 
-Task own_task(const Recipe& recipe, const RunConfig& config) {
-  if (config.data.path == kNoise)
-    throw Error(
-        fmt::format("--data synthetic: noise stands for images alone\n  expected: the data of {}", recipe.name));
-  Task task = recipe.task({config.data.path, config.data.options});
-  if (task.name.empty()) task.name = recipe.name;
-  task.optimizers.insert(task.optimizers.end(), recipe.optimizers.begin(), recipe.optimizers.end());
-  task.schedules.insert(task.schedules.end(), recipe.schedules.begin(), recipe.schedules.end());
+// Returns the task with one minibatch of noise in place of its samples.
+Task with_noise(Task task) {
+  task.train = field_noise(task.fields, task.train_count);
+  if (task.test || task.test_count > 0) task.test = field_noise(task.fields, task.test_count);
+  task.plain = nullptr;
+  task.read = {};
+  task.is_noise = true;
+  task.data = kNoise;
   return checked_task(std::move(task));
 }
 
-// Returns a hash of the sources' numbers of samples and of the tables that they hold in memory.
+// Returns the recipe's task for noise. Throws Error if it cannot be declared without its data.
+Task task_for_noise(const Recipe& recipe, const RunConfig& config) {
+  try {
+    return recipe.task({"", config.data.options, true});
+  } catch (const std::exception& error) {
+    throw Error(
+        fmt::format("--data synthetic: {} reads its data before it is declared\n  expected: the data of {}\n"
+                    "  got:      {}\n  hint:     a task that sets Task::read is declared without its data",
+                    recipe.name, recipe.name, error.what()));
+  }
+}
+
+// Returns the recipe's own task, which may be without its sources (Task::read). If noise is asked for, it stands for
+// the training part and the test part.
+Task own_task(const Recipe& recipe, const RunConfig& config) {
+  const bool is_noise = config.data.path == kNoise;
+  Task task = is_noise ? task_for_noise(recipe, config) : recipe.task({config.data.path, config.data.options, false});
+  if (task.name.empty()) task.name = recipe.name;
+  task.optimizers.insert(task.optimizers.end(), recipe.optimizers.begin(), recipe.optimizers.end());
+  task.schedules.insert(task.schedules.end(), recipe.schedules.begin(), recipe.schedules.end());
+  return is_noise ? with_noise(checked_task(std::move(task))) : checked_task(std::move(task));
+}
+
+// Returns a hash of the sources' numbers of samples, of their fingerprints and of the tables that they hold in memory.
 std::string fingerprint_of(const Task& task) {
   std::string text;
   for (const Source* source : {task.train.get(), task.test.get()}) {
     if (!source) continue;
-    text += fmt::format("{} samples\n", source->count());
+    text += fmt::format("{} samples {}\n", source->count(), source->fingerprint());
     for (size_t f = 0; f < task.fields.size(); ++f) {
       const std::span<const std::byte> table = source->table(f);
       text += fmt::format("{} {}\n", task.fields[f].name,
@@ -91,10 +114,20 @@ DataFacts facts_of(const Task& task) {
       fmt::format("data {}: {} training and {} test samples of {}", name, task.train_count, task.test_count, fields)};
 }
 
-LoadedTask load_own(const Recipe& recipe, const RunConfig& config) {
-  Task task = own_task(recipe, config);
+LoadedTask with_facts(Task task) {
   DataFacts facts = facts_of(task);
   return {std::move(task), std::move(facts)};
+}
+
+// Reads what a task that was declared says how to read; it keeps its name and its own rules.
+Task read_task(const Task& declared) {
+  if (!declared.read) return declared;
+  Task task = declared.read();
+  task.name = declared.name;
+  task.optimizers = declared.optimizers;
+  task.schedules = declared.schedules;
+  task.read = {};
+  return checked_task(std::move(task));
 }
 
 // Holds out `count` training samples, which changes the fingerprint of the data because other samples are trained on.
@@ -126,27 +159,50 @@ ImageSource image_source(const Recipe& recipe, const RunConfig& config) {
   return {config.data.dataset, recipe.synthetic, config.data.path, recipe.load, config.data.image};
 }
 
-std::optional<Task> task_before_data(const Recipe& recipe, const RunConfig& config) {
-  if (recipe.task || known_from_data_alone(image_source(recipe, config))) return std::nullopt;
+namespace {
+
+// Returns the task without its sources, or nothing if the task depends on the data.
+std::optional<Task> images_before_data(const Recipe& recipe, const RunConfig& config) {
+  if (known_from_data_alone(image_source(recipe, config))) return std::nullopt;
   InputSpec input = input_spec(image_source(recipe, config));
   input.noise = config.data.path == kNoise;
-  return with_validation(task_of(recipe, config, input), config.judging.validation);
+  return task_of(recipe, config, input);
 }
 
-LoadedTask load_task(const Recipe& recipe, const RunConfig& config) {
-  return held_out(recipe.task ? load_own(recipe, config) : load_images(recipe, config), config.judging.validation);
-}
-
-Task task_to_train(const Recipe& recipe, const RunConfig& config, DataFacts& data) {
-  const auto read = [&recipe, &config, &data] {
-    LoadedTask loaded = load_task(recipe, config);
+// Returns `known` held out, which reads by `load`.
+Task reading(Task known, const RunConfig& config, DataFacts& data, std::function<LoadedTask()> load) {
+  known = with_validation(std::move(known), config.judging.validation);
+  known.read = [load = std::move(load), &config, &data] {
+    LoadedTask loaded = held_out(load(), config.judging.validation);
     data = std::move(loaded.data);
     return std::move(loaded.task);
   };
-  std::optional<Task> known = task_before_data(recipe, config);
-  if (!known) return read();
-  known->read = read;
-  return std::move(*known);
+  return known;
+}
+
+}  // namespace
+
+std::optional<Task> task_before_data(const Recipe& recipe, const RunConfig& config) {
+  if (recipe.task) return std::nullopt;
+  std::optional<Task> known = images_before_data(recipe, config);
+  if (known) known = with_validation(std::move(*known), config.judging.validation);
+  return known;
+}
+
+LoadedTask load_task(const Recipe& recipe, const RunConfig& config) {
+  return held_out(recipe.task ? with_facts(read_task(own_task(recipe, config))) : load_images(recipe, config),
+                  config.judging.validation);
+}
+
+Task task_to_train(const Recipe& recipe, const RunConfig& config, DataFacts& data) {
+  std::optional<Task> known = recipe.task ? own_task(recipe, config) : images_before_data(recipe, config);
+  const auto load = [&recipe, &config, known] {
+    return recipe.task ? with_facts(read_task(*known)) : load_images(recipe, config);
+  };
+  if (known && (known->read || !recipe.task)) return reading(*known, config, data, load);
+  LoadedTask loaded = held_out(load(), config.judging.validation);
+  data = std::move(loaded.data);
+  return std::move(loaded.task);
 }
 
 Task declared_task(const Recipe& recipe, const RunConfig& config) {
@@ -155,11 +211,7 @@ Task declared_task(const Recipe& recipe, const RunConfig& config) {
 }
 
 Task timed_task(const Recipe& recipe, const RunConfig& config) {
-  if (recipe.task) {
-    Task task = own_task(recipe, config);
-    task.train = field_noise(task.fields, task.train_count);
-    return task;
-  }
+  if (recipe.task) return with_noise(own_task(recipe, config));
   const InputSpec input = input_spec(image_source(recipe, config));
   Task task = task_of(recipe, config, input);
   task.train = noise_source(input);

@@ -79,7 +79,7 @@ class Trace {
     std::filesystem::create_directories(config_.out.folder);
     store_.initialise(weights_seed(config_.arithmetic));
     write("initial", store_.canonical(false));
-    session_.set_scalar("label_smoothing", config_.learning.label_smoothing);
+    session_.set_scalar(kLabelSmoothing, config_.learning.label_smoothing);
     session_.set_scalar("seed", static_cast<double>(config_.arithmetic.seed));
     for (const NamedScalar& scalar : scalars_.constants()) session_.set_scalar(scalar.name, scalar.value);
     for (int64_t step = 0; step < plan_.steps; ++step) {

@@ -153,7 +153,7 @@ struct Predictor::Parts {
     const Checkpoint checkpoint = checkpoint_to_predict(request, say);
     load_model_weights(store, exported_tensors(checkpoint, request.averaged), checkpoint.path);
     description = fmt::format("{} after {} steps ({})", recipe.name, checkpoint.step, checkpoint.path.string());
-    session.set_scalar("label_smoothing", 0);
+    session.set_scalar(kLabelSmoothing, 0);
   }
 
   // Fills the first rows with the images and the others with zeros; no row has an influence on another one.

@@ -65,7 +65,7 @@ struct ImageModel {
     Tensor pixels = in["images"];
     if (augment.moves()) pixels = crop(pixels, in["augment.window"], {pixels.size(2), pixels.size(3)});
     if (augment.cutout > 0) pixels = cut_out(pixels, in["augment.box"], mean_pixel(input.mean));
-    Batch batch{{}, in["labels"], in.scalar("label_smoothing"), input.classes, options};
+    Batch batch{{}, in["labels"], in.scalar(kLabelSmoothing), input.classes, options};
     if (augment.mixup > 0) {
       const Tensor partner = in["augment.partner"];
       batch.label_weight = in["augment.mix"];

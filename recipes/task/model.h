@@ -69,11 +69,13 @@ using ChoosePreset = Preset (*)(const PresetChoice& choice);
 
 // Arguments of a function that makes a recipe's own task.
 struct TaskRequest {
-  std::string data;           // data.path, a file or a folder; "" if it is not given
+  std::string data;           // data.path, a file or a folder; "" if it is not given, and for noise
   OptionValues options = {};  // values of the options that the recipe defines itself
+  bool is_noise = false;      // noise will stand for the data: the sources and Task::read are not used
 };
 
-// Returns a task with its sources. Throws Error if the data are missing or damaged.
+// Returns a task with its sources, or one that says how they are read (Task::read): such a task can be inspected and
+// timed without its data. Throws Error if the data are missing or damaged.
 using LoadTask = Task (*)(const TaskRequest& request);
 
 struct Recipe {

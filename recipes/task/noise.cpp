@@ -27,8 +27,8 @@ class FieldNoise : public Source {
   int64_t count() const override { return count_; }
   bool is_constant() const override { return true; }
 
-  FieldFill gather(const Order& order, int64_t /*first_row*/) const override {
-    return [this, weight = order.weight()](int64_t, const FieldMemory& memory) {
+  FieldFill gather(const Order& order, int64_t first_row) const override {
+    return [this, order, first_row](int64_t step, const FieldMemory& memory) {
       NoiseWords words;
       for (size_t f = 0; f < fields_.size(); ++f) {
         const int64_t elements = static_cast<int64_t>(memory.fields[f].size() / size_of(fields_[f].dtype));
@@ -36,7 +36,8 @@ class FieldNoise : public Source {
           store_element(fields_[f].dtype, memory.fields[f].data(), i,
                         noise_value(fields_[f], i, static_cast<int64_t>(memory.weights.size()), words));
       }
-      std::ranges::fill(memory.weights, weight);
+      for (size_t row = 0; row < memory.weights.size(); ++row)
+        memory.weights[row] = order.row(step, first_row + static_cast<int64_t>(row)).weight;
     };
   }
 

@@ -36,6 +36,8 @@ class Source {
   virtual FieldFill gather(const Order& order, int64_t first_row) const = 0;
   // Returns the field of all samples, one after another, for devices that hold the data set; empty: it is in no memory.
   virtual std::span<const std::byte> table(size_t /*field*/) const { return {}; }
+  // Returns a hash of the samples as hexadecimal digits; "": the tables hold all that is to be hashed.
+  virtual std::string fingerprint() const { return {}; }
   // Returns the dtype of the field's bytes; nothing: it is the one that the task declares.
   virtual std::optional<DType> field_dtype(size_t /*field*/) const { return {}; }
   // Returns the number of a sample among those that there were before some were held out.

@@ -39,6 +39,10 @@ struct Field {
 void check_indices(const Field& field, std::span<const std::byte> values, int64_t rows,
                    std::span<const int32_t> samples = {}, const SampleNames& names = {});
 
+// Scalar input in [0, 1): the share of the target that is spread over all classes (learning.label_smoothing); 0 in
+// evaluation. A task whose loss is a cross-entropy asks for it by Inputs::scalar.
+inline constexpr const char* kLabelSmoothing = "label_smoothing";
+
 struct Task;
 // Throws Error for an index field (Field::below) that is not i32, or whose bound is negative and not kRows.
 void check_fields(const Task& task);

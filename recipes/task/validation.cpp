@@ -26,6 +26,7 @@ class SourcePart : public Source {
     return whole_->number_before(members_->at(static_cast<size_t>(sample)));
   }
   int64_t reading_bytes() const override { return whole_->reading_bytes(); }
+  std::string fingerprint() const override { return whole_->fingerprint(); }
 
   FieldFill gather(const Order& order, int64_t first_row) const override {
     return [fill = whole_->gather(order.within(members_), first_row), order, first_row](int64_t step,

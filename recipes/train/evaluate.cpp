@@ -118,7 +118,7 @@ Evaluation Evaluator::finish(std::span<const MetricValues> values) {
 
 std::optional<Evaluation> Evaluator::run(bool may_stop) {
   own_.clear();
-  session_.set_scalar("label_smoothing", 0);
+  session_.set_scalar(kLabelSmoothing, 0);
   const int lag = has_rows() ? 0 : session_.lag();  // a step may overwrite outputs with rows or a shape
   const int64_t each = world_.size();
   int64_t reported = world_.rank(), next = reported;  // this process's first batch not read, and not begun

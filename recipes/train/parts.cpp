@@ -31,7 +31,7 @@ FieldFill training_fill(const LoopParts& parts) {
 int64_t first_worker(const LoopParts& parts) { return parts.world.rank() * parts.batch.virtual_workers; }
 
 void set_constants(Session& session, const LoopParts& parts) {
-  session.set_scalar("label_smoothing", parts.config.learning.label_smoothing);
+  session.set_scalar(kLabelSmoothing, parts.config.learning.label_smoothing);
   session.set_scalar("worker_share", 1.0 / static_cast<double>(parts.batch.workers()));
   session.set_scalar(kLossScaleInterval, kGoodStepsToDouble);
   for (const NamedScalar& scalar : parts.schedule.scalars().constants()) session.set_scalar(scalar.name, scalar.value);

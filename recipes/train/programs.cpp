@@ -66,8 +66,14 @@ Compiled compile_with_tables(Graph graph, const Task& task, int64_t rows, const 
 
 TrainingGraph training_graph(const Task& task, const Settled& settled) {
   const TrainConfig& config = settled.config;
-  return declare_training(task, settled.batch.per_worker, graph_dtype(config.arithmetic.precision),
-                          config.judging.train_metrics);
+  TrainingGraph training = declare_training(task, settled.batch.per_worker, graph_dtype(config.arithmetic.precision),
+                                            config.judging.train_metrics);
+  if (config.learning.label_smoothing > 0 && !training.graph.find_input(kLabelSmoothing).valid())
+    throw Error(
+        fmt::format("learning.label_smoothing = {}: expected a task whose loss reads it, got {}\n"
+                    "  hint:     cross_entropy(logits, labels, in.scalar(\"{}\"))",
+                    config.learning.label_smoothing, task.name, kLabelSmoothing));
+  return training;
 }
 
 std::vector<NamedMetric> figures_of(const std::vector<GatheredMetric>& metrics) {

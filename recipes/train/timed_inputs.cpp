@@ -21,7 +21,7 @@ void fill_timed_inputs(Session& session, const Task& noise, const TrainConfig& c
   RunScalars scalars(rules_of(noise), learning_of_groups(config, groups_of(noise)), plan);
   for (const NamedScalar& scalar : scalars.at(0))
     session.set_scalar(scalar.name, is_learning_rate(scalar.name) ? 0 : scalar.value);  // keeps the parameters
-  session.set_scalar("label_smoothing", config.learning.label_smoothing);
+  session.set_scalar(kLabelSmoothing, config.learning.label_smoothing);
   session.set_scalar("seed", static_cast<double>(config.arithmetic.seed));
 }
 

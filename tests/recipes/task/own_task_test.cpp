@@ -9,6 +9,7 @@
 #include "recipes/config/run_task.h"
 #include "recipes/inspect/commands.h"
 #include "recipes/task/noise.h"
+#include "recipes/train/train.h"
 #include "runtime/input_file.h"
 #include "tests/recipes/small_run.h"
 #include "tests/support/says.h"
@@ -121,7 +122,7 @@ BOOST_AUTO_TEST_CASE(other_data_are_refused) {
 
 BOOST_AUTO_TEST_CASE(flags_of_images_are_unknown_to_it) {
   const std::string help = flags_help(plane_recipe(), "plane", HelpScope::all);
-  for (const char* flag : {"--augment", "--dataset", "--pad", "--label-smoothing"}) {
+  for (const char* flag : {"--augment", "--dataset", "--pad"}) {
     BOOST_TEST(help.find(flag) == std::string::npos, flag);
     BOOST_CHECK_EXCEPTION(parse_flags(plane_recipe(), "plane", {flag, "1"}), UsageError,
                           test::says("there is no flag", flag));
@@ -129,8 +130,17 @@ BOOST_AUTO_TEST_CASE(flags_of_images_are_unknown_to_it) {
   BOOST_TEST(help.find("--width") != std::string::npos);
   RunConfig noise;
   noise.data.path = kNoise;
-  BOOST_CHECK_EXCEPTION(load_task(plane_recipe(), noise), Error, test::says("noise stands for images"));
+  BOOST_CHECK_EXCEPTION(load_task(plane_recipe(), noise), Error, test::says("plane reads its data before it is declared", "expected: the data of plane"));
   BOOST_CHECK_EXCEPTION(image_source(plane_recipe(), {}), Error, test::says("expected labelled images"));
+}
+
+BOOST_AUTO_TEST_CASE(label_smoothing_is_refused_where_no_loss_reads_it) {
+  RunConfig config = *parse_flags(plane_recipe(), "plane", {"--label-smoothing", "0.1"});
+  config.data.path = data;
+  Observer silent;
+  DataFacts facts;
+  BOOST_CHECK_EXCEPTION(train(task_to_train(plane_recipe(), config, facts), config, LocalMachine(), silent), Error,
+                        test::says("learning.label_smoothing = 0.1", "got plane"));
 }
 
 BOOST_AUTO_TEST_CASE(every_command_works_for_it) {
