@@ -126,6 +126,36 @@ class ResNet50(nn.Module):
         return self.fc(x.mean((2, 3)))
 
 
+class GptBlock(nn.Module):
+    def __init__(self, dim, heads):
+        super().__init__()
+        self.heads = heads
+        self.ln_1, self.ln_2 = nn.LayerNorm(dim), nn.LayerNorm(dim)
+        self.c_attn, self.attn_proj = nn.Linear(dim, 3 * dim), nn.Linear(dim, dim)
+        self.c_fc, self.mlp_proj = nn.Linear(dim, 4 * dim), nn.Linear(4 * dim, dim)
+
+    def forward(self, x):
+        q, k, v = (part.unflatten(2, (self.heads, -1)).transpose(1, 2) for part in self.c_attn(self.ln_1(x)).chunk(3, 2))
+        x = x + self.attn_proj(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2))
+        return x + self.mlp_proj(F.gelu(self.c_fc(self.ln_2(x)), approximate="tanh"))
+
+
+class Gpt(nn.Module):
+    """GPT-2 with PyTorch's fused attention, for times; gpt.py compares numbers with transformers' own model."""
+
+    def __init__(self, dim, layers, heads, context, vocabulary):
+        super().__init__()
+        self.wte, self.wpe = nn.Embedding(vocabulary, dim), nn.Embedding(context, dim)
+        self.h = nn.ModuleList(GptBlock(dim, heads) for _ in range(layers))
+        self.ln_f = nn.LayerNorm(dim)
+
+    def forward(self, tokens):
+        x = self.wte(tokens) + self.wpe.weight[:tokens.shape[1]]
+        for block in self.h:
+            x = block(x)
+        return F.linear(self.ln_f(x), self.wte.weight)
+
+
 def build(recipe, shape, classes, flags):
     """Returns the net of a recipe; `flags` are the texts of its command line's flags, by name without dashes."""
     channels, height, width = shape

@@ -21,8 +21,11 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CASES = {"resnet50": ("resnet50", 16), "resnet_cifar20": ("resnet_cifar", 128), "mlp16": ("mlp_mnist", 16),
-         "mlp128": ("mlp_mnist", 128)}
+GPT_FLAGS = ["--dim", "128", "--layers", "4", "--heads", "4", "--context", "128", "--vocabulary", "256"]
+# The recipe of a case, its minibatch, and flags that both sides take.
+CASES = {"resnet50": ("resnet50", 16, []), "resnet_cifar20": ("resnet_cifar", 128, []), "mlp16": ("mlp_mnist", 16, []),
+         "mlp128": ("mlp_mnist", 128, []), "gpt": ("gpt", 16, GPT_FLAGS)}
+ONE_FORMAT = ("mlp_mnist", "gpt")  # recipes without images, for which a memory format means nothing
 MALLOCS = {"default": {}, "page-keeping": {"MALLOC_MMAP_THRESHOLD_": "8589934592",
                                            "MALLOC_TRIM_THRESHOLD_": "17179869184",
                                            "MALLOC_TOP_PAD_": "268435456"}}
@@ -42,16 +45,16 @@ def last_json(command, extra=None):
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
-def measure(recipe, minibatch, precision, rounds, bench, threads, device, ways, formats):
+def measure(recipe, minibatch, case_flags, precision, rounds, bench, threads, device, ways, formats):
     """Returns {side: {median, min, peak}} in ms and bytes; a side is "ours" or (way, format). PyTorch tells bytes on a GPU only."""
     samples = {}
     for _ in range(rounds):
-        ours = last_json([bench, recipe, "--minibatch", str(minibatch), "--precision", precision, "--json",
+        ours = last_json([bench, recipe, *case_flags, "--minibatch", str(minibatch), "--precision", precision, "--json",
                           "--device", device, *(["--threads", str(threads)] if threads else [])])
         samples.setdefault("ours", []).append(ours)
         for way, environment, flags in ways:
-            for memory_format in formats if recipe != "mlp_mnist" else FORMATS[:1]:
-                theirs = last_json([sys.executable, pathlib.Path(__file__).with_name("torch_steps.py"), recipe,
+            for memory_format in formats if recipe not in ONE_FORMAT else FORMATS[:1]:
+                theirs = last_json([sys.executable, pathlib.Path(__file__).with_name("torch_steps.py"), recipe, *case_flags,
                                     "--minibatch", str(minibatch), "--precision", precision, "--format", memory_format,
                                     "--device", device, "--threads", str(ours["threads"] if device == "cpu" else 0),
                                     *flags], environment)
@@ -87,11 +90,11 @@ def main():
           f"{'median':>7} {'min':>6}" + (f" {'memory':>7}" if arguments.device == "cuda" else ""), flush=True)
     for precision in [arguments.precision] if arguments.precision else ["f32", "bf16"]:
         for case in arguments.cases or CASES:
-            recipe, minibatch = CASES[case]
+            recipe, minibatch, case_flags = CASES[case]
             if arguments.device == "cuda":
                 minibatch = GPU_MINIBATCH.get(case, minibatch)
-            found = measure(recipe, minibatch, precision, arguments.rounds, arguments.bin / "bench", arguments.threads,
-                            arguments.device, ways, formats)
+            found = measure(recipe, minibatch, case_flags, precision, arguments.rounds, arguments.bin / "bench",
+                            arguments.threads, arguments.device, ways, formats)
             ours = found.pop("ours")
             for way, _, _ in ways:
                 sides = {side: value for side, value in found.items() if side[0] == way}

@@ -18,30 +18,48 @@ WARM_STEPS, LEAST_STEPS, MOST_STEPS, SECONDS = 3, 10, 2000, 3.0  # `./run bench`
 GROUP = 10  # steps on a GPU between two waits
 SHAPES = {"mlp_mnist": ((1, 28, 28), 10), "lenet_mnist": ((1, 28, 28), 10), "resnet_cifar": ((3, 32, 32), 10),
           "resnet50": ((3, 224, 224), 1000)}
+GPT = ("dim", "layers", "heads", "context", "vocabulary")
+
+
+def image_parts(arguments):
+    """Returns the net, its optimizer, and a function of it that gives the loss of one minibatch of noise."""
+    memory_format = getattr(torch, arguments.format + ("_format" if arguments.format == "contiguous" else ""))
+    shape, classes = SHAPES[arguments.recipe]
+    net = nets.build(arguments.recipe, shape, classes, {}).to(arguments.device, memory_format=memory_format).train()
+    images = torch.randn(arguments.minibatch, *shape).to(arguments.device, memory_format=memory_format)
+    labels = (torch.arange(arguments.minibatch) % classes).to(arguments.device)
+    fused = arguments.device == "cuda" or None
+    optimizer = torch.optim.SGD(net.parameters(), lr=1e-4, momentum=0.9, weight_decay=1e-4, fused=fused)
+    return net, optimizer, lambda net: F.cross_entropy(net(images), labels)
+
+
+def gpt_parts(arguments):
+    """As image_parts, with the optimizer of the recipe gpt, whose gradients are clipped."""
+    net = nets.Gpt(*(getattr(arguments, name) for name in GPT)).to(arguments.device).train()
+    tokens = torch.randint(arguments.vocabulary, (arguments.minibatch, arguments.context + 1), device=arguments.device)
+    optimizer = torch.optim.AdamW(net.parameters(), lr=1e-4, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
+    return net, optimizer, lambda net: F.cross_entropy(net(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten())
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("recipe", choices=list(SHAPES))
+    parser.add_argument("recipe", choices=[*SHAPES, "gpt"])
     parser.add_argument("--minibatch", type=int, required=True)
     parser.add_argument("--precision", choices=["f32", "bf16"], default="f32")
     parser.add_argument("--format", choices=["contiguous", "channels_last"], default="contiguous")
     parser.add_argument("--threads", type=int, default=0, help="0: as many as PyTorch takes")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--compile", action="store_true", help="torch.compile, on a GPU with CUDA graphs")
+    for name in GPT:
+        parser.add_argument(f"--{name}", type=int, default=256, help="of gpt")
     arguments = parser.parse_args()
 
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     torch.manual_seed(1)
     torch.backends.cudnn.benchmark = True
-    memory_format = getattr(torch, arguments.format + ("_format" if arguments.format == "contiguous" else ""))
-    shape, classes = SHAPES[arguments.recipe]
-    net = nets.build(arguments.recipe, shape, classes, {}).to(arguments.device, memory_format=memory_format).train()
-    images = torch.randn(arguments.minibatch, *shape).to(arguments.device, memory_format=memory_format)
-    labels = (torch.arange(arguments.minibatch) % classes).to(arguments.device)
+    net, optimizer, loss_of = (gpt_parts if arguments.recipe == "gpt" else image_parts)(arguments)
     cuda = arguments.device == "cuda"
-    optimizer = torch.optim.SGD(net.parameters(), lr=1e-4, momentum=0.9, weight_decay=1e-4, fused=cuda or None)
     if arguments.compile:
         net = torch.compile(net, mode="reduce-overhead" if cuda else "default")
     low = arguments.precision == "bf16"
@@ -52,8 +70,10 @@ def main():
             torch.compiler.cudagraph_mark_step_begin()
         optimizer.zero_grad(set_to_none=True)
         with cast():
-            loss = F.cross_entropy(net(images), labels)
+            loss = loss_of(net)
         loss.backward()
+        if arguments.recipe == "gpt":
+            torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
         optimizer.step()
 
     def seconds_a_step(steps):

@@ -1,0 +1,164 @@
+// GPT-2 (Radford et al. 2019), the decoder-only transformer with layer norm before each part (section 2.3), learned
+// positions and a tied embedding, in the names and shapes of transformers' GPT2LMHeadModel. By default it is small and
+// learns a drawn language whose entropy is known; --data names a text, whose bytes are its tokens, or llm.c's files of
+// tokens.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "data/text/byte_text.h"
+#include "data/text/token_file.h"
+#include "data/text/words.h"
+#include "recipes/papers/batch_rows.h"
+#include "recipes/papers/table.h"
+#include "recipes/task/token_task.h"
+
+namespace kb {
+namespace {
+
+struct GptOptions {
+  int64_t dim, layers, heads, context, vocabulary;
+  double dropout;
+};
+
+GptOptions options_of(const OptionValues& values) {
+  return {values.whole("dim"),     values.whole("layers"),     values.whole("heads"),
+          values.whole("context"), values.whole("vocabulary"), values.real("dropout")};
+}
+
+// Radford et al. 2019, section 2.3, scale the initial weights of layers that end in the residual by 1 / sqrt(their
+// number); 0.02 is from the code of their first model.
+constexpr double kDeviation = 0.02;
+Initialiser into_residual(const GptOptions& options) {
+  return normal(kDeviation / std::sqrt(2.0 * static_cast<double>(options.layers)));
+}
+
+Tensor affine(const char* name, Tensor x, int64_t features, Initialiser init = normal(kDeviation)) {
+  return linear(name, x, features, {.init = init, .weight_in_out = true});
+}
+
+Tensor attention_part(Tensor x, const GptOptions& options) {
+  const Scope scope("attn");
+  const int64_t d = options.dim;
+  const Tensor all = affine("c_attn", x, 3 * d);
+  const Tensor heads = attention(slice(all, 2, 0, d), slice(all, 2, d, 2 * d), slice(all, 2, 2 * d, 3 * d),
+                                 {.heads = options.heads, .causal = true});
+  return dropout("resid_dropout", affine("c_proj", heads, d, into_residual(options)), options.dropout);
+}
+
+Tensor perceptron_part(Tensor x, const GptOptions& options) {
+  const Scope scope("mlp");
+  const Tensor hidden = gelu_tanh(affine("c_fc", x, 4 * options.dim));
+  return dropout("dropout", affine("c_proj", hidden, options.dim, into_residual(options)), options.dropout);
+}
+
+Tensor block(const std::string& name, Tensor x, const GptOptions& options) {
+  const Scope scope(name);
+  x = x + attention_part(layer_norm("ln_1", x), options);
+  return x + perceptron_part(layer_norm("ln_2", x), options);
+}
+
+Tensor table(const char* name, Graph& graph, DType real, int64_t rows, int64_t dim) {
+  const Scope scope(name);
+  return parameter(graph, "weight", Role::embedding, {real, {rows, dim}, ""}, resolve(name, normal(kDeviation), {}));
+}
+
+// tokens i32 [N, T] -> logits [N, T, vocabulary] of the token after each.
+Tensor gpt_logits(Inputs& in, Tensor tokens, const GptOptions& options) {
+  const Scope scope("transformer");
+  const Tensor embedded = table("wte", in.graph(), in.real(), options.vocabulary, options.dim);
+  const Tensor positions = table("wpe", in.graph(), in.real(), options.context, options.dim);
+  Tensor x = dropout("drop", gather(embedded, tokens) + positions, options.dropout);
+  for (int64_t layer = 0; layer < options.layers; ++layer) x = block("h." + std::to_string(layer), x, options);
+  x = layer_norm("ln_f", x);
+  const Dims shape = {tokens.size(0), tokens.size(1), options.vocabulary};
+  return reshape(matmul(reshape(x, {-1, options.dim}), embedded, false, true), shape);
+}
+
+// The model predicts each token of a sample but the first from those before it.
+ModelOutput gpt_model(Inputs& in, const GptOptions& options, const TokenFacts& text) {
+  const Tensor tokens = in["tokens"];
+  const Tensor logits = gpt_logits(in, slice(tokens, 1, 0, options.context), options);
+  const Tensor next = slice(tokens, 1, 1, options.context + 1);
+  const Tensor loss = mean(cross_entropy(logits, next, in.scalar(kLabelSmoothing)), {1});
+  return {loss, token_metrics(text, loss)};
+}
+
+// The drawn language, which is known before its text is read.
+void set_words(Task& task) {
+  const WordsSpec words;
+  const int64_t length = task.fields[0].shape[0];
+  task.train_count = words.train_bytes / length;
+  task.test_count = words.test_bytes / length;
+  task.read = [declared = task, words] {
+    Task read = declared;
+    set_token_sources(read, words_text(words));
+    return read;
+  };
+}
+
+Task gpt_task(const TaskRequest& request) {
+  const GptOptions options = options_of(request.options);
+  const bool is_drawn = request.data.empty(), are_bytes = is_drawn || !has_token_files(request.data);
+  const TokenFacts facts{are_bytes, is_drawn && !request.is_noise ? words_entropy() : 0};
+  Task task = {
+      .name = "gpt",
+      .fields = {{.name = "tokens", .dtype = DType::i32, .shape = {options.context + 1}, .below = options.vocabulary}},
+      .model = [options, facts](Inputs& in) { return gpt_model(in, options, facts); }};
+  if (is_drawn)
+    set_words(task);
+  else
+    set_token_sources(task,
+                      are_bytes ? read_byte_text(request.data) : open_token_files(request.data, options.vocabulary));
+  return task;
+}
+
+// The sizes of Radford et al. 2019, table 2, with the counts of parameters that their code gives.
+struct PaperSize {
+  const char* name;
+  int64_t layers, dim, heads;
+};
+constexpr PaperSize kPaperSizes[] = {
+    {"124M", 12, 768, 12}, {"355M", 24, 1024, 16}, {"774M", 36, 1280, 20}, {"1558M", 48, 1600, 25}};
+
+std::vector<std::string> paper_names() {
+  std::vector<std::string> names = {"none"};
+  for (const PaperSize& size : kPaperSizes) names.emplace_back(size.name);
+  return names;
+}
+
+Preset gpt_preset(const PresetChoice& choice) {
+  Preset preset{{"--clip-norm", "1"}, {}};
+  for (const PaperSize& size : kPaperSizes)
+    if (choice.options.word("paper") == size.name)
+      append_flags(preset, {"--layers", fmt::to_string(size.layers), "--dim", fmt::to_string(size.dim), "--heads",
+                            fmt::to_string(size.heads), "--context", "1024", "--vocabulary", "50257"});
+  return preset;
+}
+
+}  // namespace
+
+Recipe gpt() {
+  return {.name = "gpt",
+          .summary = "GPT-2, small, on a drawn language or a text of yours",
+          .paper = "Radford et al. 2019, Language models are unsupervised multitask learners",
+          .defaults = {.minibatch = 16,
+                       .epochs = 1,
+                       .optimizer = "adamw",
+                       .hyper = {{"beta2", 0.95}, {"weight_decay", 0.1}},
+                       .lr = 2e-3,
+                       .warmup_epochs = 0.02},
+          .options =
+              {{.name = "dim", .value = 64, .doc = "features of a position"},
+               {.name = "layers", .value = 2, .doc = "blocks of attention and perceptron", .below = 1001},
+               {.name = "heads", .value = 2, .doc = "heads of an attention; they divide --dim"},
+               {.name = "context", .value = 64, .doc = "tokens that a sample's predictions see at most"},
+               {.name = "vocabulary", .value = kByteVocabulary, .doc = "tokens that there are; 256 of a text as bytes"},
+               fraction_option("dropout", 0,
+                               "share left out in training, of embeddings and before each sum with the residual"),
+               word_option("paper", paper_names(), "a size of the paper, of 1024 tokens of its vocabulary")},
+          .preset = gpt_preset,
+          .task = gpt_task};
+}
+
+}  // namespace kb

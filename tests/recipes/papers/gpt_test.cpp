@@ -1,0 +1,117 @@
+// Tests the recipe gpt: its parameters, its data, and a small training.
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+
+#include "data/text/words.h"
+#include "recipes/config/run_task.h"
+#include "recipes/inspect/commands.h"
+#include "recipes/papers/table.h"
+#include "tests/recipes/small_run.h"
+#include "tests/support/support.h"
+
+namespace kb::gpt_test {
+namespace {
+
+using Words = std::vector<std::string>;
+using test::lines_of, test::of_kind, test::state_sha256;
+
+// A net that trains in milliseconds.
+Words small(Words more) {
+  Words words = {"--dim",     "16",  "--layers",    "1", "--heads", "2",  "--context", "16",
+                 "--dropout", "0.1", "--minibatch", "8", "--steps", "12", "--threads", "1"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+Graph graph_of(const Words& words) {
+  const Recipe recipe = find_recipe("gpt");
+  const RunConfig config = *parse_flags(recipe, "gpt", words);
+  return build_training_graph(declared_task(recipe, config), 1);
+}
+
+const Variable& variable(const Graph& graph, const std::string& name) {
+  const Variable* found = graph.find_variable(name);
+  BOOST_REQUIRE_MESSAGE(found, name);
+  return *found;
+}
+
+struct OnDisk {
+  test::TemporaryDirectory directory;
+  const std::filesystem::path out = directory / "run";
+
+  int trained(const Words& more, const std::filesystem::path& to) const {
+    return test::run(to, small(more), find_recipe("gpt"));
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(gpt, OnDisk)
+
+// GPT-2 has 124,439,808 parameters, as transformers counts them.
+BOOST_AUTO_TEST_CASE(the_paper_has_its_parameters) {
+  const Graph graph = graph_of({"--paper", "124M"});
+  BOOST_TEST(parameter_count(graph) == 124'439'808);
+  BOOST_TEST((variable(graph, "transformer.wte.weight").type.shape == Dims{50257, 768}));
+  BOOST_TEST((variable(graph, "transformer.wpe.weight").type.shape == Dims{1024, 768}));
+  BOOST_TEST((variable(graph, "transformer.h.11.attn.c_attn.weight").type.shape == Dims{768, 2304}));
+  BOOST_TEST((variable(graph, "transformer.h.0.mlp.c_proj.weight").type.shape == Dims{3072, 768}));
+  BOOST_TEST(variable(graph, "transformer.h.0.mlp.c_fc.weight").init.b == 0.02);
+  BOOST_TEST(variable(graph, "transformer.h.0.attn.c_proj.weight").init.b == 0.02 / std::sqrt(24.0),
+             boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(graph.find_variable("lm_head.weight") == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(a_stopped_run_goes_on_to_the_same_bits) {
+  const std::filesystem::path whole = directory / "whole";
+  BOOST_REQUIRE(trained({}, whole) == 0);
+  BOOST_REQUIRE(trained({"--stop-at", "5st"}, out) == 0);
+  BOOST_REQUIRE(test::run({"--resume", out.string(), "--stop-at", "12st"}, find_recipe("gpt")) == 0);
+  BOOST_TEST(state_sha256(out) == state_sha256(whole));
+  const nlohmann::json last = of_kind(lines_of(whole), "eval").back();
+  BOOST_TEST(last.at("entropy").get<double>() == words_entropy(), boost::test_tools::tolerance(1e-6));
+  BOOST_TEST(last.at("perplexity").get<double>() == std::exp(last.at("loss").get<double>()),
+             boost::test_tools::tolerance(1e-6));
+}
+
+BOOST_AUTO_TEST_CASE(a_file_is_a_text_of_bytes) {
+  std::string text;
+  for (int i = 0; i < 2000; ++i) text += "a text of " + std::to_string(i) + " words. ";
+  const std::filesystem::path file = directory / "text";
+  test::write_file(file, text);
+  BOOST_REQUIRE(trained({"--data", file.string(), "--stop-at", "5st"}, out) == 0);
+  const nlohmann::json last = of_kind(lines_of(out), "eval").back();
+  BOOST_TEST(last.at("bits_per_byte").get<double>() == last.at("loss").get<double>() / std::log(2.0),
+             boost::test_tools::tolerance(1e-6));
+  BOOST_TEST(!last.contains("entropy"));
+  test::write_file(file, "B" + text.substr(1));
+  BOOST_TEST(test::run({"--resume", out.string(), "--stop-at", "12st"}, find_recipe("gpt")) == 1);
+  test::write_file(file, text);
+  BOOST_TEST(test::run({"--resume", out.string(), "--stop-at", "12st"}, find_recipe("gpt")) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(tokens_above_the_vocabulary_are_refused) {
+  int32_t header[256] = {20240520, 1, 4000};
+  std::string file(reinterpret_cast<const char*>(header), sizeof header);
+  for (int i = 0; i < 4000; ++i) file += {static_cast<char>(i % 7), static_cast<char>(i % 9 == 3)};
+  test::write_file(directory / "tokens.bin", file);
+  const std::string data = (directory / "tokens.bin").string();
+  BOOST_TEST(trained({"--data", data, "--vocabulary", "300"}, out) == 0);
+  BOOST_TEST(!of_kind(lines_of(out), "eval").back().contains("bits_per_byte"));
+  BOOST_TEST(trained({"--data", data, "--vocabulary", "7"}, directory / "few") == 1);
+}
+
+BOOST_AUTO_TEST_CASE(noise_and_commands_need_no_data) {
+  BOOST_TEST(trained({"--data", "synthetic", "--label-smoothing", "0.1"}, out) == 0);
+  BOOST_TEST(!of_kind(lines_of(out), "eval").back().contains("entropy"));
+  const auto arguments = [&](const char* tool, Words more) {
+    return ToolArguments{tool, find_recipe("gpt"), small(more)};
+  };
+  BOOST_TEST(inspect_command(arguments("inspect", {"--json"})) == 0);
+  BOOST_TEST(bench_command(arguments("bench", {"--json"})) == 0);
+  BOOST_TEST(scale_command(arguments("scale", {"--node", "1", "--between", "50us,1GB/s"})) == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::gpt_test
