@@ -67,6 +67,7 @@ TrainConfig config_of(const Defaults& d, const Rules& own) {
   config.learning.scaling = d.scaling;
   config.learning.milestones = d.milestones;
   config.learning.power = d.power;
+  config.learning.decay_share = d.decay_share;
   config.learning.warmup = d.warmup;
   config.learning.warmup_epochs = d.warmup_epochs;
   config.learning.warmup_start = d.warmup_start;
@@ -111,6 +112,7 @@ LearningRate make_rate(const Rules& own, const Learning& learning, const RunPlan
   spec.warmup_start = learning.warmup_from.value_or(learning.base_minibatch > 0 ? learning.lr : learning.warmup_start);
   spec.milestones = learning.milestones;
   spec.power = learning.power;
+  spec.decay_share = learning.decay_share;
   spec.end_rate = learning.end_lr;
   spec.steps_per_epoch = along.steps_per_epoch;
   spec.total_steps = along.steps;

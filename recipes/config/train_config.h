@@ -61,7 +61,7 @@ struct Learning {
   std::string scaling = {};    // how the rate follows from base_minibatch to the minibatch
   std::string schedule = {};   // the rate after the warmup
   std::vector<double> milestones = {};
-  double power = 0, end_lr = 0;
+  double power = 0, decay_share = 0, end_lr = 0;
   std::string warmup = {};
   double warmup_epochs = 0;
   std::optional<double> warmup_from = {};  // learning rate of step 0
