@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "optim/rows.h"
 
@@ -169,12 +170,19 @@ double LearningRate::position(int64_t step) const {
   double steps = 0, each = 1;
   int64_t from = 0;
   for (const StepGrowth& growth : spec_.growths) {
-    if (growth.from >= step) break;
-    steps += each * static_cast<double>(growth.from - from);
+    if (growth.from > step) break;
+    steps += each * static_cast<double>(growth.from - from) + growth.skipped;
     from = growth.from;
     each = growth.steps;
   }
   return steps + each * static_cast<double>(step - from);
+}
+
+double LearningRate::growth_factor(int64_t step) const {
+  double factor = 1;
+  for (const StepGrowth& growth : spec_.growths)
+    if (growth.from <= step) factor = growth.rate;
+  return factor;
 }
 
 double LearningRate::at(int64_t step) const {
@@ -182,7 +190,8 @@ double LearningRate::at(int64_t step) const {
   if (t < warmup) return warmup_->rate(spec_, t / warmup);
   const double rest = std::max(total - warmup, 1.0);
   const SchedulePoint at{t / static_cast<double>(spec_.steps_per_epoch), std::min((t - warmup) / rest, 1.0), rest};
-  return spec_.end_rate + (spec_.learning_rate - spec_.end_rate) * shape_.multiplier(spec_, at);
+  const double scheduled = spec_.end_rate + (spec_.learning_rate - spec_.end_rate) * shape_.multiplier(spec_, at);
+  return scheduled * growth_factor(step);
 }
 
 std::string LearningRate::description() const {
@@ -199,6 +208,9 @@ std::string LearningRate::description() const {
   if (spec_.shape == "wsd" || spec_.shape == "wsd-sqrt")
     text += fmt::format(", decaying in the last {} of them", spec_.decay_share);
   if (spec_.shape == "step") text += fmt::format(", x{} at epoch {}", spec_.factor, fmt::join(spec_.milestones, ", "));
+  for (double before = 1; const StepGrowth& growth : spec_.growths)
+    if (growth.rate != std::exchange(before, growth.rate))
+      text += fmt::format(", times {:.6g} from step {} on", growth.rate, growth.from);
   return text;
 }
 

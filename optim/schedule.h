@@ -12,6 +12,8 @@ namespace kb {
 struct StepGrowth {
   int64_t from = 0;
   double steps = 1;
+  double skipped = 0;  // number of steps, of before the first growth, that the schedule goes on by at the growth itself
+  double rate = 1;     // factor of the learning rate from there on
 };
 
 inline constexpr double kDecayShare = 0.2;  // usual share of a decay that ends a run
@@ -70,7 +72,7 @@ class LearningRate {
 
   // Returns the learning rate of a step. Step t of a warmup of W steps has the warmup's rate at t / W; later steps
   // follow the shape. After the last step the rate stays at its last value. If the minibatch grows, positions are
-  // measured in epochs.
+  // measured in epochs, and a growth may multiply the rate.
   double at(int64_t step) const;
 
   const ScheduleSpec& spec() const { return spec_; }
@@ -80,6 +82,7 @@ class LearningRate {
  private:
   double warmup_steps() const;
   double position(int64_t step) const;
+  double growth_factor(int64_t step) const;
 
   ScheduleSpec spec_;
   ScheduleShape shape_;

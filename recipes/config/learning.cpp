@@ -27,6 +27,25 @@ std::string gains_text(const Learning& learning, int64_t minibatch) {
                      learning.base_minibatch, learning.base_minibatch);
 }
 
+// Returns how far the steps of each phase take the schedule. In an epoch in which the minibatch grows a step counts by
+// its share of the samples that the epoch draws.
+std::vector<StepGrowth> step_growths(const RunPlan& plan) {
+  std::vector<StepGrowth> growths;
+  const auto epoch = static_cast<double>(plan.steps_per_epoch);
+  for (size_t number = 1; number < plan.phase_count(); ++number) {
+    const MinibatchPhase now = plan.phase(number);
+    const int64_t begin = now.begin_step, whole = begin + now.rest_steps;
+    double skipped = epoch * (now.epochs(begin) - plan.phase(number - 1).epochs(begin));
+    if (now.rest_steps > 0) {
+      growths.push_back({begin, epoch * (now.epochs(begin + 1) - now.epochs(begin)), skipped, now.rate});
+      skipped = 0;
+    }
+    if (number + 1 < plan.phase_count() && whole >= plan.phase(number + 1).begin_step) continue;
+    growths.push_back({whole, epoch / static_cast<double>(now.steps_per_epoch), skipped, now.rate});
+  }
+  return growths;
+}
+
 }  // namespace
 
 std::vector<Optimizer> offered_optimizers(const std::vector<Optimizer>& own) {
@@ -116,9 +135,7 @@ LearningRate make_rate(const Rules& own, const Learning& learning, const RunPlan
   spec.end_rate = learning.end_lr;
   spec.steps_per_epoch = along.steps_per_epoch;
   spec.total_steps = along.steps;
-  for (const MinibatchPhase& now : along.grown)
-    spec.growths.push_back(
-        {now.begin_step, static_cast<double>(along.steps_per_epoch) / static_cast<double>(now.steps_per_epoch)});
+  spec.growths = step_growths(along);
   return LearningRate(std::move(spec), own.schedules);
 }
 

@@ -64,7 +64,7 @@ bool LearningJudge::judges_epochs() const {
 
 // Says why the run diverges, by the epoch that ends after `done` steps; empty where it does not, or is not judged.
 std::string LearningJudge::epoch_fault(const StepSums& epoch, int64_t done) {
-  const int64_t whole = parts_.plan.phase(parts_.plan.phase_of(done - 1)).steps_per_epoch;
+  const int64_t whole = done - parts_.plan.epoch_begin(done - 1);
   if (epoch.steps < whole || !judges_epochs()) return "";
   const int64_t number = std::llround(parts_.plan.epochs(done));
   return watch_.epoch(number, done, epoch.steps, epoch.loss / static_cast<double>(epoch.steps));

@@ -196,6 +196,20 @@ BOOST_AUTO_TEST_CASE(slow_start_has_the_papers_phases) {
   for (const auto& [step, multiplier] : points) check_near(rate.at(step), 12.8 * multiplier);
 }
 
+// The growth leaves out 50 steps of before; with 100 in front of it and 300 behind it, which count as 3 each, the run
+// has 1050 of them.
+BOOST_AUTO_TEST_CASE(a_growth_takes_the_schedule_further_and_may_move_the_rate) {
+  ScheduleSpec spec = shaped("polynomial");
+  spec.power = 1;
+  spec.total_steps = 400;
+  spec.growths = {{.from = 100, .steps = 3, .skipped = 50, .rate = 1.5}};
+  LearningRate rate(spec);
+  for (int64_t step : {0, 50, 99}) check_near(rate.at(step), 0.05 * (1 - static_cast<double>(step) / 1050));
+  for (int64_t step : {100, 101, 399})
+    check_near(rate.at(step), 1.5 * 0.05 * (1 - (150 + 3 * static_cast<double>(step - 100)) / 1050));
+  BOOST_TEST(rate.description() == "polynomial of power 1 over 400 steps, times 1.5 from step 100 on");
+}
+
 BOOST_AUTO_TEST_CASE(constant_warmup_jumps_where_it_ends) {
   ScheduleSpec spec = imagenet_hour();
   spec.warmup = "constant";
