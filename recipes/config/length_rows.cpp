@@ -18,7 +18,7 @@ FlagRow target() {
   static constexpr const char* kNone = "none";
   return {{kName, "METRIC=X",
            "end the run at the first evaluation in its course by which a metric is better than X, not as good: "
-           "error=0.03, error=3%, loss=0.1; none"},
+           "error=0.03, error=3%, loss=0.1, ema_loss=0.1 of the averaged parameters; none"},
           [](RunConfig& config, const std::string& value) {
             config.length.target.reset();
             if (value != kNone) config.length.target = parse_target(kName, value);

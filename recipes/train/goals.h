@@ -5,6 +5,10 @@
 
 namespace kb {
 
+// Returns whether the evaluation of the parameters, or that of the averaged ones where the target names it, is better
+// than the target.
+bool reaches(const TargetFigure& target, const Evaluation& evaluation, const std::optional<Evaluation>& averaged);
+
 // An evaluation that is not due reaches no target: where a run is stopped changes nothing of it.
 class Goals : public Instrument {
  public:

@@ -23,6 +23,7 @@ struct ReportedStep {
 struct ReportedEvaluation {
   int64_t done = 0;  // steps done
   const Evaluation& evaluation;
+  const std::optional<Evaluation>& averaged;  // evaluates the averaged parameters; nothing where there are none
   bool is_due = true;  // false: it was made because the run stops here, and is no part of the run once it goes on
 };
 

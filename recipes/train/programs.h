@@ -71,9 +71,9 @@ std::vector<ProgramSpec> programs_of(const Task& task, const Settled& settled, P
 // again where the device's memory does not take them beside all programs.
 Programs compile_programs(const Task& task, const Settled& settled, const std::vector<Dump>& dump = {});
 
-// Throws Error where the model has no metric as the target names it, and where no training can be better than the
-// figure.
-void check_target(const std::optional<TargetFigure>& target, const Task& task);
+// Throws Error where the model has no metric as length.target names it, where no training can be better than the
+// figure, and where it names averaged parameters that are not evaluated.
+void check_target(const TrainConfig& config, const Task& task);
 
 // Returns how the training step is compiled: losses, the rule and the parameters of each group, workers, precision.
 CompileOptions training_options(const Task& task, const std::vector<Objective>& objectives, const Settled& settled,
