@@ -87,21 +87,34 @@ Order Order::within(std::shared_ptr<const std::vector<int64_t>> members) const {
   return order;
 }
 
-Order Order::beginning(int64_t step, int64_t epoch) const {
+Order Order::beginning(int64_t step, int64_t epoch, int64_t sample) const {
   if (step < 0 || epoch < 0)
     throw DataError({"sample order", "it begins before the run", "a step and an epoch >= 0",
                      fmt::format("step {}, epoch {}", step, epoch), ""});
+  if (sample < 0 || sample >= count_)
+    throw DataError({"sample order", "it begins outside its epoch", fmt::format("a sample in [0, {})", count_),
+                     fmt::to_string(sample), ""});
   Order order = *this;
   order.first_step_ = step;
   order.first_epoch_ = epoch;
+  order.first_sample_ = sample;
+  order.rest_steps_ = sample > 0 ? (count_ - sample) / minibatch_ : 0;
   return order;
 }
 
+Order::Place Order::place(int64_t step) const {
+  const int64_t own = step - first_step_, whole = own - rest_steps_;
+  if (whole < 0) return {first_epoch_, first_sample_ + own * minibatch_};
+  const int64_t first_whole = first_epoch_ + (first_sample_ > 0 ? 1 : 0);
+  return {first_whole + whole / steps_per_epoch_, whole % steps_per_epoch_ * minibatch_};
+}
+
 OrderRow Order::row(int64_t step, int64_t row) const {
-  const int64_t position = (step - first_step_) % steps_per_epoch_ * minibatch_ + row;
+  const auto [epoch, first] = place(step);
+  const int64_t position = first + row;
   const auto at = [this](int64_t sample) { return members_ ? (*members_)[static_cast<size_t>(sample)] : sample; };
   if (position >= count_) return {at(count_ - 1), 0};
-  return {at(shuffled_ ? Permutation(seed_, epoch(step), count_)(position) : position), weight_};
+  return {at(shuffled_ ? Permutation(seed_, epoch, count_)(position) : position), weight_};
 }
 
 }  // namespace kb

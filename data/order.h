@@ -53,9 +53,10 @@ class Order {
   /// as many members as samples, and none is negative.
   Order within(std::shared_ptr<const std::vector<int64_t>> members) const;
 
-  /// Returns this order for a run that changes to it at `step` and `epoch`: `step` is the first step of that epoch.
-  /// Throws DataError when a number is negative.
-  Order beginning(int64_t step, int64_t epoch) const;
+  /// Returns this order for a run that changes to it at `step`, when the first `sample` samples of the permutation of
+  /// `epoch` have been drawn: the rest of them follows, but for the last ones that fill no minibatch. Throws DataError
+  /// when a number is negative, or no sample of the epoch is left.
+  Order beginning(int64_t step, int64_t epoch, int64_t sample = 0) const;
 
   float weight() const { return weight_; }  // weight of a row that is not padding
   /// Returns one more than the greatest sample; a split that is read in this order has at least so many samples.
@@ -65,17 +66,25 @@ class Order {
   int64_t steps_per_epoch() const { return steps_per_epoch_; }
   /// Returns the seed of the permutations; 0 in evaluation.
   uint64_t seed() const { return seed_; }
-  int64_t epoch(int64_t step) const { return first_epoch_ + (step - first_step_) / steps_per_epoch_; }
+  int64_t epoch(int64_t step) const { return place(step).epoch; }
 
   /// Returns row `row` of the batch of `step`, 0 <= row < minibatch, in O(1).
   OrderRow row(int64_t step, int64_t row) const;
 
  private:
+  // Tells the epoch of a batch and the position of its first row in the order of that epoch.
+  struct Place {
+    int64_t epoch, position;
+  };
+  Place place(int64_t step) const;
+
   Order() = default;
   bool shuffled_ = false;
   uint64_t seed_ = 0;
   int64_t count_ = 0, sample_end_ = 0, minibatch_ = 0, steps_per_epoch_ = 0;
   int64_t first_step_ = 0, first_epoch_ = 0;
+  // An epoch that another order began has had so many samples drawn, and so many steps are left of it.
+  int64_t first_sample_ = 0, rest_steps_ = 0;
   float weight_ = 1;
   std::shared_ptr<const std::vector<int64_t>> members_;  // null: sample i is itself
 };

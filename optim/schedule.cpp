@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "optim/rows.h"
 
@@ -58,6 +59,24 @@ double slow_start(const ScheduleSpec&, const SchedulePoint& at) {
   return 0.001;
 }
 
+// Returns the share of the decay that is done, from 0 to 1.
+double decayed(const ScheduleSpec& spec, const SchedulePoint& at) {
+  return std::clamp((at.progress - (1 - spec.decay_share)) / spec.decay_share, 0.0, 1.0);
+}
+
+// Warmup, stable, decay (Hu et al. 2024, arXiv 2404.06395): the rate stays constant and falls in the last share of the
+// steps. Runs of several lengths share their constant part. Hägele et al. 2024 (arXiv 2405.18392) let it fall linearly
+// or as 1 - sqrt(x).
+double wsd(const ScheduleSpec& spec, const SchedulePoint& at) { return 1 - decayed(spec, at); }
+double wsd_sqrt(const ScheduleSpec& spec, const SchedulePoint& at) { return 1 - std::sqrt(decayed(spec, at)); }
+
+// Falls as sqrt(W / t) at step t after a warmup of W steps (Vaswani et al. 2017, eq. 3, whose reference is the rate at
+// step W).
+double inverse_sqrt(const ScheduleSpec& spec, const SchedulePoint& at) {
+  const double warmup = spec.warmup_epochs * static_cast<double>(spec.steps_per_epoch);
+  return std::sqrt(warmup / (warmup + at.progress * at.steps));
+}
+
 constexpr ScheduleShape kShapes[] = {
     {"constant", "the reference throughout", constant},
     {"step", "the reference, times a factor at each milestone", steps},
@@ -66,6 +85,9 @@ constexpr ScheduleShape kShapes[] = {
     {"cosine", "half a cosine from the reference to the end rate", cosine, true},
     {"slow-start", "0.5 of the reference for 40 epochs, 0.075 for 30, 0.01 for 15, then 0.001", slow_start},
     {"one-cycle", "linear from 1/25 of the reference up to it and back, then to 1/250000", one_cycle},
+    {"wsd", "the reference, then linearly to the end rate over the last share of the steps", wsd, true},
+    {"wsd-sqrt", "the reference, then to the end rate as 1 - sqrt(x) over the last share of the steps", wsd_sqrt, true},
+    {"inverse-sqrt", "the reference times sqrt(W / t) at step t, after a warmup of W steps", inverse_sqrt, false, true},
 };
 
 // Keeps the low rate throughout the warmup (Goyal et al. 2017, section 2.2).
@@ -93,6 +115,7 @@ void check(const ScheduleSpec& spec) {
   check(std::isfinite(spec.warmup_start) && spec.warmup_start >= 0, "start of the warmup", "a finite number >= 0",
         spec.warmup_start);
   check(spec.power >= 0, "power", "a number >= 0", spec.power);
+  check(spec.decay_share > 0 && spec.decay_share <= 1, "share of the decay", "a number in (0, 1]", spec.decay_share);
   check(spec.steps_per_epoch >= 1, "steps an epoch", "at least 1", static_cast<double>(spec.steps_per_epoch));
   check(spec.total_steps >= 0, "steps", "at least 0", static_cast<double>(spec.total_steps));
   check(spec.end_rate >= 0 && spec.end_rate <= spec.learning_rate, "end rate",
@@ -108,6 +131,15 @@ void check_end_rate(const ScheduleSpec& spec, const ScheduleShape& shape, const 
     if (row.has_end_rate) names.push_back(row.name);
   throw Error(fmt::format("schedule: {} does not read the end rate {}; those that do: {}", spec.shape, spec.end_rate,
                           fmt::join(names, ", ")));
+}
+
+void check_warmup(const ScheduleSpec& spec, const ScheduleShape& shape, bool has_warmup) {
+  if (has_warmup || !shape.needs_warmup) return;
+  throw Error(
+      fmt::format("schedule: {}: expected a warmup, from whose steps its rate follows, got none\n"
+                  "  hint:     learning.warmup_epochs = 1, and learning.warmup_from = 0 where batch.minibatch does not "
+                  "exceed learning.base_minibatch",
+                  spec.shape));
 }
 
 }  // namespace
@@ -127,6 +159,7 @@ LearningRate::LearningRate(ScheduleSpec spec, const std::vector<ScheduleShape>& 
       warmup_(&find_row(kWarmups, "warmup", spec_.warmup)) {
   check(spec_);
   check_end_rate(spec_, shape_, own);
+  check_warmup(spec_, shape_, warmup_steps() > 0);
 }
 
 double LearningRate::warmup_steps() const {
@@ -137,12 +170,19 @@ double LearningRate::position(int64_t step) const {
   double steps = 0, each = 1;
   int64_t from = 0;
   for (const StepGrowth& growth : spec_.growths) {
-    if (growth.from >= step) break;
-    steps += each * static_cast<double>(growth.from - from);
+    if (growth.from > step) break;
+    steps += each * static_cast<double>(growth.from - from) + growth.skipped;
     from = growth.from;
     each = growth.steps;
   }
   return steps + each * static_cast<double>(step - from);
+}
+
+double LearningRate::growth_factor(int64_t step) const {
+  double factor = 1;
+  for (const StepGrowth& growth : spec_.growths)
+    if (growth.from <= step) factor = growth.rate;
+  return factor;
 }
 
 double LearningRate::at(int64_t step) const {
@@ -150,7 +190,8 @@ double LearningRate::at(int64_t step) const {
   if (t < warmup) return warmup_->rate(spec_, t / warmup);
   const double rest = std::max(total - warmup, 1.0);
   const SchedulePoint at{t / static_cast<double>(spec_.steps_per_epoch), std::min((t - warmup) / rest, 1.0), rest};
-  return spec_.end_rate + (spec_.learning_rate - spec_.end_rate) * shape_.multiplier(spec_, at);
+  const double scheduled = spec_.end_rate + (spec_.learning_rate - spec_.end_rate) * shape_.multiplier(spec_, at);
+  return scheduled * growth_factor(step);
 }
 
 std::string LearningRate::description() const {
@@ -164,7 +205,12 @@ std::string LearningRate::description() const {
   if (spec_.shape == "polynomial" || spec_.shape == "mlperf") text += fmt::format(" of power {}", spec_.power);
   if (spec_.end_rate > 0) text += fmt::format(" to {}", spec_.end_rate);
   text += fmt::format(" over {} steps", std::max(rest, 0.0));
+  if (spec_.shape == "wsd" || spec_.shape == "wsd-sqrt")
+    text += fmt::format(", decaying in the last {} of them", spec_.decay_share);
   if (spec_.shape == "step") text += fmt::format(", x{} at epoch {}", spec_.factor, fmt::join(spec_.milestones, ", "));
+  for (double before = 1; const StepGrowth& growth : spec_.growths)
+    if (growth.rate != std::exchange(before, growth.rate))
+      text += fmt::format(", times {:.6g} from step {} on", growth.rate, growth.from);
   return text;
 }
 

@@ -12,7 +12,11 @@ namespace kb {
 struct StepGrowth {
   int64_t from = 0;
   double steps = 1;
+  double skipped = 0;  // number of steps, of before the first growth, that the schedule goes on by at the growth itself
+  double rate = 1;     // factor of the learning rate from there on
 };
+
+inline constexpr double kDecayShare = 0.2;  // usual share of a decay that ends a run
 
 struct ScheduleSpec {
   std::string shape = "constant";  // name of a row of schedule_shapes()
@@ -23,6 +27,7 @@ struct ScheduleSpec {
   std::vector<double> milestones = {};  // shape `step`: epochs at which the rate drops
   double factor = 0.1;                  // shape `step`: factor of the rate at each milestone
   double power = 2;                     // power of the shapes polynomial and mlperf
+  double decay_share = kDecayShare;     // shapes wsd, wsd-sqrt: share of the steps after the warmup that decay
   double end_rate = 0;                  // last learning rate, in shapes that fall to one
   int64_t steps_per_epoch = 1;          // steps of an epoch before the minibatch grows
   int64_t total_steps = 1;
@@ -43,6 +48,7 @@ struct ScheduleShape {
   std::string_view doc;
   double (*multiplier)(const ScheduleSpec& spec, const SchedulePoint& at);
   bool has_end_rate = false;
+  bool needs_warmup = false;
 };
 
 // A kind of warmup: the learning rate after a share `done` of the warmup, in [0, 1).
@@ -60,13 +66,13 @@ std::vector<ScheduleShape> offered_shapes(const std::vector<ScheduleShape>& own)
 class LearningRate {
  public:
   // `own`: shapes beside the built-in ones. Throws Error when the shape or the warmup is unknown (the text lists those
-  // there are), a number is out of range, the shape `step` has no milestones, or an end rate is set for a shape that
-  // has none.
+  // there are), a number is out of range, the shape `step` has no milestones, an end rate is set for a shape that has
+  // none, or the shape needs a warmup and there is none.
   explicit LearningRate(ScheduleSpec spec, const std::vector<ScheduleShape>& own = {});
 
   // Returns the learning rate of a step. Step t of a warmup of W steps has the warmup's rate at t / W; later steps
   // follow the shape. After the last step the rate stays at its last value. If the minibatch grows, positions are
-  // measured in epochs.
+  // measured in epochs, and a growth may multiply the rate.
   double at(int64_t step) const;
 
   const ScheduleSpec& spec() const { return spec_; }
@@ -76,6 +82,7 @@ class LearningRate {
  private:
   double warmup_steps() const;
   double position(int64_t step) const;
+  double growth_factor(int64_t step) const;
 
   ScheduleSpec spec_;
   ScheduleShape shape_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <limits>
 
 namespace kb {
@@ -27,6 +28,15 @@ FlagRow real_row(FlagText text, Member<double> member, std::string expected, dou
             member.in(config) = parse_real(name, value, expected, below);
           },
           [=](const RunConfig& config) { return fmt::format("{}", member.in(config)); }};
+}
+
+FlagRow positive_row(FlagText text, Member<double> member, const std::string& expected, double below) {
+  FlagRow row = real_row(text, member, expected, below);
+  row.read = [=, read = row.read](RunConfig& config, const std::string& value) {
+    read(config, value);
+    if (member.in(config) == 0) refuse_value(text.name, expected, value);
+  };
+  return row;
 }
 
 }  // namespace
@@ -83,12 +93,7 @@ FlagRow real(FlagText text, Member<double> member) {
 }
 
 FlagRow positive(FlagText text, Member<double> member) {
-  FlagRow row = real_row(text, member, "a number > 0", std::numeric_limits<double>::infinity());
-  row.read = [=, read = row.read](RunConfig& config, const std::string& value) {
-    read(config, value);
-    if (member.in(config) == 0) refuse_value(text.name, "a number > 0", value);
-  };
-  return row;
+  return positive_row(std::move(text), member, "a number > 0", std::numeric_limits<double>::infinity());
 }
 
 FlagRow optional_real(FlagText text, Member<std::optional<double>> member) {
@@ -102,6 +107,10 @@ FlagRow optional_real(FlagText text, Member<std::optional<double>> member) {
 
 FlagRow fraction(FlagText text, Member<double> member) {
   return real_row(std::move(text), member, "a number in [0, 1)", 1);
+}
+
+FlagRow share(FlagText text, Member<double> member) {
+  return positive_row(std::move(text), member, "a number in (0, 1]", std::nextafter(1.0, 2.0));
 }
 
 std::string with_words(std::string doc, const std::vector<std::string>& words) {

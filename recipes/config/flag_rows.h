@@ -74,6 +74,7 @@ FlagRow seed_row(FlagText text, Member<std::optional<int64_t>> member);
 FlagRow real(FlagText text, Member<double> member);      // >= 0
 FlagRow positive(FlagText text, Member<double> member);  // > 0
 FlagRow fraction(FlagText text, Member<double> member);  // in [0, 1)
+FlagRow share(FlagText text, Member<double> member);     // in (0, 1]
 // A choice among names that no enum has, such as the data sets or the schedules.
 FlagRow choice(FlagText text, Member<std::string> member, const std::vector<std::string>& choices);
 std::string with_words(std::string doc, const std::vector<std::string>& words);  // returns "doc; one of a, b"

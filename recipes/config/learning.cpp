@@ -28,6 +28,25 @@ std::string gains_text(const Learning& learning, int64_t minibatch) {
                      learning.base_minibatch, learning.base_minibatch);
 }
 
+// Returns how far the steps of each phase take the schedule. In an epoch in which the minibatch grows a step counts by
+// its share of the samples that the epoch draws.
+std::vector<StepGrowth> step_growths(const RunPlan& plan) {
+  std::vector<StepGrowth> growths;
+  const auto epoch = static_cast<double>(plan.steps_per_epoch);
+  for (size_t number = 1; number < plan.phase_count(); ++number) {
+    const MinibatchPhase now = plan.phase(number);
+    const int64_t begin = now.begin_step, whole = begin + now.rest_steps;
+    double skipped = epoch * (now.epochs(begin) - plan.phase(number - 1).epochs(begin));
+    if (now.rest_steps > 0) {
+      growths.push_back({begin, epoch * (now.epochs(begin + 1) - now.epochs(begin)), skipped, now.rate});
+      skipped = 0;
+    }
+    if (number + 1 < plan.phase_count() && whole >= plan.phase(number + 1).begin_step) continue;
+    growths.push_back({whole, epoch / static_cast<double>(now.steps_per_epoch), skipped, now.rate});
+  }
+  return growths;
+}
+
 }  // namespace
 
 std::vector<Optimizer> offered_optimizers(const std::vector<Optimizer>& own) {
@@ -68,6 +87,7 @@ TrainConfig config_of(const Defaults& d, const Rules& own) {
   config.learning.scaling = d.scaling;
   config.learning.milestones = d.milestones;
   config.learning.power = d.power;
+  config.learning.decay_share = d.decay_share;
   config.learning.warmup = d.warmup;
   config.learning.warmup_epochs = d.warmup_epochs;
   config.learning.warmup_start = d.warmup_start;
@@ -112,12 +132,11 @@ LearningRate make_rate(const Rules& own, const Learning& learning, const RunPlan
   spec.warmup_start = learning.warmup_from.value_or(learning.base_minibatch > 0 ? learning.lr : learning.warmup_start);
   spec.milestones = learning.milestones;
   spec.power = learning.power;
+  spec.decay_share = learning.decay_share;
   spec.end_rate = learning.end_lr;
   spec.steps_per_epoch = along.steps_per_epoch;
   spec.total_steps = along.steps;
-  for (const MinibatchPhase& now : along.grown)
-    spec.growths.push_back(
-        {now.begin_step, static_cast<double>(along.steps_per_epoch) / static_cast<double>(now.steps_per_epoch)});
+  spec.growths = step_growths(along);
   return LearningRate(std::move(spec), own.schedules);
 }
 

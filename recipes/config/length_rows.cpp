@@ -18,7 +18,7 @@ FlagRow target() {
   static constexpr const char* kNone = "none";
   return {{kName, "METRIC=X",
            "end the run at the first evaluation in its course by which a metric is better than X, not as good: "
-           "error=0.03, error=3%, loss=0.1; none"},
+           "error=0.03, error=3%, loss=0.1, ema_loss=0.1 of the averaged parameters; none"},
           [](RunConfig& config, const std::string& value) {
             config.length.target.reset();
             if (value != kNone) config.length.target = parse_target(kName, value);
@@ -28,12 +28,13 @@ FlagRow target() {
 
 FlagRow minibatch_schedule() {
   static constexpr const char* kName = "--minibatch-schedule";
-  return {{kName, "WHEN:xF",
-           "let the minibatch grow in place of a decay of the learning rate, which a growth leaves as it is: "
-           "30ep:x5,60ep:x5 "
-           "has five times as many workers, of as many samples, from the begin of epoch 30 on, and again from 60 on"},
-          [](RunConfig& config, const std::string& value) { config.batch.growths = parse_growths(kName, value); },
-          [](const RunConfig& config) { return growths_text(config.batch.growths); }};
+  return {
+      {kName, "WHEN:xF[:RULE]",
+       "let the minibatch grow: 30ep:x5,60ep:x5 has five times as many workers, of as many samples, from the begin of "
+       "epoch 30 on, and again from 60 on; 2000st:x2 and 50ks:x2 begin after 2000 steps and 50,000 samples. The "
+       "learning rate stays that of the schedule; :sqrt or :linear behind a growth multiplies it by sqrt(F) or F"},
+      [](RunConfig& config, const std::string& value) { config.batch.growths = parse_growths(kName, value); },
+      [](const RunConfig& config) { return growths_text(config.batch.growths); }};
 }
 
 FlagRow log_layers() {

@@ -2,7 +2,9 @@
 // "50ks" every 50,000 samples, "geo:1.1" after 1.1^k steps for k = 0, 1, ...
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace kb {
 
@@ -15,9 +17,12 @@ struct Period {
   // Returns the text for a flag whose numbers without a unit are in `plain`: "1" if the period is a whole number of
   // these units, else a text such as "1ep".
   std::string text(Unit plain) const;
+  std::string text() const;  // with its unit, "1ep"
   bool operator==(const Period&) const = default;
 };
 
+// Reads a number above 0 with one of the units ep, st and ks. Returns nothing for other texts.
+std::optional<Period> find_period(std::string_view text);
 // Reads 0, whole numbers in the unit `plain`, and numbers with a unit. Throws UsageError for other texts.
 Period parse_period(const std::string& flag, const std::string& text, Period::Unit plain);
 

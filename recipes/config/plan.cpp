@@ -27,26 +27,69 @@ int64_t bucket_bytes(double megabytes) {
 
 namespace {
 
-std::vector<MinibatchPhase> grown_phases(const TrainConfig& config, const RunPlan& plan) {
-  const std::string member = "batch.growths = " + growths_text(config.batch.growths);
-  std::vector<MinibatchPhase> phases;
-  MinibatchPhase now{0, 0, plan.minibatch, plan.steps_per_epoch};
-  for (const Growth& growth : config.batch.growths) {
-    if (config.length.steps == 0 && growth.epoch >= config.length.epochs)
-      throw Error(fmt::format("{}: expected growths before the end of the run, after {} epochs, got one at epoch {}",
-                              member, config.length.epochs, growth.epoch));
-    if (config.learning.warmup != "none" && static_cast<double>(growth.epoch) < config.learning.warmup_epochs)
-      throw Error(fmt::format("{}: expected growths after the warmup, of {} epochs, got one at epoch {}", member,
-                              config.learning.warmup_epochs, growth.epoch));
-    const int64_t grown = now.minibatch * growth.factor;
-    if (grown > plan.samples)
-      throw Error(fmt::format("{}: expected minibatches of at most the {} training samples, got {} from epoch {} on",
-                              member, plan.samples, grown, growth.epoch));
-    now = {now.begin_step + (growth.epoch - now.begin_epoch) * now.steps_per_epoch, growth.epoch, grown,
-           plan.samples / grown};
-    phases.push_back(now);
+// Tolerance of numbers of epochs and of periods: rounding may leave them a hair short of a whole number.
+constexpr double kHair = 1e-9;
+
+// Returns the progress after `done` steps in the unit, which must not be geometric.
+double position(Period::Unit unit, const RunPlan& plan, int64_t done) {
+  if (unit == Period::Unit::epochs) return plan.epochs(done);
+  return unit == Period::Unit::steps ? static_cast<double>(done) : static_cast<double>(plan.samples_in(done)) / 1000;
+}
+
+// Returns the smallest number of steps, at least 1, that reaches or passes `at`.
+int64_t steps_to(const Period& at, const RunPlan& plan) {
+  const auto is_before = [&](int64_t done) { return position(at.unit, plan, done) + kHair < at.count; };
+  int64_t before = 0, enough = 1;
+  for (; is_before(enough); enough *= 2) before = enough;
+  while (enough - before > 1) {
+    const int64_t middle = before + (enough - before) / 2;
+    (is_before(middle) ? before : enough) = middle;
   }
-  return phases;
+  return enough;
+}
+
+std::string growths_member(const TrainConfig& config) {
+  return "batch.growths = " + growths_text(config.batch.growths);
+}
+
+// Throws Error unless the minibatch may grow after `begin` steps of a run whose earlier phases are those of `plan`.
+void check_growth(const TrainConfig& config, const RunPlan& plan, int64_t begin, int64_t minibatch) {
+  const double epoch = plan.epochs(begin);
+  if (!plan.grown.empty() && begin <= plan.grown.back().begin_step)
+    throw Error(fmt::format("{}: expected growths in their order, got one at step {} behind one at step {}",
+                            growths_member(config), begin, plan.grown.back().begin_step));
+  if (config.learning.warmup != "none" && epoch < config.learning.warmup_epochs)
+    throw Error(fmt::format("{}: expected growths after the warmup, of {} epochs, got one at epoch {:.6g}",
+                            growths_member(config), config.learning.warmup_epochs, epoch));
+  if (minibatch > plan.samples)
+    throw Error(fmt::format("{}: expected minibatches of at most the {} training samples, got {} from epoch {:.6g} on",
+                            growths_member(config), plan.samples, minibatch, epoch));
+}
+
+// Returns the phase that begins after `begin` steps. If the rest of the epoch holds no minibatch, the phase begins with
+// the next one.
+MinibatchPhase grown_phase(const RunPlan& plan, int64_t begin, int64_t minibatch) {
+  const int64_t drawn = plan.samples_in(begin) - plan.samples_in(plan.epoch_begin(begin));
+  const auto epoch = static_cast<int64_t>(std::floor(plan.epochs(begin)));
+  const int64_t rest = drawn > 0 ? (plan.samples - drawn) / minibatch : 0;
+  const int64_t spent = drawn > 0 && rest == 0 ? 1 : 0;
+  return {begin, epoch + spent, minibatch, plan.samples / minibatch, rest > 0 ? drawn : 0, rest};
+}
+
+std::vector<MinibatchPhase> grown_phases(const TrainConfig& config, RunPlan plan) {
+  for (const Growth& growth : config.batch.growths) {
+    const MinibatchPhase before = plan.phase(plan.grown.size());
+    const int64_t begin = steps_to(growth.at, plan), minibatch = before.minibatch * growth.factor;
+    check_growth(config, plan, begin, minibatch);
+    MinibatchPhase now = grown_phase(plan, begin, minibatch);
+    if (config.length.steps == 0 && now.epochs(begin) >= static_cast<double>(config.length.epochs))
+      throw Error(
+          fmt::format("{}: expected growths before the end of the run, after {} epochs, got one at epoch {:.6g}",
+                      growths_member(config), config.length.epochs, now.epochs(begin)));
+    now.rate = before.rate * ReferenceRate{1, before.minibatch, growth.rule}.at(minibatch);
+    plan.grown.push_back(now);
+  }
+  return plan.grown;
 }
 
 void check_workers(const TrainConfig& config, int64_t per_worker) {
@@ -107,18 +150,32 @@ size_t RunPlan::phase_of(int64_t step) const {
   return number;
 }
 
-double RunPlan::epochs(int64_t done) const {
-  const MinibatchPhase now = phase(phase_of(done));
-  return static_cast<double>(now.begin_epoch) +
-         static_cast<double>(done - now.begin_step) / static_cast<double>(now.steps_per_epoch);
+double MinibatchPhase::epochs(int64_t done) const {
+  const int64_t own = done - begin_step, whole = own - rest_steps;
+  if (whole < 0)
+    return static_cast<double>(begin_epoch) + static_cast<double>(begin_sample + own * minibatch) /
+                                                  static_cast<double>(begin_sample + rest_steps * minibatch);
+  return static_cast<double>(begin_epoch + (rest_steps > 0 ? 1 : 0)) +
+         static_cast<double>(whole) / static_cast<double>(steps_per_epoch);
 }
+
+double MinibatchPhase::steps_in(double epochs) const {
+  const double share = epochs - static_cast<double>(begin_epoch);
+  if (rest_steps == 0) return share * static_cast<double>(steps_per_epoch);
+  if (share >= 1) return static_cast<double>(rest_steps) + (share - 1) * static_cast<double>(steps_per_epoch);
+  const auto begin = static_cast<double>(begin_sample),
+             end = static_cast<double>(begin_sample + rest_steps * minibatch);
+  return (share * end - begin) / static_cast<double>(minibatch);
+}
+
+double RunPlan::epochs(int64_t done) const { return phase(phase_of(done)).epochs(done); }
 
 int64_t RunPlan::steps_in(double epochs) const {
   size_t number = grown.size();
-  while (number > 0 && static_cast<double>(phase(number).begin_epoch) > epochs) --number;
+  while (number > 0 && phase(number).epochs(phase(number).begin_step) > epochs) --number;
   const MinibatchPhase now = phase(number);
-  const double own = epochs - static_cast<double>(now.begin_epoch);
-  return now.begin_step + std::llround(own * static_cast<double>(now.steps_per_epoch));
+  const int64_t steps = now.begin_step + std::llround(now.steps_in(epochs));
+  return number < grown.size() ? std::min(steps, grown[number].begin_step) : steps;
 }
 
 int64_t RunPlan::samples_in(int64_t done) const {
@@ -133,21 +190,13 @@ int64_t RunPlan::samples_in(int64_t done) const {
 
 int64_t RunPlan::epoch_begin(int64_t done) const {
   const MinibatchPhase now = phase(phase_of(done));
-  return done - (done - now.begin_step) % now.steps_per_epoch;
+  const int64_t whole = done - now.begin_step - now.rest_steps;
+  return whole < 0 ? epoch_begin(now.begin_step - 1) : done - whole % now.steps_per_epoch;
 }
 
 bool RunPlan::ends_epoch(int64_t done) const { return done > 0 && epoch_begin(done) == done; }
 
 namespace {
-
-// Tolerance in periods: rounding may leave a multiple of a count such as 0.1 a hair short of a whole number.
-constexpr double kHair = 1e-9;
-
-// Returns the progress after `done` steps in the unit, which must not be geometric.
-double position(Period::Unit unit, const RunPlan& plan, int64_t done) {
-  if (unit == Period::Unit::epochs) return plan.epochs(done);
-  return unit == Period::Unit::steps ? static_cast<double>(done) : static_cast<double>(plan.samples_in(done)) / 1000;
-}
 
 // Returns whether `done` is ceil(ratio^k) for a k >= 0.
 bool is_power(double ratio, int64_t done) {
@@ -198,9 +247,12 @@ int64_t least_steps(const Learning& learning, const RunPlan& plan) {
 std::string RunPlan::derivation(const TrainConfig& config) const {
   std::string text = fmt::format("{} samples / {} = {} steps an epoch", samples, minibatch, steps_per_epoch);
   if (int64_t rest = samples % minibatch; rest > 0) text += fmt::format(" ({} left out, others each time)", rest);
-  for (const MinibatchPhase& now : grown)
-    text +=
-        fmt::format("; from epoch {} on {} / {} = {}", now.begin_epoch, samples, now.minibatch, now.steps_per_epoch);
+  for (const MinibatchPhase& now : grown) {
+    const std::string begin = now.rest_steps == 0
+                                  ? fmt::format("epoch {}", now.begin_epoch)
+                                  : fmt::format("epoch {:.4g} = step {}", now.epochs(now.begin_step), now.begin_step);
+    text += fmt::format("; from {} on {} / {} = {}", begin, samples, now.minibatch, now.steps_per_epoch);
+  }
   if (reference_rate(config.learning).has_gains()) return text + gains_derivation(config, *this);
   if (config.length.steps > 0) return text + fmt::format("; length.steps = {}, {:.3g} epochs", steps, epochs(steps));
   return text + fmt::format("; x {} epochs = {} steps", config.length.epochs, steps);

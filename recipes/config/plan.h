@@ -10,11 +10,21 @@
 
 namespace kb {
 
-// A part of a run in which the minibatch is constant.
+// A part of a run in which the minibatch is constant. It may begin within an epoch, whose permutation goes on at the
+// sample reached; the samples that fill no minibatch at the end of that epoch are left out.
 struct MinibatchPhase {
   int64_t begin_step = 0, begin_epoch = 0;  // first step and epoch
   int64_t minibatch = 0;                    // samples per step, kn
   int64_t steps_per_epoch = 0;              // floor(samples / minibatch)
+  int64_t begin_sample = 0;                 // samples of the first epoch that earlier phases have drawn
+  int64_t rest_steps = 0;                   // steps in the rest of that epoch; 0 if the phase begins with an epoch
+  double rate = 1;                          // factor of the learning rate by this growth and those before it
+
+  // Returns the epochs in the first `done` steps of the run, of which the last is in this phase. An epoch in which the
+  // minibatch grows is measured by its samples that are drawn.
+  double epochs(int64_t done) const;
+  // Returns the steps of this phase up to so many epochs of the run.
+  double steps_in(double epochs) const;
 };
 
 struct RunPlan {
@@ -54,7 +64,7 @@ int64_t bucket_bytes(double megabytes);
 
 // Returns the plan of a training on `samples` samples whose steps are shared as `batch` says. Throws Error if the
 // minibatch, one that it grows to, or all minibatches of judging.recompute_bn together are larger than the data set; if
-// a growth comes before the end of the warmup or after the end of the run; if AdaScale has growths, or a minibatch
+// growths do not fit the run or do not follow each other; if AdaScale has growths, or a minibatch
 // below its base minibatch; or if judging.noise_scale or AdaScale lack a second worker whose gradient they compare.
 RunPlan make_plan(const TrainConfig& config, const BatchPlan& batch, int64_t samples);
 // Returns the plan by which the schedule of the learning rate counts its steps: with AdaScale the plan of the base

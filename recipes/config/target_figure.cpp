@@ -2,11 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "recipes/config/values.h"
 
 namespace kb {
 
 std::string TargetFigure::text() const { return fmt::format("{}={}", metric, value); }
+
+std::string TargetFigure::plain_metric() const {
+  return is_of_averages() ? metric.substr(std::string_view(kAveragedPrefix).size()) : metric;
+}
 
 TargetFigure parse_target(const std::string& flag, const std::string& text) {
   static constexpr const char* kExpectation = "a metric and its value, such as error=0.03, error=3% or loss=0.1";

@@ -4,8 +4,11 @@
 
 namespace kb {
 
+// Prefix of the figures of the averaged parameters: "ema_loss".
+inline constexpr const char* kAveragedPrefix = "ema_";
+
 struct TargetFigure {
-  std::string metric;  // name of a metric of the task, or "loss"
+  std::string metric;  // name of a metric of the task, or "loss"; with kAveragedPrefix that of the averaged parameters
   double value = 0;    // a share of the samples is a fraction, such as 0.03
 
   // Returns whether the figure is strictly better, because Shallue et al. 2019 (arXiv 1811.03600, section 4.1) count
@@ -13,6 +16,9 @@ struct TargetFigure {
   bool is_reached_by(double figure, bool higher_is_better) const {
     return higher_is_better ? figure > value : figure < value;
   }
+  bool is_of_averages() const { return metric.starts_with(kAveragedPrefix); }
+  // Returns the metric without kAveragedPrefix.
+  std::string plain_metric() const;
   // Returns whether the best possible share of the samples, 0 or 1, reaches the target.
   bool can_be_reached(bool higher_is_better) const { return is_reached_by(higher_is_better ? 1 : 0, higher_is_better); }
   std::string text() const;  // "error=0.03"

@@ -40,7 +40,7 @@ inline constexpr Choice<ResidentChoice> kResidentChoices[] = {
 // Samples of a step, and how workers share them.
 struct Batching {
   int64_t minibatch = 0;             // samples of one step, kn of Goyal et al. 2017: k workers with n samples each
-  std::vector<Growth> growths = {};  // epochs from which on the minibatch is larger
+  std::vector<Growth> growths = {};  // points from which on the minibatch is larger
   int64_t per_worker = 0;            // samples of one virtual worker, n; 0: each process is one worker
   bool fit = false;                  // choose per_worker as large as the memory allows
   NormGroup batch_norm = {};         // samples that share the statistics of batch norm
@@ -62,7 +62,7 @@ struct Learning {
   std::string scaling = {};    // how the rate follows from base_minibatch to the minibatch
   std::string schedule = {};   // name of the shape that the rate has after the warmup
   std::vector<double> milestones = {};
-  double power = 0, end_lr = 0;
+  double power = 0, decay_share = 0, end_lr = 0;
   std::string warmup = {};
   double warmup_epochs = 0;
   std::optional<double> warmup_from = {};  // learning rate of step 0

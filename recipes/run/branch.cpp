@@ -136,19 +136,20 @@ namespace {
 
 // Returns the steps and epochs of the plan in a manifest. Throws Error for a number below 1.
 RunPlan recorded_plan(const JsonValue& manifest, const fs::path& run) {
-  const auto count = [&](const JsonValue& of, const char* key) {
-    const auto number = of.get<int64_t>(key);
-    if (number < 1)
-      throw Error(
-          fmt::format("{}: expected {} > 0 in the manifest of {}, got {}", kBranchFlag, key, run.string(), number));
+  const auto count = [&](const JsonValue& of, const char* key, int64_t least = 1) {
+    const auto number = least > 0 ? of.get<int64_t>(key) : of.get<int64_t>(key, 0);
+    if (number < least)
+      throw Error(fmt::format("{}: expected {} >= {} in the manifest of {}, got {}", kBranchFlag, key, least,
+                              run.string(), number));
     return number;
   };
   RunPlan plan;
   plan.steps_per_epoch = count(manifest, "steps_per_epoch");
   if (!manifest.has("minibatch_phases")) return plan;
   for (const JsonValue& phase : manifest.at("minibatch_phases").items())
-    plan.grown.push_back({count(phase, "begin_step"), count(phase, "begin_epoch"), count(phase, "minibatch"),
-                          count(phase, "steps_per_epoch")});
+    plan.grown.push_back({count(phase, "begin_step"), count(phase, "begin_epoch", 0), count(phase, "minibatch"),
+                          count(phase, "steps_per_epoch"), count(phase, "begin_sample", 0),
+                          count(phase, "rest_steps", 0)});
   return plan;
 }
 

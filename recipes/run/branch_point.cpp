@@ -14,7 +14,8 @@ bool count_alike(const RunPlan& a, const RunPlan& b, int64_t step) {
   if (phases != b.phase_of(std::max<int64_t>(step - 1, 0))) return false;
   for (size_t number = 0; number <= phases; ++number)
     if (a.phase(number).begin_step != b.phase(number).begin_step ||
-        a.phase(number).steps_per_epoch != b.phase(number).steps_per_epoch)
+        a.phase(number).steps_per_epoch != b.phase(number).steps_per_epoch ||
+        a.phase(number).rest_steps != b.phase(number).rest_steps)
       return false;
   return true;
 }

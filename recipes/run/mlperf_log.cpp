@@ -11,6 +11,7 @@
 
 #include "graph/error.h"
 #include "recipes/run/start_time.h"
+#include "recipes/train/goals.h"
 #include "recipes/train/parts.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
@@ -195,10 +196,8 @@ void MlperfLog::evaluated(const EvaluationReport& report) {
     event("eval_accuracy", number(is_error ? 1 - goal->value : goal->value), epoch);
     is_reached_ = goal->kind.is_share && facts_.config.length.stop_at.is_reached(goal->value);
   }
-  if (const std::optional<TargetFigure>& target = facts_.config.length.target) {
-    const std::optional<Figure> figure = report.evaluation.figure(target->metric);
-    is_reached_ |= figure && target->is_reached_by(figure->value, figure->kind.higher_is_better);
-  }
+  if (const std::optional<TargetFigure>& target = facts_.config.length.target)
+    is_reached_ |= reaches(*target, report.evaluation, report.averaged);
   end_evaluation();
   begin_block(report.step);
   write();

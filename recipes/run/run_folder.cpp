@@ -166,11 +166,17 @@ void add_metrics(Json& manifest, const std::vector<NamedMetric>& metrics) {
 }
 
 void add_plan(Json& manifest, const RunPlan& plan) {
-  for (const MinibatchPhase& now : plan.grown)
-    manifest["minibatch_phases"].push_back({{"begin_step", now.begin_step},
-                                            {"begin_epoch", now.begin_epoch},
-                                            {"minibatch", now.minibatch},
-                                            {"steps_per_epoch", now.steps_per_epoch}});
+  for (const MinibatchPhase& now : plan.grown) {
+    Json phase = {{"begin_step", now.begin_step},
+                  {"begin_epoch", now.begin_epoch},
+                  {"minibatch", now.minibatch},
+                  {"steps_per_epoch", now.steps_per_epoch}};
+    if (now.rest_steps > 0) {
+      phase["begin_sample"] = now.begin_sample;
+      phase["rest_steps"] = now.rest_steps;
+    }
+    manifest["minibatch_phases"].push_back(phase);
+  }
 }
 
 void add_memory(Json& manifest, const ManifestFacts& facts) {

@@ -41,6 +41,7 @@ std::set<int64_t> rows_of(const ScheduleSpec& spec, const RunPlan& plan) {
   if (spec.warmup != "none" && spec.warmup_epochs > 0) add(first_step_at(plan, spec.warmup_epochs));
   if (spec.shape == "step")
     for (const double epoch : spec.milestones) add(first_step_at(plan, epoch));
+  for (const MinibatchPhase& now : plan.grown) add(now.begin_step);
   return steps;
 }
 

@@ -67,7 +67,7 @@ void check_words(const Recipe& recipe, const Words& words, const std::vector<Swe
     throw UsageError(
         "--data synthetic: expected a data set, by whose held-out samples the trials of a sweep are judged, got noise\n"
         "  hint:     --data DIR, the folder of the data set");
-  if (const std::optional<Task> task = task_before_data(recipe, config)) check_target(config.length.target, *task);
+  if (const std::optional<Task> task = task_before_data(recipe, config)) check_target(config, *task);
 }
 
 // Parses the ranges of --search. Throws UsageError for a flag whose value changes no result, or that is given twice.

@@ -45,6 +45,7 @@ struct Defaults {
   std::string schedule = "cosine";      // name of a row of schedule_shapes() or of Recipe::schedules
   std::vector<double> milestones = {};  // epochs, for the schedule "step"
   double power = 2;                     // power of the schedule "polynomial"
+  double decay_share = kDecayShare;     // share of the schedules "wsd" and "wsd-sqrt" that decays
   std::string warmup = "gradual";       // name of a row of warmup_kinds()
   double warmup_epochs = 0;
   double warmup_start = 0;  // learning rate at step 0 of the warmup if base_minibatch is 0

@@ -38,10 +38,12 @@ bool Evaluations::run(int64_t done, double train_seconds, bool may_stop) {
   for (const auto& instrument : instruments_) instrument->evaluation_begins();
   const std::optional<Evaluation> evaluated = evaluator_.run(may_stop);
   if (!evaluated) return false;
+  const std::optional<Evaluation> averaged = averaged_evaluator_ ? averaged_evaluator_->run(may_stop) : std::nullopt;
+  if (averaged_evaluator_ && !averaged) return false;
   EvaluationReport report{.step = done,
                           .epoch = parts_.plan.epochs(done),
                           .evaluation = *evaluated,
-                          .averaged = averaged_evaluator_ ? averaged_evaluator_->run(may_stop) : std::nullopt,
+                          .averaged = averaged,
                           .training = std::nullopt,
                           .train_seconds = train_seconds,
                           .part = part_,
@@ -50,9 +52,9 @@ bool Evaluations::run(int64_t done, double train_seconds, bool may_stop) {
                           .drawings = evaluator_.drawn()};
   for (const auto& instrument : instruments_) instrument->add_to_evaluation(report);
   parts_.observer.evaluated(report);
-  for (const auto& instrument : instruments_) instrument->evaluated({done, *evaluated, is_due(done)});
+  for (const auto& instrument : instruments_) instrument->evaluated({done, *evaluated, averaged, is_due(done)});
   evaluation_ = evaluated;
-  averaged_ = report.averaged;
+  averaged_ = averaged;
   evaluated_at_ = done;
   return true;
 }

@@ -5,6 +5,10 @@
 
 namespace kb {
 
+// Returns whether the evaluation of the parameters, or that of the averaged ones where the target names it, is better
+// than the target.
+bool reaches(const TargetFigure& target, const Evaluation& evaluation, const std::optional<Evaluation>& averaged);
+
 // Only an evaluation that is due can reach length.target. An interrupted run evaluates its last state too, but the step
 // at which it was interrupted must not change the result.
 class Goals : public Instrument {

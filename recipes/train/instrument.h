@@ -24,6 +24,7 @@ struct ReportedStep {
 struct ReportedEvaluation {
   int64_t done = 0;  // steps done
   const Evaluation& evaluation;
+  const std::optional<Evaluation>& averaged;  // evaluates the averaged parameters; nothing where there are none
   // False for an evaluation that was made only because the run is interrupted here. If the run is resumed, that
   // evaluation is no part of it.
   bool is_due = true;

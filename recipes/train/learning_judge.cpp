@@ -66,7 +66,7 @@ bool LearningJudge::judges_epochs() const {
 // Returns why the epoch that ends after `done` steps shows that the run diverges; empty if it does not, or if the epoch
 // is not judged.
 std::string LearningJudge::epoch_fault(const StepSums& epoch, int64_t done) {
-  const int64_t whole = parts_.plan.phase(parts_.plan.phase_of(done - 1)).steps_per_epoch;
+  const int64_t whole = done - parts_.plan.epoch_begin(done - 1);
   if (epoch.steps < whole || !judges_epochs()) return "";
   const int64_t number = std::llround(parts_.plan.epochs(done));
   return watch_.epoch(number, done, epoch.steps, epoch.loss / static_cast<double>(epoch.steps));

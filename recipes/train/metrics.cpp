@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "recipes/config/target_figure.h"
 #include "runtime/atomic_file.h"
 #include "runtime/file_error.h"
 #include "runtime/input_file.h"
@@ -225,7 +226,7 @@ void MetricsFile::epoch(const EpochMetrics& m) {
 
 void MetricsFile::evaluation(const EvalMetrics& m) {
   object("eval", Count{"step", m.step}, Pair{"epoch", m.epoch}, Text{"part", m.part}, Pair{"loss", m.evaluation.loss},
-         Figures{"", m.evaluation.figures}, Count{"count", m.evaluation.count}, Prefixed{"ema_", m.averaged},
+         Figures{"", m.evaluation.figures}, Count{"count", m.evaluation.count}, Prefixed{kAveragedPrefix, m.averaged},
          Prefixed{"train_", m.training}, Maybe{"lr", m.lr}, Maybe{"gain", m.gain}, Pair{"seconds", m.seconds},
          Noise{m.noise});
   flush();
@@ -234,7 +235,7 @@ void MetricsFile::evaluation(const EvalMetrics& m) {
 void MetricsFile::test(const TestMetrics& m) {
   object("test", Count{"step", m.step}, Pair{"epoch", m.epoch}, Text{"part", kTestPart},
          Text{"state", m.is_best ? "best" : "final"}, Pair{"loss", m.evaluation.loss},
-         Figures{"", m.evaluation.figures}, Count{"count", m.evaluation.count}, Prefixed{"ema_", m.averaged});
+         Figures{"", m.evaluation.figures}, Count{"count", m.evaluation.count}, Prefixed{kAveragedPrefix, m.averaged});
   flush();
 }
 

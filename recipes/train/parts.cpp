@@ -23,7 +23,7 @@ void set_phase(LoopParts& parts, size_t phase) {
 FieldFill training_fill(const LoopParts& parts) {
   const MinibatchPhase now = parts.plan.phase(parts.phase);
   const Order order = Order::training(order_seed(parts.config.arithmetic), parts.plan.samples, now.minibatch)
-                          .beginning(now.begin_step, now.begin_epoch);
+                          .beginning(now.begin_step, now.begin_epoch, now.begin_sample);
   return gather_workers(*parts.task.train, order, first_worker(parts), parts.batch.virtual_workers,
                         parts.batch.per_worker);
 }

@@ -1,5 +1,6 @@
 #include "recipes/train/past_lines.h"
 
+#include "recipes/config/target_figure.h"
 #include "recipes/train/metrics.h"
 
 namespace kb {
@@ -24,10 +25,15 @@ std::vector<double> means_of(const FlatJson& line, const std::vector<NamedMetric
   return means;
 }
 
-Evaluation evaluation_of(const FlatJson& line, const std::vector<NamedMetric>& metrics) {
-  Evaluation evaluation{loss_of(line), static_cast<int64_t>(number_in(line, "count")), {}};
-  for (const auto& [name, how] : metrics) evaluation.figures.push_back({name, line.number(name), how});
+Evaluation evaluation_of(const FlatJson& line, const std::vector<NamedMetric>& metrics, const std::string& prefix) {
+  Evaluation evaluation{number_in(line, prefix + kLossName), static_cast<int64_t>(number_in(line, "count")), {}};
+  for (const auto& [name, how] : metrics) evaluation.figures.push_back({name, line.number(prefix + name), how});
   return evaluation;
+}
+
+std::optional<Evaluation> averaged_of(const FlatJson& line, const std::vector<NamedMetric>& metrics) {
+  if (!line.find(std::string(kAveragedPrefix) + kLossName)) return std::nullopt;
+  return evaluation_of(line, metrics, kAveragedPrefix);
 }
 
 }  // namespace kb

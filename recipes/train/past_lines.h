@@ -3,6 +3,8 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "recipes/train/evaluation.h"
@@ -23,7 +25,10 @@ double loss_of(const FlatJson& line);
 // Returns the means of the training metrics over a step's samples: NaN for one that was not finite, 0 for one that the
 // line lacks.
 std::vector<double> means_of(const FlatJson& line, const std::vector<NamedMetric>& metrics);
-// Returns an evaluation, with NaN for figures that were not finite or that the line lacks.
-Evaluation evaluation_of(const FlatJson& line, const std::vector<NamedMetric>& metrics);
+// Returns an evaluation, with NaN for figures that were not finite or that the line lacks. The figures'
+// names in the line begin with `prefix`.
+Evaluation evaluation_of(const FlatJson& line, const std::vector<NamedMetric>& metrics, const std::string& prefix = "");
+// Returns that of the averaged parameters; nothing where the line has none.
+std::optional<Evaluation> averaged_of(const FlatJson& line, const std::vector<NamedMetric>& metrics);
 
 }  // namespace kb

@@ -83,16 +83,30 @@ std::vector<NamedMetric> figures_of(const std::vector<GatheredMetric>& metrics) 
   return figures;
 }
 
-// Throws Error if the model has no such metric, or if no share of the samples is strictly better than the target.
-void check_target(const std::optional<TargetFigure>& target, const std::vector<NamedMetric>& metrics) {
-  if (!target) return;
+// Returns the names that length.target may have.
+std::vector<std::string> target_names(const std::vector<NamedMetric>& metrics, bool has_averages) {
   std::vector<std::string> names;
-  for (const auto& [name, kind] : metrics)
-    if (name == target->metric && kind.is_share && !target->can_be_reached(kind.higher_is_better))
-      throw Error(fmt::format("length.target: expected a share that some training can be better than, {}, got {}",
-                              kind.higher_is_better ? "below 1" : "above 0", target->text()));
   for (const NamedMetric& metric : metrics) names.push_back(metric.name);
   names.emplace_back(kLossName);
+  const size_t plain = has_averages ? names.size() : 0;
+  for (size_t i = 0; i < plain; ++i) names.push_back(kAveragedPrefix + names[i]);
+  return names;
+}
+
+// Throws Error where no evaluation has such a figure, and where no share of the samples is strictly better.
+void check_target(const TrainConfig& config, const std::vector<NamedMetric>& metrics) {
+  const std::optional<TargetFigure>& target = config.length.target;
+  if (!target) return;
+  if (target->is_of_averages() && !config.judging.eval_ema)
+    throw Error(
+        fmt::format("length.target = {}: expected evaluations of the averaged parameters, got none\n"
+                    "  hint:     judging.eval_ema, and learning.ema = 0.999 for the averages",
+                    target->text()));
+  for (const auto& [name, kind] : metrics)
+    if (name == target->plain_metric() && kind.is_share && !target->can_be_reached(kind.higher_is_better))
+      throw Error(fmt::format("length.target: expected a share that some training can be better than, {}, got {}",
+                              kind.higher_is_better ? "below 1" : "above 0", target->text()));
+  const std::vector<std::string> names = target_names(metrics, config.judging.eval_ema);
   if (std::find(names.begin(), names.end(), target->metric) != names.end()) return;
   const std::string guess = nearest(target->metric, names);
   throw Error(fmt::format("length.target: expected a metric of the model: {}; got '{}'{}", fmt::join(names, ", "),
@@ -122,8 +136,8 @@ UpdateRule rule_of(const Task& task, const Learning& learning) {
 
 }  // namespace
 
-void check_target(const std::optional<TargetFigure>& target, const Task& task) {
-  if (target) check_target(target, figures_of(declare_inference(task, 1, DType::f32).metrics));
+void check_target(const TrainConfig& config, const Task& task) {
+  if (config.length.target) check_target(config, figures_of(declare_inference(task, 1, DType::f32).metrics));
 }
 
 std::vector<std::string> groups_of(const std::vector<Objective>& objectives) {
@@ -234,7 +248,7 @@ std::vector<ProgramSpec> programs_of(const Task& task, const Settled& settled, P
   if (config.judging.recompute_bn > 0)
     specs.push_back({"statistics", Use::estimate, 0, build_statistics_graph(task, n, real), for_inference, 0});
 
-  check_target(config.length.target, facts.metrics.test);
+  check_target(config, facts.metrics.test);
   check_statistics(task, config, training);
   check_same_parameters(training.graph, inference.graph);
   facts.parameters = parameter_count(training.graph);

@@ -73,8 +73,9 @@ std::vector<ProgramSpec> programs_of(const Task& task, const Settled& settled, P
 // them. Throws Error for a mistake in the model.
 Programs compile_programs(const Task& task, const Settled& settled, const std::vector<Dump>& dump = {});
 
-// Throws Error if the model has no metric with the target's name, or if no training can be better than the target.
-void check_target(const std::optional<TargetFigure>& target, const Task& task);
+// Throws Error where the model has no metric as length.target names it, where no training can be better than the
+// figure, and where it names averaged parameters that are not evaluated.
+void check_target(const TrainConfig& config, const Task& task);
 
 // Returns the options of a training step's compilation: losses, update rule and parameters of each group, workers and
 // precision.

@@ -11,9 +11,8 @@ Settled settle_for_one_step(const TrainConfig& config, const Target& target, int
   Settled settled{.config = config, .batch = batch_plan(config.batch, processes)};
   settled.plan = {config.batch.minibatch, config.batch.minibatch, 1, 1};
   for (const Growth& growth : config.batch.growths)
-    settled.plan.grown.push_back({.begin_epoch = growth.epoch,
-                                  .minibatch = settled.plan.phase(settled.plan.grown.size()).minibatch * growth.factor,
-                                  .steps_per_epoch = 1});
+    settled.plan.grown.push_back(
+        {.minibatch = settled.plan.phase(settled.plan.grown.size()).minibatch * growth.factor, .steps_per_epoch = 1});
   settled.target = target;
   settled.residency = residency;
   settled.bucket_mb = config.arithmetic.bucket_mb;

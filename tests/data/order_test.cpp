@@ -161,6 +161,23 @@ BOOST_AUTO_TEST_CASE(an_order_may_begin_within_a_run) {
   BOOST_TEST(late.weight() == 1.0f / 30);
 }
 
+BOOST_AUTO_TEST_CASE(an_order_may_begin_within_an_epoch) {
+  const Order order = Order::training(3, 100, 30).beginning(7, 2, 20);  // two steps of epoch 2 are left
+  for (const int64_t step : {7, 8}) {
+    BOOST_TEST(order.epoch(step) == 2);
+    for (int64_t row = 0; row < 30; ++row)
+      BOOST_TEST(order.row(step, row).sample == Permutation(3, 2, 100)(20 + (step - 7) * 30 + row));
+  }
+  for (int64_t step = 9; step < 20; ++step) {
+    const int64_t epoch = 3 + (step - 9) / 3;
+    BOOST_TEST(order.epoch(step) == epoch);
+    BOOST_TEST(order.row(step, 11).sample == Permutation(3, epoch, 100)((step - 9) % 3 * 30 + 11));
+  }
+  const Order none = Order::training(3, 100, 30).beginning(7, 2, 80);  // the rest of epoch 2 holds no minibatch
+  BOOST_TEST(none.epoch(7) == 3);
+  BOOST_TEST(none.row(7, 0).sample == Permutation(3, 3, 100)(0));
+}
+
 BOOST_AUTO_TEST_CASE(error_texts) {
   const auto text = [](auto action) { return kb::test::data_error({}, action); };
   BOOST_TEST(text([] { Order::training(1, 100, 128); }) ==
@@ -183,6 +200,8 @@ BOOST_AUTO_TEST_CASE(error_texts) {
   BOOST_TEST(
       text([] { Order::evaluation(7, 2).beginning(-1, 0); }) ==
       "sample order: it begins before the run\n  expected: a step and an epoch >= 0\n  got:      step -1, epoch 0");
+  BOOST_TEST(text([] { Order::training(1, 7, 2).beginning(1, 0, 7); }) ==
+             "sample order: it begins outside its epoch\n  expected: a sample in [0, 7)\n  got:      7");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

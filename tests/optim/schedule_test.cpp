@@ -1,5 +1,7 @@
 #include "optim/schedule.h"
 
+#include <fmt/format.h>
+
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <numbers>
@@ -143,6 +145,46 @@ BOOST_AUTO_TEST_CASE(one_cycle_goes_up_and_down_and_ends_far_below) {
   }
 }
 
+// After a warmup of 200 steps the last share of the 800 that follow decays.
+BOOST_AUTO_TEST_CASE(wsd_is_constant_and_then_falls_to_the_end_rate) {
+  for (const double share : {0.2, 0.5, 1.0}) {
+    ScheduleSpec line = shaped("wsd", 2), root = shaped("wsd-sqrt", 2);
+    line.decay_share = root.decay_share = share;
+    line.end_rate = root.end_rate = 0.01;
+    const double begin = 1000 - share * 800;
+    for (int64_t step = 200; step <= 1000; ++step) {
+      const double x = std::max(0.0, (static_cast<double>(step) - begin) / (1000 - begin));
+      check_near(LearningRate(line).at(step), 0.05 - 0.04 * x);
+      BOOST_TEST(LearningRate(root).at(step) == 0.05 - 0.04 * std::sqrt(x), boost::test_tools::tolerance(1e-7));
+    }
+    for (int64_t step : {0, 1, 100}) check_near(LearningRate(line).at(step), 0.05 * static_cast<double>(step) / 200);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(wsd_decays_in_a_fifth_of_the_steps_unless_it_is_told) {
+  LearningRate line(shaped("wsd")), root(shaped("wsd-sqrt"));
+  for (int64_t step : {0, 799, 800}) BOOST_TEST(line.at(step) == 0.05);
+  check_near(line.at(850), 0.05 * 0.75);
+  BOOST_TEST(line.at(999) == 0.05 / 200, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(root.at(800) == 0.05);
+  check_near(root.at(850), 0.05 * 0.5);
+  check_near(root.at(898), 0.05 * 0.3);
+  for (const LearningRate& rate : {line, root}) BOOST_TEST(std::abs(rate.at(1000)) < 1e-16);
+}
+
+// A model of Vaswani et al. 2017 has the rate d^-0.5 min(t^-0.5, t W^-1.5), which is (d W)^-0.5 at the end of the
+// warmup.
+BOOST_AUTO_TEST_CASE(inverse_sqrt_has_its_closed_form) {
+  const double width = 512, warmup = 200;
+  ScheduleSpec spec = shaped("inverse-sqrt", 2);
+  spec.learning_rate = 1 / std::sqrt(width * warmup);
+  LearningRate rate(spec);
+  for (int64_t step : {0, 1, 100, 199, 200, 201, 400, 800, 999}) {
+    const double t = static_cast<double>(step);
+    check_near(rate.at(step), step < 200 ? t * std::pow(warmup, -1.5) / std::sqrt(width) : 1 / std::sqrt(width * t));
+  }
+}
+
 // The phases are those of Akiba et al. 2017, section 3.2.
 BOOST_AUTO_TEST_CASE(slow_start_has_the_papers_phases) {
   ScheduleSpec spec = shaped("slow-start");
@@ -152,6 +194,20 @@ BOOST_AUTO_TEST_CASE(slow_start_has_the_papers_phases) {
   const std::pair<int64_t, double> points[] = {{0, 0.5},     {3999, 0.5},  {4000, 0.075}, {6999, 0.075},
                                                {7000, 0.01}, {8499, 0.01}, {8500, 0.001}, {8999, 0.001}};
   for (const auto& [step, multiplier] : points) check_near(rate.at(step), 12.8 * multiplier);
+}
+
+// The growth leaves out 50 steps of before; with 100 in front of it and 300 behind it, which count as 3 each, the run
+// has 1050 of them.
+BOOST_AUTO_TEST_CASE(a_growth_takes_the_schedule_further_and_may_move_the_rate) {
+  ScheduleSpec spec = shaped("polynomial");
+  spec.power = 1;
+  spec.total_steps = 400;
+  spec.growths = {{.from = 100, .steps = 3, .skipped = 50, .rate = 1.5}};
+  LearningRate rate(spec);
+  for (int64_t step : {0, 50, 99}) check_near(rate.at(step), 0.05 * (1 - static_cast<double>(step) / 1050));
+  for (int64_t step : {100, 101, 399})
+    check_near(rate.at(step), 1.5 * 0.05 * (1 - (150 + 3 * static_cast<double>(step - 100)) / 1050));
+  BOOST_TEST(rate.description() == "polynomial of power 1 over 400 steps, times 1.5 from step 100 on");
 }
 
 BOOST_AUTO_TEST_CASE(constant_warmup_jumps_where_it_ends) {
@@ -171,7 +227,9 @@ BOOST_AUTO_TEST_CASE(no_warmup_leaves_the_schedule_alone) {
 BOOST_AUTO_TEST_CASE(every_row_has_words_and_keeps_below_the_reference) {
   for (const ScheduleShape& shape : schedule_shapes()) {
     BOOST_TEST(!shape.doc.empty());
-    LearningRate rate(shaped(std::string(shape.name)));
+    ScheduleSpec spec = shaped(std::string(shape.name), shape.needs_warmup ? 1 : 0);
+    spec.warmup_start = spec.learning_rate;
+    LearningRate rate(spec);
     double most = 0;
     for (int64_t step = 0; step < 1000; ++step) {
       BOOST_TEST(rate.at(step) > 0);
@@ -187,7 +245,8 @@ BOOST_AUTO_TEST_CASE(mistakes_are_named) {
   flat.milestones = {};
   slow.warmup = "slow";
   BOOST_TEST(message(shaped("sine")) ==
-             "schedule: expected one of constant, step, polynomial, mlperf, cosine, slow-start, one-cycle, got 'sine'");
+             "schedule: expected one of constant, step, polynomial, mlperf, cosine, slow-start, one-cycle, wsd, "
+             "wsd-sqrt, inverse-sqrt, got 'sine'");
   BOOST_TEST(message(slow) == "warmup: expected one of none, constant, gradual, got 'slow'");
   BOOST_TEST(message(negative) == "schedule: learning rate: expected a finite number >= 0, got -1");
   BOOST_TEST(message(cosine(-1)) == "schedule: warmup epochs: expected a number >= 0, got -1");
@@ -196,7 +255,21 @@ BOOST_AUTO_TEST_CASE(mistakes_are_named) {
   level.end_rate = 0.01;
   BOOST_TEST(message(high) == "schedule: end rate: expected a number in [0, 0.05], the learning rate, got 0.1");
   BOOST_TEST(message(level) ==
-             "schedule: constant does not read the end rate 0.01; those that do: polynomial, mlperf, cosine");
+             "schedule: constant does not read the end rate 0.01; those that do: polynomial, mlperf, cosine, wsd, "
+             "wsd-sqrt");
+  for (const double share : {0.0, 1.5}) {
+    ScheduleSpec spec = shaped("wsd");
+    spec.decay_share = share;
+    BOOST_TEST(message(spec) ==
+               fmt::format("schedule: share of the decay: expected a number in (0, 1], got {}", share));
+  }
+  ScheduleSpec cold = shaped("inverse-sqrt", 1);
+  cold.warmup = "none";
+  for (const ScheduleSpec& spec : {cold, shaped("inverse-sqrt")})
+    BOOST_TEST(message(spec) ==
+               "schedule: inverse-sqrt: expected a warmup, from whose steps its rate follows, got none\n"
+               "  hint:     learning.warmup_epochs = 1, and learning.warmup_from = 0 where batch.minibatch does not "
+               "exceed learning.base_minibatch");
   BOOST_TEST(message(flat) == "schedule: step: expected the epochs at which the learning rate drops, got none");
 }
 
@@ -211,6 +284,10 @@ BOOST_AUTO_TEST_CASE(the_description_says_all) {
   spec.end_rate = 1e-4;
   BOOST_TEST(LearningRate(spec).description() ==
              "constant warmup over 1 epoch = 100 steps at 0, then polynomial of power 2 to 0.0001 over 900 steps");
+  BOOST_TEST(
+      LearningRate(shaped("wsd-sqrt", 1)).description() ==
+      "gradual warmup over 1 epoch = 100 steps from 0, then wsd-sqrt over 900 steps, decaying in the last 0.2 of "
+      "them");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

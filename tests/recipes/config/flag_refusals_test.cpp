@@ -24,7 +24,8 @@ BOOST_AUTO_TEST_CASE(a_flag_without_effect_is_refused) {
       "--milestones: it has no effect here\n  expected: --schedule step beside it\n  got:      --schedule cosine");
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"--power", "2", "--schedule", "step"}, "--schedule polynomial or mlperf"},
-      {{"--end-lr", "0", "--schedule", "constant"}, "--schedule polynomial, mlperf or cosine"},
+      {{"--end-lr", "0", "--schedule", "constant"}, "--schedule polynomial, mlperf, cosine, wsd or wsd-sqrt"},
+      {{"--decay-share", "0.1", "--schedule", "cosine"}, "--schedule wsd or wsd-sqrt"},
       {{"--warmup-epochs", "1", "--warmup", "none"}, "a --warmup"},
       {{"--warmup-from", "0", "--warmup", "none"}, "a --warmup"},
       {{"--scaling", "linear", "--base-minibatch", "0"}, "--base-minibatch B"},
@@ -118,8 +119,8 @@ BOOST_AUTO_TEST_CASE(mistakes_get_the_nearest_right_word) {
   BOOST_TEST(usage_error({"64"}) == "'64' is not expected here: flags begin with --");
   BOOST_TEST(
       usage_error({"--schedule", "cosin"}) ==
-      "--schedule: expected one of constant, step, polynomial, mlperf, cosine, slow-start, one-cycle, got 'cosin'; "
-      "did you mean 'cosine'?");
+      "--schedule: expected one of constant, step, polynomial, mlperf, cosine, slow-start, one-cycle, wsd, wsd-sqrt, "
+      "inverse-sqrt, got 'cosin'; did you mean 'cosine'?");
   BOOST_TEST(
       usage_error({"--dataset", "minst"}) ==
       "--dataset: expected one of mnist, fashion-mnist, cifar10, cifar100, glyphs, glyphs-hour, imagenet, folder, "
@@ -134,6 +135,9 @@ BOOST_AUTO_TEST_CASE(values_out_of_range_are_refused) {
   BOOST_TEST(usage_error({"--epochs", "-1"}) == "--epochs: expected a whole number in [0, 2^31), got '-1'");
   BOOST_TEST(usage_error({"--lr", "nan"}) == "--lr: expected a number >= 0, got 'nan'");
   BOOST_TEST(usage_error({"--lr", "0.1x"}) == "--lr: expected a number >= 0, got '0.1x'");
+  for (const char* share : {"0", "-0.1", "1.1", "a"})
+    BOOST_TEST(usage_error({"--decay-share", share, "--schedule", "wsd"}) ==
+               fmt::format("--decay-share: expected a number in (0, 1], got '{}'", share));
   BOOST_TEST(usage_error({"--momentum", "1"}) == "--momentum: expected a number in [0, 1), got '1'");
   BOOST_TEST(usage_error({"--seed", "4294967296"}) == "--seed: expected a whole number in [0, 2^32), got '4294967296'");
   // No value is narrowed to 32 bits: 2^32 is not taken for 0, nor 2^32 + 1 for 1.

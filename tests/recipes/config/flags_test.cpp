@@ -113,6 +113,8 @@ BOOST_AUTO_TEST_CASE(every_flag_is_read) {
   BOOST_TEST(f.learning.scaling == "sqrt");
   BOOST_TEST((f.learning.milestones == std::vector<double>{1, 2.5}));
   BOOST_TEST(parse({"--schedule", "polynomial", "--power", "1.5"}).learning.power == 1.5);
+  BOOST_TEST(parse({"--schedule", "wsd"}).learning.decay_share == 0.2);
+  BOOST_TEST(parse({"--schedule", "wsd-sqrt", "--decay-share", "1"}).learning.decay_share == 1);
   BOOST_TEST(f.learning.warmup == "constant");
   BOOST_TEST(hyper(f, "momentum") == 0.8);
   BOOST_TEST(hyper(f, "weight_decay") == 0);
@@ -134,7 +136,8 @@ BOOST_AUTO_TEST_CASE(every_flag_is_read) {
 // The command in a manifest has no flag for which it would be refused.
 BOOST_AUTO_TEST_CASE(the_words_of_a_run_leave_out_what_has_no_effect) {
   const std::vector<std::string> words = flag_words(lenet_mnist(), parse({"--schedule", "constant"}));
-  for (const char* flag : {"--milestones", "--power", "--end-lr", "--pad", "--cutout-size", "--mixup-alpha"})
+  for (const char* flag :
+       {"--milestones", "--power", "--decay-share", "--end-lr", "--pad", "--cutout-size", "--mixup-alpha"})
     BOOST_TEST(std::count(words.begin(), words.end(), flag) == 0, flag);
   BOOST_TEST(usage_error(words) == "(nothing thrown)");
 }

@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
+#include "data/order.h"
 #include "recipes/config/flags.h"
 #include "recipes/config/learning.h"
 #include "recipes/train/train.h"
@@ -37,6 +38,34 @@ Task ramps() {
           .test = source};
 }
 
+// Counts, step by step, where a run is in its data.
+struct Walk {
+  int64_t samples, minibatch;
+  int64_t epoch = 0, position = 0, drawn = 0, done = 0, epoch_begin = 0;
+
+  void begin_epoch_if_full() {
+    if (position + minibatch <= samples) return;
+    ++epoch;
+    position = 0;
+    epoch_begin = done;
+  }
+  void grow_to(int64_t larger) {
+    minibatch = larger;
+    begin_epoch_if_full();
+  }
+  void step() {
+    position += minibatch;
+    drawn += minibatch;
+    ++done;
+    begin_epoch_if_full();
+  }
+};
+
+Order order_of(const RunPlan& plan, int64_t step) {
+  const MinibatchPhase now = plan.phase(plan.phase_of(step));
+  return Order::training(9, plan.samples, now.minibatch).beginning(now.begin_step, now.begin_epoch, now.begin_sample);
+}
+
 struct GrowthFixture {
   test::TemporaryDirectory directory;
 };
@@ -46,11 +75,35 @@ struct GrowthFixture {
 BOOST_FIXTURE_TEST_SUITE(growth, GrowthFixture)
 
 BOOST_AUTO_TEST_CASE(growths_are_words_and_back) {
-  BOOST_TEST((parse_growths("--f", "30ep:x5,60ep:x2") == std::vector<Growth>{{30, 5}, {60, 2}}));
-  BOOST_TEST(growths_text({{30, 5}, {60, 2}}) == "30ep:x5,60ep:x2");
+  using Unit = Period::Unit;
+  BOOST_TEST((parse_growths("--f", "30ep:x5,60ep:x2") == std::vector<Growth>{{{30}, 5}, {{60}, 2}}));
+  BOOST_TEST(
+      (parse_growths("--f", "0.5ep:x2,2000st:x2:sqrt,50.5ks:x3:linear") ==
+       std::vector<Growth>{{{0.5}, 2}, {{2000, Unit::steps}, 2, "sqrt"}, {{50.5, Unit::kilosamples}, 3, "linear"}}));
+  for (const char* text : {"30ep:x5,60ep:x2", "0.5ep:x2,2000000st:x2:sqrt,50.5ks:x3:linear"})
+    BOOST_TEST(growths_text(parse_growths("--f", text)) == text);
   BOOST_TEST(parse_growths("--f", "").empty());
-  for (const char* wrong : {"30", "30ep", "30ep:5", "30ep:x1", "30ep:x0", "0ep:x2", "1.5ep:x2", "3ep:x2.5", "-3ep:x2",
-                            "30st:x2", "30ep:x5,20ep:x2", "30ep:x5,30ep:x2", "30ep:x5,", "99999999999999999999ep:x2"})
+  for (const char* wrong : {"30",
+                            "30ep",
+                            "30ep:5",
+                            "30ep:x1",
+                            "30ep:x0",
+                            "0ep:x2",
+                            "30:x2",
+                            "1.5st:x2",
+                            "3ep:x2.5",
+                            "-3ep:x2",
+                            "geo:2:x2",
+                            "30ep:x5,20ep:x2",
+                            "30ep:x5,30ep:x2",
+                            "30st:x5,30st:x2",
+                            "30ep:x5,",
+                            "99999999999999999999ep:x2",
+                            "30st:x2:",
+                            "30st:x2:adascale",
+                            "30st:x2:cubic",
+                            "30st:x2:sqrt:x2",
+                            "30st:x2sqrt"})
     BOOST_CHECK_EXCEPTION(parse_growths("--minibatch-schedule", wrong), Error,
                           test::says("--minibatch-schedule", "30ep:x5,60ep:x5", wrong));
 }
@@ -78,6 +131,74 @@ BOOST_AUTO_TEST_CASE(a_plan_counts_epochs_over_its_phases) {
   BOOST_TEST(last_step(parse_stop_at("3st"), plan) == 3);
 }
 
+BOOST_AUTO_TEST_CASE(a_plan_goes_on_within_an_epoch) {
+  constexpr int64_t kSamples = 125;
+  for (const char* schedule : {"25st:x2", "7st:x3,9st:x2", "11st:x4", "12st:x2", "0.13ks:x2", "0.131ks:x2,38st:x4",
+                               "1.5ep:x2,3ep:x3", "1ep:x2,20st:x3,0.41ks:x2", "1st:x2,2st:x2,3st:x2"}) {
+    BOOST_TEST_CONTEXT(schedule) {
+      const RunConfig config = grown_config({"--minibatch", "10", "--epochs", "6", "--schedule", "polynomial",
+                                             "--power", "1", "--minibatch-schedule", schedule});
+      const RunPlan plan = make_plan(config, kSamples);
+      const LearningRate rate = make_rate({}, config.learning, plan);
+      Walk walk{kSamples, 10};
+      double before = -1;
+      for (int64_t step = 0; step <= plan.steps; ++step) {
+        walk.grow_to(plan.minibatch_at(step));
+        BOOST_TEST(plan.samples_in(step) == walk.drawn);
+        BOOST_TEST(plan.epoch_begin(step) == walk.epoch_begin);
+        BOOST_TEST(plan.ends_epoch(step) == (step > 0 && walk.position == 0));
+        const double epochs = plan.epochs(step);
+        BOOST_TEST(epochs > before);
+        BOOST_TEST(std::floor(epochs) == walk.epoch);
+        BOOST_TEST((epochs == std::floor(epochs)) == (walk.position == 0));
+        BOOST_TEST(plan.steps_in(epochs) == step);
+        BOOST_TEST(rate.at(step) == 0.1 * (1 - epochs / 6), boost::test_tools::tolerance(1e-12));
+        const OrderRow first = order_of(plan, step).row(step, 1);
+        BOOST_TEST(first.sample == Permutation(9, walk.epoch, kSamples)(walk.position + 1));
+        BOOST_TEST(order_of(plan, step).epoch(step) == walk.epoch);
+        before = epochs;
+        if (step < plan.steps) walk.step();
+      }
+      BOOST_TEST(walk.epoch == 6);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_growth_begins_at_the_first_step_that_reaches_its_point) {
+  const auto begin = [](const char* schedule) {
+    const RunConfig config = grown_config({"--minibatch", "10", "--epochs", "6", "--minibatch-schedule", schedule});
+    return make_plan(config, 125).grown.back().begin_step;
+  };
+  BOOST_TEST(begin("17st:x2") == 17);
+  BOOST_TEST(begin("0.17ks:x2") == 17);
+  BOOST_TEST(begin("0.161ks:x2") == 17);
+  BOOST_TEST(begin("0.25ep:x2") == 3);
+  BOOST_TEST(begin("0.26ep:x2") == 4);
+  BOOST_TEST(begin("7st:x2,0.1ks:x2") == 9);  // seven steps of 10 samples and two of 20 are 110
+}
+
+BOOST_AUTO_TEST_CASE(the_derivation_says_where_a_growth_begins) {
+  const RunConfig config =
+      grown_config({"--minibatch", "10", "--epochs", "4", "--minibatch-schedule", "1ep:x2,15st:x3,17st:x2"});
+  // Epoch 1 has 3 steps of 20 and one of 60. Epoch 2 has one of 60, after which no 120 samples are left.
+  BOOST_TEST(make_plan(config, 125).derivation(config) ==
+             "125 samples / 10 = 12 steps an epoch (5 left out, others each time); from epoch 1 on 125 / 20 = 6; from "
+             "epoch 1.5 = step 15 on 125 / 60 = 2; from epoch 3 on 125 / 120 = 1; x 4 epochs = 18 steps");
+}
+
+BOOST_AUTO_TEST_CASE(a_growth_moves_the_rate_by_its_rule) {
+  const auto rate_of = [](const char* schedule) {
+    const RunConfig config =
+        grown_config({"--minibatch", "10", "--epochs", "8", "--schedule", "cosine", "--minibatch-schedule", schedule});
+    return make_rate({}, config.learning, make_plan(config, 125));
+  };
+  const LearningRate plain = rate_of("7st:x3,2ep:x4"), moved = rate_of("7st:x3:linear,2ep:x4:sqrt");
+  const int64_t second = 7 + 1 + 4;  // the rest of the first epoch holds one minibatch of 30
+  for (int64_t step = 0; step < plain.spec().total_steps; ++step)
+    BOOST_TEST(moved.at(step) == plain.at(step) * (step < 7 ? 1 : step < second ? 3 : 6));
+  BOOST_TEST(moved.description().ends_with(", times 3 from step 7 on, times 6 from step 12 on"), moved.description());
+}
+
 BOOST_AUTO_TEST_CASE(plans_that_do_not_work_are_refused) {
   const auto refused = [](std::vector<std::string> words, const char* why) {
     BOOST_CHECK_EXCEPTION(make_plan(grown_config(std::move(words)), 100), Error, test::says("batch.growths", why));
@@ -87,6 +208,16 @@ BOOST_AUTO_TEST_CASE(plans_that_do_not_work_are_refused) {
   refused({"--epochs", "3", "--minibatch-schedule", "3ep:x2"}, "expected growths before the end of the run");
   refused({"--epochs", "9", "--warmup", "gradual", "--warmup-epochs", "5", "--minibatch-schedule", "3ep:x2"},
           "expected growths after the warmup, of 5 epochs, got one at epoch 3");
+  refused({"--minibatch", "10", "--epochs", "3", "--minibatch-schedule", "30st:x2"},
+          "expected growths before the end of the run, after 3 epochs, got one at epoch 3");
+  // The last 40 samples hold no minibatch of 50.
+  refused({"--minibatch", "10", "--epochs", "3", "--minibatch-schedule", "26st:x5"},
+          "expected growths before the end of the run, after 3 epochs, got one at epoch 3");
+  refused({"--minibatch", "10", "--epochs", "9", "--warmup", "gradual", "--warmup-epochs", "5", "--minibatch-schedule",
+           "13st:x2"},
+          "expected growths after the warmup, of 5 epochs, got one at epoch 1.3");
+  refused({"--minibatch", "10", "--epochs", "9", "--minibatch-schedule", "2ep:x2,12st:x2"},
+          "expected growths in their order, got one at step 12 behind one at step 20");
 }
 
 BOOST_AUTO_TEST_CASE(the_rate_of_an_epoch_is_that_without_growth) {
@@ -160,6 +291,50 @@ BOOST_AUTO_TEST_CASE(it_goes_on_after_a_stop_to_the_same_bits) {
   }
 }
 
+// The epochs have 4 + 3, 5, 1 + 2 and 2 steps.
+BOOST_AUTO_TEST_CASE(a_growth_within_an_epoch_goes_on_after_a_stop_to_the_same_bits) {
+  const std::vector<std::string> words = {"--epochs",
+                                          "4",
+                                          "--schedule",
+                                          "constant",
+                                          "--minibatch-schedule",
+                                          "4st:x2:sqrt,0.21ks:x2:linear",
+                                          "--train-metrics",
+                                          "--augment",
+                                          "crop,flip",
+                                          "--pad",
+                                          "1",
+                                          "--keep",
+                                          "9"};
+  const fs::path whole = directory / "whole";
+  BOOST_REQUIRE(run(whole, words) == 0);
+  const std::vector<Json> steps = of_kind(lines_of(whole), "step");
+  BOOST_REQUIRE(steps.size() == 17u);
+  const auto rate = [&](size_t step) { return steps.at(step).at("lr").get<double>(); };
+  BOOST_TEST(rate(4) == rate(3) * std::sqrt(2.0), boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(rate(13) == rate(12) * 2, boost::test_tools::tolerance(1e-12));
+  std::vector<int64_t> evaluated;
+  for (const Json& line : of_kind(lines_of(whole), "eval")) evaluated.push_back(line.at("step"));
+  BOOST_TEST(evaluated == (std::vector<int64_t>{7, 12, 15, 17}));
+  for (const char* stop : {"3st", "4st", "5st", "7st", "13st", "14st"}) {
+    std::vector<std::string> first = words;
+    first.insert(first.end(), {"--stop-at", stop});
+    BOOST_REQUIRE(run(directory / stop, first) == 0);
+    BOOST_REQUIRE(run({"--resume", (directory / stop).string(), "--stop-at", "17st"}) == 0);
+    BOOST_TEST(test::trace(directory / stop) == test::trace(whole));
+  }
+  BOOST_REQUIRE(run(directory / "branch", {"--branch", (directory / "5st").string() + "@5st"}) == 0);
+  BOOST_TEST(state_sha256(directory / "branch") == state_sha256(whole));
+}
+
+BOOST_AUTO_TEST_CASE(steps_and_samples_that_are_whole_epochs_are_epochs) {
+  BOOST_REQUIRE(run(directory / "ep", {"--epochs", "3", "--minibatch-schedule", "1ep:x2"}) == 0);
+  for (const char* growth : {"10st:x2", "0.1ks:x2", "10st:x2:none"}) {
+    BOOST_REQUIRE(run(directory / growth, {"--epochs", "3", "--minibatch-schedule", growth}) == 0);
+    BOOST_TEST(state_sha256(directory / growth) == state_sha256(directory / "ep"));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(data_on_the_device_and_noise_work_too) {
   const std::vector<std::string> words = {"--epochs", "3", "--minibatch-schedule", "1ep:x2"};
   std::vector<std::string> on = words, noise = words, looks = words;
@@ -175,22 +350,27 @@ BOOST_AUTO_TEST_CASE(data_on_the_device_and_noise_work_too) {
 }
 
 BOOST_AUTO_TEST_CASE(every_split_gives_the_same_bits) {
+  using Unit = Period::Unit;
   TrainConfig config = config_of({.minibatch = 16, .epochs = 6, .optimizer = "momentum", .lr = 0.1});
   config.arithmetic.shards = 2;
   config.batch.per_worker = 4;
-  config.batch.growths = {{2, 2}, {4, 2}};
-  const auto trained = [&](int processes) {
+  const auto trained = [&](int processes, int64_t steps) {
     std::vector<Result> results(static_cast<size_t>(processes));
     test::on_ranks(processes, [&](int rank, Machine machine) {
       Observer silent;
       results[static_cast<size_t>(rank)] = train(ramps(), config, machine, silent);
     });
-    BOOST_TEST(results.back().loop.steps == 2 * 6 + 2 * 3 + 2 * 1);  // epochs of 6, 3 and 1 steps
+    BOOST_TEST(results.back().loop.steps == steps);
     return kb::state_sha256(views_of(results.back().state.tensors));
   };
-  const std::string one = trained(1);
-  BOOST_TEST(trained(2) == one);
-  BOOST_TEST(trained(4) == one);
+  const auto check = [&](std::vector<Growth> growths, int64_t steps) {
+    config.batch.growths = std::move(growths);
+    const std::string one = trained(1, steps);
+    BOOST_TEST(trained(2, steps) == one);
+    BOOST_TEST(trained(4, steps) == one);
+  };
+  check({{{2}, 2}, {{4}, 2}}, 2 * 6 + 2 * 3 + 2 * 1);  // epochs of 6, 3 and 1 steps
+  check({{{7, Unit::steps}, 2, "sqrt"}, {{0.2, Unit::kilosamples}, 2, "linear"}}, 6 + (1 + 2) + (1 + 1) + 3);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

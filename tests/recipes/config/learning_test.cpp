@@ -97,6 +97,8 @@ BOOST_AUTO_TEST_CASE(derivations_of_the_learning_rate) {
   add(resnet, {"--minibatch", "256", "--warmup-from", "0.01"}, 1281167);
   add(resnet, {"--minibatch", "8192", "--lr", "10", "--warmup-from", "0", "--schedule", "mlperf", "--end-lr", "0.0001"},
       1281167);
+  add(lenet, {"--schedule", "wsd", "--warmup-epochs", "1", "--decay-share", "0.1", "--end-lr", "0.001"}, 60000);
+  add(resnet, {"--minibatch", "8192", "--schedule", "inverse-sqrt"}, 1281167);
   test::golden("learning_rates.txt", text);
 }
 
@@ -123,6 +125,17 @@ BOOST_AUTO_TEST_CASE(a_warmup_starts_at_the_base_at_zero_or_where_it_is_told) {
   BOOST_TEST(first({"--minibatch", "8192", "--warmup-from", "0"}) == 0);
   BOOST_TEST(first({"--minibatch", "8192", "--warmup-from", "0.0125"}) == 0.0125);
   BOOST_TEST(first({"--minibatch", "8192", "--optimizer", "lars-mlperf", "--lr", "10"}) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(inverse_sqrt_needs_a_warmup) {
+  const auto error = [](const std::vector<std::string>& words) {
+    return error_of([&] { derivation(resnet50(), words, 1281167); });
+  };
+  BOOST_TEST(error({"--schedule", "inverse-sqrt", "--minibatch", "8192"}) == "(nothing thrown)");
+  BOOST_TEST(error({"--schedule", "inverse-sqrt", "--minibatch", "128", "--warmup-from", "0"}) == "(nothing thrown)");
+  for (const char* minibatch : {"128", "256"})
+    BOOST_TEST(error({"--schedule", "inverse-sqrt", "--minibatch", minibatch})
+                   .starts_with("schedule: inverse-sqrt: expected a warmup"));
 }
 
 BOOST_AUTO_TEST_CASE(below_the_base_minibatch_there_is_no_warmup) {

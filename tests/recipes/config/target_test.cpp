@@ -80,6 +80,8 @@ BOOST_AUTO_TEST_CASE(targets_are_read) {
   BOOST_TEST((parse_target("--target", "error=3%") == TargetFigure{"error", 0.03}));
   BOOST_TEST((parse_target("--target", "loss=1e-2") == TargetFigure{"loss", 0.01}));
   BOOST_TEST(parse_target("--target", "error=8.5%").text() == "error=0.085");
+  BOOST_TEST(parse_target("--target", "ema_error=3%").plain_metric() == "error");
+  BOOST_TEST(!parse_target("--target", "error=3%").is_of_averages());
   for (const char* wrong : {"", "0.03", "error", "error=", "=0.03", "error=x", "error=3%%", "error=nan", "error=0.03 "})
     BOOST_CHECK_EXCEPTION(parse_target("--target", wrong), UsageError,
                           test::says("--target: expected a metric and its value, such as error=0.03", wrong));
@@ -97,7 +99,7 @@ BOOST_AUTO_TEST_CASE(a_share_that_nothing_is_better_than_is_refused) {
   const Recipe recipe = test::small_recipe();
   const auto check = [&](const char* target) {
     const RunConfig config = *parse_flags(recipe, "", {"--target", target});
-    check_target(config.length.target, declared_task(recipe, config));
+    check_target(config, declared_task(recipe, config));
   };
   for (const char* none : {"error=0", "error=-1", "error=0%"})
     BOOST_CHECK_EXCEPTION(check(none), Error,
@@ -170,6 +172,49 @@ BOOST_AUTO_TEST_CASE(a_run_that_reached_it_is_left_alone_and_goes_on_without_it)
   BOOST_TEST(read_run(out).how == "finished");
   BOOST_TEST(!read_run(out).target_step);
   BOOST_TEST(state_sha256(out) == state_sha256(whole));
+}
+
+BOOST_AUTO_TEST_CASE(the_averaged_parameters_may_reach_it) {
+  const Words averages = {"--ema", "0.5", "--eval-ema"};
+  BOOST_REQUIRE(trained(whole, averages) == 0);
+  for (const char* metric : {"ema_distance", "ema_nearness", "ema_loss"}) {
+    BOOST_TEST_CONTEXT(metric) {
+      const std::filesystem::path folder = directory / metric;
+      Words words = averages;
+      words.insert(words.end(), {"--target", goal(metric, 4)});
+      BOOST_REQUIRE(trained(folder, words) == 0);
+      const std::vector<Json> own = of_kind(lines_of(folder), "eval");
+      BOOST_TEST(own.back().at("step") == 24);
+      BOOST_TEST(own.back().at(metric) == evaluations().at(5).at(metric));
+      BOOST_TEST(own.back().at(metric) != own.back().at(std::string(metric).substr(4)));  // the averages lag behind
+      BOOST_TEST(manifest_of(folder).at("ended").at("how") == "target");
+      BOOST_TEST(manifest_of(folder).at("result").at("target_step") == 24);
+      for (const char* stop : {"20st", "22st"}) {
+        Words first = words;
+        first.insert(first.end(), {"--stop-at", stop});
+        BOOST_REQUIRE(trained(out, first) == 0);
+        BOOST_REQUIRE(test::run({"--resume", out.string(), "--stop-at", "60st"}, line_recipe()) == 0);
+        BOOST_TEST(test::trace(out) == test::trace(folder));
+        BOOST_TEST(manifest_of(out).at("result") == manifest_of(folder).at("result"));
+        std::filesystem::remove_all(out);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(averaged_parameters_that_are_not_evaluated_are_refused) {
+  const Recipe recipe = line_recipe();
+  const auto check = [&](const Words& words) {
+    const RunConfig config = *parse_flags(recipe, "", words);
+    check_target(config, declared_task(recipe, config));
+  };
+  BOOST_CHECK_EXCEPTION(check({"--target", "ema_loss=1.2"}), Error,
+                        test::says("length.target = ema_loss=1.2: expected evaluations of the averaged parameters, got "
+                                   "none\n  hint:     judging.eval_ema, and learning.ema"));
+  check({"--target", "ema_loss=1.2", "--ema", "0.9", "--eval-ema"});
+  BOOST_CHECK_EXCEPTION(check({"--target", "ema_distnace=1", "--ema", "0.9", "--eval-ema"}), Error,
+                        test::says("distance, nearness, loss, ema_distance, ema_nearness, ema_loss; got "
+                                   "'ema_distnace'; did you mean 'ema_distance'?"));
 }
 
 BOOST_AUTO_TEST_CASE(a_metric_that_the_model_has_not_is_named) {

@@ -116,7 +116,7 @@ BOOST_FIXTURE_TEST_CASE(a_minibatch_larger_than_the_data_is_refused_before_anyth
   config.batch.fit = true;
   refused(config, "batch.minibatch: expected at most the 40 training samples, got 41");
   config = short_config();
-  config.batch.growths = {{1, 8}};
+  config.batch.growths = {{{1}, 8}};
   refused(config, "expected minibatches of at most the 40 training samples, got 64");
   BOOST_CHECK_NO_THROW(trained(task, short_config()));
   BOOST_TEST(models > 0);
@@ -147,7 +147,7 @@ BOOST_FIXTURE_TEST_CASE(values_that_a_flag_would_refuse_are_refused, Fixture) {
   with("judging.save_every: ", [](TrainConfig& c) { c.judging.save_every.count = -1; });
   with("length.stop_at: ", [](TrainConfig& c) { c.length.stop_at.percent = 200; });
   with("length.target: ", [](TrainConfig& c) { c.length.target = {"loss", kNan}; });
-  with("batch.growths: ", [](TrainConfig& c) { c.batch.growths = {{0, 2}}; });
+  with("batch.growths: ", [](TrainConfig& c) { c.batch.growths = {{{0}, 2}}; });
   with("judging.validation: ", [](TrainConfig& c) { c.judging.validation = -1; });
   with("arithmetic.bucket_mb: ", [](TrainConfig& c) { c.arithmetic.bucket_mb = -1; });
   with("arithmetic.memory: ", [](TrainConfig& c) { c.arithmetic.memory = kNan; });
