@@ -81,7 +81,7 @@ ModelOutput gpt_model(Inputs& in, const GptOptions& options, const TokenFacts& t
   const Tensor logits = gpt_logits(in, slice(tokens, 1, 0, options.context), options);
   const Tensor next = slice(tokens, 1, 1, options.context + 1);
   const Tensor loss = mean(cross_entropy(logits, next, in.scalar(kLabelSmoothing)), {1});
-  return {loss, token_metrics(text, loss)};
+  return {loss, token_metrics(text, loss), logits};
 }
 
 // The drawn language, which is known before its text is read.
