@@ -9,6 +9,7 @@
 #include "data/text/byte_text.h"
 #include "data/text/token_file.h"
 #include "data/text/words.h"
+#include "recipes/config/values.h"
 #include "recipes/papers/batch_rows.h"
 #include "recipes/papers/table.h"
 #include "recipes/task/token_task.h"
@@ -22,8 +23,11 @@ struct GptOptions {
 };
 
 GptOptions options_of(const OptionValues& values) {
-  return {values.whole("dim"),     values.whole("layers"),     values.whole("heads"),
-          values.whole("context"), values.whole("vocabulary"), values.real("dropout")};
+  const GptOptions options = {values.whole("dim"),     values.whole("layers"),     values.whole("heads"),
+                              values.whole("context"), values.whole("vocabulary"), values.real("dropout")};
+  if (options.dim % options.heads != 0)
+    refuse_value("--heads", fmt::format("a divisor of --dim {}", options.dim), fmt::to_string(options.heads));
+  return options;
 }
 
 // Radford et al. 2019, section 2.3, scale the initial weights of layers that end in the residual by 1 / sqrt(their
@@ -40,9 +44,10 @@ Tensor affine(const char* name, Tensor x, int64_t features, Initialiser init = n
 Tensor attention_part(Tensor x, const GptOptions& options) {
   const Scope scope("attn");
   const int64_t d = options.dim;
-  const Tensor all = affine("c_attn", x, 3 * d);
-  const Tensor heads = attention(slice(all, 2, 0, d), slice(all, 2, d, 2 * d), slice(all, 2, 2 * d, 3 * d),
-                                 {.heads = options.heads, .causal = true});
+  // An axis of its own for q, k and v, and one for heads: the gradient then joins the three without index arithmetic.
+  const Tensor all = reshape(affine("c_attn", x, 3 * d), {x.size(0), x.size(1), 3, options.heads, d / options.heads});
+  const auto part = [&](int64_t i) { return reshape(slice(all, 2, i, i + 1), x.shape()); };
+  const Tensor heads = attention(part(0), part(1), part(2), {.heads = options.heads, .causal = true});
   return dropout("resid_dropout", affine("c_proj", heads, d, into_residual(options)), options.dropout);
 }
 
