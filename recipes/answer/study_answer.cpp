@@ -13,6 +13,7 @@
 
 #include "graph/error.h"
 #include "optim/distributions.h"
+#include "optim/power_law.h"
 #include "optim/scaling.h"
 #include "recipes/trials/statistics.h"
 
@@ -154,22 +155,18 @@ void add_rate_interval(BestResult& one, const std::vector<MinibatchResults>& all
 // Returns the slope over the minibatches up to `last`; nothing for fewer than three.
 std::optional<SlopeOfSteps> slope_up_to(const StudyAnswer& answer, double last) {
   constexpr size_t kFewest = 3;
-  std::vector<std::pair<double, double>> points;  // logarithms of minibatch and steps
+  std::vector<std::pair<double, double>> points;  // minibatches and their steps
   SlopeOfSteps result{.first = answer.best.front().minibatch};
   for (const BestResult& one : answer.best) {
     if (static_cast<double>(one.minibatch) > last) break;
-    points.emplace_back(std::log(static_cast<double>(one.minibatch)), std::log(one.steps));
+    points.emplace_back(static_cast<double>(one.minibatch), one.steps);
     result.last = one.minibatch;
   }
   if (points.size() < kFewest) return std::nullopt;
-  const auto count = static_cast<double>(points.size());
-  double x = 0, y = 0, xx = 0, xy = 0, residual = 0;
-  for (const auto& [a, b] : points) x += a / count, y += b / count;
-  for (const auto& [a, b] : points) xx += (a - x) * (a - x), xy += (a - x) * (b - y);
+  const PowerLaw law = *fit_power_law(points);
   result.minibatches = points.size();
-  result.slope = xy / xx;
-  for (const auto& [a, b] : points) residual += std::pow(b - y - result.slope * (a - x), 2);
-  result.standard_error = std::sqrt(residual / (count - 2) / xx);
+  result.slope = law.exponent;
+  result.standard_error = law.standard_error;
   return result;
 }
 
