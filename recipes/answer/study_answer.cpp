@@ -268,7 +268,7 @@ std::optional<ScalingRegion> StudyAnswer::region_of(const BestResult& one) const
   return region_at(fit->answer, static_cast<double>(one.minibatch));
 }
 
-StudyAnswer answer_study(std::span<const Measurement> runs, const AnswerOptions& options) {
+std::optional<StudyAnswer> answer_if_reached(std::span<const Measurement> runs, const AnswerOptions& options) {
   StudyAnswer answer;
   answer.noise = options.noise;
   answer.all = results_by_minibatch(runs);
@@ -278,11 +278,7 @@ StudyAnswer answer_study(std::span<const Measurement> runs, const AnswerOptions&
     else
       answer.missed.push_back(missed_result(at));
   }
-  if (answer.best.empty())
-    throw Error(
-        fmt::format("expected a minibatch at which more than half of the runs of a rate reach the target, got "
-                    "none of {}, in {} runs",
-                    answer.all.size(), runs.size()));
+  if (answer.best.empty()) return std::nullopt;
   add_steps(answer);
   add_fit(answer);
   add_slopes_of_ranges(answer);
@@ -290,6 +286,14 @@ StudyAnswer answer_study(std::span<const Measurement> runs, const AnswerOptions&
   measure_against(answer.base_result(), answer.best);
   if (options.forecast) add_cost(answer, *options.forecast);
   return answer;
+}
+
+StudyAnswer answer_study(std::span<const Measurement> runs, const AnswerOptions& options) {
+  if (std::optional<StudyAnswer> answer = answer_if_reached(runs, options)) return *std::move(answer);
+  throw Error(
+      fmt::format("expected a minibatch at which more than half of the runs of a rate reach the target, got "
+                  "none of {}, in {} runs",
+                  results_by_minibatch(runs).size(), runs.size()));
 }
 
 }  // namespace kb
