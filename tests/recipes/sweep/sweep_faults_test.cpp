@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(values_that_are_not_taken_are_told_and_passed_over) {
   BOOST_TEST(refused.values.at("momentum") == "1.036");
   BOOST_TEST((refused.state == TrialState::refused));
   BOOST_TEST(test::read_file(store / "kn128-p02" / "refused.txt").find("--momentum") == 0u);
-  BOOST_TEST(read_store(store).measurements.size() == plan.closed() - plan.count(TrialState::refused));
+  BOOST_TEST(read_store(store).trials.size() == plan.closed() - plan.count(TrialState::refused));
 }
 
 BOOST_AUTO_TEST_CASE(processes_that_make_a_sweep_at_once_all_have_it) {
