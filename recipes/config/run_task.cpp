@@ -93,7 +93,8 @@ std::string fingerprint_of(const Task& task) {
   std::string text;
   for (const Source* source : {task.train.get(), task.test.get()}) {
     if (!source) continue;
-    text += fmt::format("{} samples {}\n", source->count(), source->fingerprint());
+    const std::string own = source->fingerprint();
+    text += fmt::format("{} samples{}{}\n", source->count(), own.empty() ? "" : " ", own);
     for (size_t f = 0; f < task.fields.size(); ++f) {
       const std::span<const std::byte> table = source->table(f);
       text += fmt::format("{} {}\n", task.fields[f].name,
