@@ -13,6 +13,14 @@ size_t elements(const Session& session, const std::string& input) {
   return session.has_input(input) ? static_cast<size_t>(session.input_type(input).elements()) : 0;
 }
 
+// Returns the samples of a program's minibatch. A program that gives no loss has no weights.
+size_t samples_of(const Session& session, const std::vector<Field>& fields) {
+  for (const Field& field : fields)
+    if (!session.has_input("weights") && session.has_input(field.name))
+      return static_cast<size_t>(session.input_type(field.name).shape[0]);
+  return elements(session, "weights");
+}
+
 // Copies values of `dtype` into an input, converting them if the dtypes differ: a program of precision f64 has f64
 // inputs for fields of f32.
 void write(Session& session, const std::string& name, DType dtype, std::span<const std::byte> values) {
@@ -29,7 +37,7 @@ void write(Session& session, const std::string& name, DType dtype, std::span<con
 }  // namespace
 
 HostBatch::HostBatch(const Session& session, const std::vector<Field>& fields)
-    : weights_(elements(session, "weights")), samples_(weights_.size()) {
+    : weights_(samples_of(session, fields)), samples_(weights_.size()) {
   for (const Field& field : fields) {
     const size_t bytes = elements(session, field.name) * static_cast<size_t>(size_of(field.dtype));
     Part part{field, session.allocate_host(static_cast<int64_t>(bytes)), {}};
@@ -60,7 +68,7 @@ void HostBatch::copy(Session& session, bool may_lend) const {
     session.lend(part.field.name, part.block->data());
   }
   if (session.has_input("samples")) write(session, "samples", DType::i32, std::as_bytes(std::span(samples_)));
-  write(session, "weights", DType::f32, std::as_bytes(std::span(weights_)));
+  if (session.has_input("weights")) write(session, "weights", DType::f32, std::as_bytes(std::span(weights_)));
 }
 
 void HostBatch::feed(Session& session) const { copy(session, false); }
