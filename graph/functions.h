@@ -172,8 +172,9 @@ Tensor attention(Tensor q, Tensor k, Tensor v, const AttentionOptions& options =
 Tensor mse(Tensor prediction, Tensor target, Where where = Where::current());
 
 // Each adds a variable to the graph, its name prefixed by the scope, and reads it: a parameter is trained, a state is
-// written by write_state. In Mode::inference both are only read.
-Tensor parameter(Graph& graph, const std::string& name, Role role, Type type, Init init,
+// written by write_state. In Mode::inference both are only read. `rate`, a finite number > 0, is the factor by which
+// the learning rate of the parameter differs from that of the step.
+Tensor parameter(Graph& graph, const std::string& name, Role role, Type type, Init init, double rate = 1,
                  Where where = Where::current());
 Tensor state(Graph& graph, const std::string& name, Type type, Init init, Where where = Where::current());
 // Makes `value` the state's value after the step. A state is written once.

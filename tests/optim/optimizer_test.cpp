@@ -36,7 +36,7 @@ class Interpreted {
     UpdateContext context;
     context.parameter = vector("parameter");
     context.gradient = vector("gradient");
-    context.decay = [this] { return vector("decay"); };
+    context.decay = context.decoupled_decay = [this] { return vector("decay"); };
     context.adapt = [this] { return vector("adapt"); };
     context.norm = [](Tensor x) { return sqrt(sum(x * x, {0}, true)); };  // all elements are one layer
     context.spread = [](Tensor x) { return x; };
@@ -244,7 +244,8 @@ BOOST_AUTO_TEST_CASE(both_forms_of_momentum_coincide_under_any_schedule) {
                               .steps_per_epoch = 10,
                               .total_steps = 100};
       BOOST_TEST(difference_of_forms("scaled-momentum", spec) < 1e-12, shape.name << ", warmup " << warmup.name);
-      // The uncorrected form differs wherever the learning rate changes. That of slow-start drops after these 10 epochs.
+      // The uncorrected form differs wherever the learning rate changes. That of slow-start drops after these 10
+      // epochs.
       const bool changes = (shape.name != "constant" && shape.name != "slow-start") || warmup.name != "none";
       BOOST_TEST((difference_of_forms("uncorrected-momentum", spec) > 1e-3) == changes);
     }
