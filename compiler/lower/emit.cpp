@@ -11,7 +11,7 @@ using ir::Reg;
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kRealInfinity = std::numeric_limits<double>::infinity();
 
 Reg emit_formula(ir::Builder& b, const Formula& formula, DType type, const Reg (&args)[3]) {
   switch (formula.kind) {
@@ -37,11 +37,11 @@ Reg emit_number(ir::Builder& b, DType dtype, double value) {
 }
 
 Reg emit_lowest(ir::Builder& b, DType dtype) {
-  return emit_number(b, dtype, is_float(dtype) ? -kInfinity : static_cast<double>(least(dtype)));
+  return emit_number(b, dtype, is_float(dtype) ? -kRealInfinity : static_cast<double>(least(dtype)));
 }
 
 Reg emit_highest(ir::Builder& b, DType dtype) {
-  return emit_number(b, dtype, is_float(dtype) ? kInfinity : static_cast<double>(greatest(dtype)));
+  return emit_number(b, dtype, is_float(dtype) ? kRealInfinity : static_cast<double>(greatest(dtype)));
 }
 
 Reg emit_exceeds(ir::Builder& b, Reg x, Reg y) {

@@ -6,6 +6,7 @@
 
 #include "recipes/charts/scatter_chart.h"
 #include "recipes/report/shades.h"
+#include "recipes/trials/target_crossing.h"
 
 namespace kb {
 namespace {
@@ -19,10 +20,10 @@ const Svg::Stroke kTargetStroke = {.color = "#333", .width = 1.5, .dashes = "6 4
 
 // Returns the samples seen and the values of a run's evaluations. Values that are 0 or not finite are left out, since
 // logarithmic axes have no place for them.
-CoursePoints course_of(const RunReport& run, bool is_loss) {
+CoursePoints course_of(const RunReport& run, const std::string& metric) {
   CoursePoints points;
   for (const EvaluationPoint& point : run.evaluations) {
-    const double value = is_loss ? point.loss : point.goal;
+    const double value = figure_at(run, point, metric);
     if (std::isfinite(value) && value > 0 && point.step > 0)
       points.emplace_back(static_cast<double>(point.step * run.minibatch), value);
   }
@@ -42,7 +43,7 @@ AnswerFigure curves_figure(const StoreResults& results) {
   CurveRange samples, values;
   values.take(target.value);
   for (const RunReport& run : results.best_runs) {
-    courses.push_back(course_of(run, target.metric == "loss"));
+    courses.push_back(course_of(run, target.metric));
     for (const auto& [x, y] : courses.back()) samples.take(x), values.take(y);
   }
   Svg svg(kCurvesWidth, kCurvesHeight);

@@ -119,14 +119,6 @@ Json minibatches_json(const StudyAnswer& answer) {
   return list;
 }
 
-Json head_json(const StudyHead& head) {
-  if (head.rows.empty()) return nullptr;
-  Json json;
-  for (const auto& [name, value] : head.rows) json[name] = value;
-  json["notes"] = head.notes;
-  return json;
-}
-
 Json ranges_json(const StudyAnswer& answer) {
   Json list = Json::array();
   for (const SlopeOfSteps& slope : answer.slopes_of_ranges)
@@ -172,25 +164,35 @@ std::string answer_csv(const StudyAnswer& answer) {
   return csv;
 }
 
+Json head_json(const StudyHead& head) {
+  if (head.rows.empty()) return nullptr;
+  Json json;
+  for (const auto& [name, value] : head.rows) json[name] = value;
+  json["notes"] = head.notes;
+  return json;
+}
+
+Json answer_members(const StudyAnswer& answer) {
+  return {{"fit", answer_fit_json(answer)},
+          {"fit_with_k_1", answer.fit && answer.fit->of_one ? fit_json(*answer.fit->of_one) : Json(nullptr)},
+          {"law_test", test_json(answer)},
+          {"target_noise", noise_json(answer)},
+          {"line", line_json(answer)},
+          {"base_minibatch", answer.base_result().minibatch},
+          {"perfect_excess", kPerfectExcess},
+          {"gain_excess", kGainExcess},
+          {"slopes", answer.slopes},
+          {"slopes_of_ranges", ranges_json(answer)},
+          {"not_reached", missed_json(answer)},
+          {"cluster", answer.cluster ? cluster_json(*answer.cluster) : Json(nullptr)},
+          {"minibatches", minibatches_json(answer)}};
+}
+
 std::string answer_json(const StudyAnswer& answer, const AnswerSource& source) {
-  return Json({{"command", source.command},
-               {"source", source.file},
-               {"study", head_json(source.head)},
-               {"fit", answer_fit_json(answer)},
-               {"fit_with_k_1", answer.fit && answer.fit->of_one ? fit_json(*answer.fit->of_one) : Json(nullptr)},
-               {"law_test", test_json(answer)},
-               {"target_noise", noise_json(answer)},
-               {"line", line_json(answer)},
-               {"base_minibatch", answer.base_result().minibatch},
-               {"perfect_excess", kPerfectExcess},
-               {"gain_excess", kGainExcess},
-               {"slopes", answer.slopes},
-               {"slopes_of_ranges", ranges_json(answer)},
-               {"not_reached", missed_json(answer)},
-               {"cluster", answer.cluster ? cluster_json(*answer.cluster) : Json(nullptr)},
-               {"minibatches", minibatches_json(answer)}})
-             .dump(2) +
-         "\n";
+  Json json = {{"command", source.command}, {"source", source.file}, {"study", head_json(source.head)}};
+  const Json whole = answer_members(answer);
+  for (const auto& [name, value] : whole.members()) json[name] = value;
+  return json.dump(2) + "\n";
 }
 
 }  // namespace kb

@@ -4,6 +4,7 @@
 
 #include "recipes/answer/study_answer.h"
 #include "recipes/answer/study_head.h"
+#include "runtime/json.h"
 
 namespace kb {
 
@@ -20,7 +21,11 @@ struct AnswerSource {
   std::string command, file;
   StudyHead head = {};  // empty unless the source is a sweep
 };
+// Returns names and values of the head; null for an empty one.
+Json head_json(const StudyHead& head);
 // Returns the whole answer, including every rate of every minibatch.
+Json answer_members(const StudyAnswer& answer);
+// Returns the text of the whole answer, with its source.
 std::string answer_json(const StudyAnswer& answer, const AnswerSource& source);
 
 }  // namespace kb

@@ -66,15 +66,6 @@ std::string fit_table_of_page(const StudyAnswer& answer) {
   return table.str();
 }
 
-std::string head_table(const StudyHead& head) {
-  if (head.rows.empty()) return "";
-  HtmlTable table({"what was studied", ""});
-  for (const auto& [name, value] : head.rows) table.row({xml_text(name), xml_text(value)});
-  std::string notes;
-  for (const std::string& note : head.notes) notes += fmt::format("<p>NOTE: {}</p>\n", xml_text(note));
-  return table.str() + notes;
-}
-
 std::string cost_section(const StudyAnswer& answer) {
   if (!answer.cluster) return "";
   HtmlTable table({"workers", "minibatch", "steps", "samples", "step, ms", "time", "worker hours"});
@@ -87,6 +78,15 @@ std::string cost_section(const StudyAnswer& answer) {
 }
 
 }  // namespace
+
+std::string head_table(const StudyHead& head) {
+  if (head.rows.empty()) return "";
+  HtmlTable table({"what was studied", ""});
+  for (const auto& [name, value] : head.rows) table.row({xml_text(name), xml_text(value)});
+  std::string notes;
+  for (const std::string& note : head.notes) notes += fmt::format("<p>NOTE: {}</p>\n", xml_text(note));
+  return table.str() + notes;
+}
 
 std::string answer_page(const StudyAnswer& answer, const AnswerSource& source,
                         const std::vector<AnswerFigure>& figures) {

@@ -8,6 +8,9 @@
 
 namespace kb {
 
+// Returns a table of the head and its notes; "" for an empty head.
+std::string head_table(const StudyHead& head);
+
 std::string answer_page(const StudyAnswer& answer, const AnswerSource& source,
                         const std::vector<AnswerFigure>& figures);
 

@@ -26,12 +26,6 @@ constexpr ComparedFigure kCompared[] = {{"S_min, steps", "s_min", &ScalingFit::s
                                         {"E_min, samples", "e_min", &ScalingFit::e_min},
                                         {"largest useful", "gain_ends", &ScalingFit::gain_end}};
 
-std::string value_of(const StudyHead& head, const std::string& name) {
-  for (const auto& [row, value] : head.rows)
-    if (row == name) return value;
-  return "";
-}
-
 std::optional<RateLaw> rate_law_of(const StudyAnswer& answer) {
   std::vector<std::pair<double, double>> best;
   for (const BestResult& one : answer.best) {
@@ -150,6 +144,14 @@ StudyEffort effort_of(std::span<const Measurement> runs) {
   return effort;
 }
 
+void check_same(const std::string& part, const NamedPart& first, const NamedPart& other) {
+  if (first.value == other.value) return;
+  throw Error(
+      fmt::format("{} and {} differ in their {}\n  expected: {}\n  got:      {}\n  hint:     steps to "
+                  "other targets or on other data are not comparable",
+                  first.study, other.study, part, first.value, other.value));
+}
+
 std::vector<std::string> check_side_by_side(const std::vector<NamedStudy>& studies) {
   std::vector<std::string> notes;
   const NamedStudy* first = nullptr;
@@ -160,11 +162,7 @@ std::vector<std::string> check_side_by_side(const std::vector<NamedStudy>& studi
     }
     if (!first) first = &study;
     for (const char* part : {"target", "data"})
-      if (value_of(study.head, part) != value_of(first->head, part))
-        throw Error(
-            fmt::format("{} and {} differ in their {}\n  expected: {}\n  got:      {}\n  hint:     steps to "
-                        "other targets or on other data are not comparable",
-                        first->name, study.name, part, value_of(first->head, part), value_of(study.head, part)));
+      check_same(part, {first->name, value_of(first->head, part)}, {study.name, value_of(study.head, part)});
   }
   return notes;
 }

@@ -24,6 +24,13 @@ struct NamedStudy {
   StudyEffort effort;
 };
 
+// A part of a study's head, such as its data.
+struct NamedPart {
+  std::string study, value;
+};
+// Throws Error if two studies differ in a part.
+void check_same(const std::string& part, const NamedPart& first, const NamedPart& other);
+
 // Throws Error if two sweeps differ in target or data, since their steps are not comparable. Returns a line for each
 // study that cannot be checked, because it is a table of measurements, which tells neither.
 std::vector<std::string> check_side_by_side(const std::vector<NamedStudy>& studies);

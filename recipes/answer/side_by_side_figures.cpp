@@ -11,9 +11,8 @@ namespace kb {
 namespace {
 
 constexpr double kWidth = 620, kHeight = 460, kLine = 16;
-constexpr const char* kColors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"};
 
-const char* color_of(size_t number) { return kColors[number % std::size(kColors)]; }
+std::string color_of(size_t number) { return numbered_stroke(number).color; }
 
 // A chart of several studies, with a colour for each and a legend of their names.
 class SharedFrame {
@@ -62,7 +61,7 @@ std::string steps_figure(const std::vector<NamedStudy>& studies) {
                      {"minibatch, samples", "steps"});
   for (size_t i = 0; i < studies.size(); ++i) {
     const StudyAnswer& answer = studies[i].answer;
-    const char* color = color_of(i);
+    const std::string color = color_of(i);
     if (answer.fit) {
       figure.chart().curve([&](double b) { return answer.fit->answer.steps_at(b); }, {.color = color, .width = 2});
       const FitBand band = band_of(answer);

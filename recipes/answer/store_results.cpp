@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
+#include <map>
 
 #include "recipes/run/run_folder.h"
 #include "recipes/sweep/sweep_store.h"
+#include "recipes/trials/target_crossing.h"
 #include "runtime/input_file.h"
 
 namespace kb {
@@ -31,23 +34,57 @@ std::string setting_of(const PlannedTrial& trial) {
   return text;
 }
 
+// Returns the run as if it had been trained to this target. `own`: the target that it was trained to, whose step its
+// manifest tells.
+RunReport run_to(const RunReport& run, const TargetFigure& target, const TargetFigure& own) {
+  RunReport result = run;
+  if (target != own) result.target_step = step_reaching(run, target);
+  return result;
+}
+
+// A trial with its run to a target, and the steps at which it crossed it.
+struct TrialTo {
+  const PlannedTrial& plan;
+  RunReport run;
+  double crossing = 0;
+};
+
+// Returns the trial of a minibatch's search that took the fewest steps, as the sweep's plan has it for its own target;
+// null if none reached it.
+const TrialTo* fewest_steps(const std::vector<TrialTo>& trials) {
+  const TrialTo* best = nullptr;
+  for (const TrialTo& one : trials) {
+    if (!one.plan.is_search || !one.run.target_step) continue;
+    if (!best || std::pair(one.crossing, *one.run.target_step) < std::pair(best->crossing, *best->run.target_step))
+      best = &one;
+  }
+  return best;
+}
+
 // Returns the measurement that a trial gave. `most_steps`: steps beyond which a trial that searches is hopeless.
-Measurement measurement_of(const RunReport& run, const PlannedTrial& trial, double most_steps) {
+Measurement measurement_of(const TrialTo& trial, double most_steps) {
+  const std::optional<int64_t>& reached = trial.run.target_step;
+  const int64_t steps = reached.value_or(trial.plan.standing.steps);
   Measurement measurement;
-  measurement.minibatch = trial.minibatch;
-  measurement.rate = run.rate;
-  measurement.setting = setting_of(trial);
-  measurement.seed = trial.seed;
-  measurement.diverged = trial.state == TrialState::diverged;
-  measurement.hopeless =
-      trial.state == TrialState::hopeless || (trial.is_search && trial.state == TrialState::reached &&
-                                              static_cast<double>(trial.standing.target_step) > most_steps);
-  measurement.samples = static_cast<double>(trial.standing.steps * trial.minibatch);
-  measurement.seconds = run.train_seconds;
-  if (trial.state != TrialState::reached) return measurement;
-  measurement.steps = trial.standing.crossing;
-  measurement.samples = trial.standing.samples;
+  measurement.minibatch = trial.plan.minibatch;
+  measurement.rate = trial.run.rate;
+  measurement.setting = setting_of(trial.plan);
+  measurement.seed = trial.plan.seed;
+  measurement.hopeless = trial.plan.is_search && static_cast<double>(steps) > most_steps;
+  measurement.diverged = !reached && !measurement.hopeless && trial.plan.standing.end == TrialStanding::End::diverged;
+  measurement.samples = static_cast<double>(steps * trial.plan.minibatch);
+  if (reached) measurement.steps = trial.crossing;
+  if (!reached || *reached == trial.run.steps) measurement.seconds = trial.run.train_seconds;  // known at its end alone
   return measurement;
+}
+
+// Adds the results of one minibatch.
+void add_results(StoreResults& results, const std::vector<TrialTo>& trials, double hopeless) {
+  const TrialTo* best = fewest_steps(trials);
+  const double most_steps =
+      best ? hopeless * static_cast<double>(*best->run.target_step) : std::numeric_limits<double>::infinity();
+  for (const TrialTo& trial : trials) results.measurements.push_back(measurement_of(trial, most_steps));
+  if (best) results.best_runs.push_back(best->run);
 }
 
 // Reads a run. Returns nothing if it cannot be read, and adds the reason to `left_out`.
@@ -60,33 +97,37 @@ std::optional<RunReport> run_or_fault(const std::filesystem::path& folder, std::
 
 }  // namespace
 
-StoreResults read_store(const std::filesystem::path& store) {
+StoreRuns read_store(const std::filesystem::path& store) {
   SweepView view(store);
   view.refresh();
-  StoreResults results;
-  results.target = target_of(view.definition());
+  StoreRuns runs{view.definition(), {}, {}, {}, view.plan().waiting().size()};
   std::vector<RunReport> trained;
-  results.waiting = view.plan().waiting().size();
-  for (const MinibatchPlan& plan : view.plan().minibatches) {
-    const double most_steps = plan.best ? view.definition().constants.hopeless *
-                                              static_cast<double>(plan.trials[*plan.best].standing.target_step)
-                                        : 0;
-    for (size_t i = 0; i < plan.trials.size(); ++i) {
-      const PlannedTrial& trial = plan.trials[i];
+  for (const MinibatchPlan& plan : view.plan().minibatches)
+    for (const PlannedTrial& trial : plan.trials) {
       const bool is_begun = trial.state != TrialState::waiting || is_there(store / trial.name / kManifest);
       if (!is_begun || trial.state == TrialState::refused) continue;
-      const std::optional<RunReport> read = run_or_fault(store / trial.name, results.left_out);
-      if (!read || trial.state == TrialState::waiting) continue;
-      const RunReport& run = *read;
-      trained.push_back(run);
+      std::optional<RunReport> run = run_or_fault(store / trial.name, runs.left_out);
+      if (!run || trial.state == TrialState::waiting) continue;
+      runs.trials.push_back({trial, std::move(*run)});
+      trained.push_back(runs.trials.back().run);
       trained.back().evaluations.clear();  // the study's head needs no evaluations
-      results.measurements.push_back(measurement_of(run, trial, most_steps));
-      if (plan.best != i) continue;
-      results.best_runs.push_back(run);
     }
+  runs.head = study_head(runs.definition, trained);
+  return runs;
+}
+
+StoreResults results_to(const StoreRuns& runs, const TargetFigure& target) {
+  StoreResults results{target};
+  const TargetFigure own = target_of(runs.definition);
+  std::map<int64_t, std::vector<TrialTo>> trials;  // trials by minibatch
+  for (const StoredTrial& trial : runs.trials) {
+    TrialTo to{trial.plan, run_to(trial.run, target, own)};
+    if (to.run.target_step) to.crossing = target_crossing(to.run, target);
+    trials[trial.plan.minibatch].push_back(std::move(to));
   }
-  results.head = study_head(view.definition(), trained);
-  results.noise = target_noise(results.target, held_out(view.definition()), results.best_runs);
+  for (const auto& [minibatch, of_minibatch] : trials)
+    add_results(results, of_minibatch, runs.definition.constants.hopeless);
+  results.noise = target_noise(target, held_out(runs.definition), results.best_runs);
   return results;
 }
 

@@ -11,21 +11,41 @@
 #include "recipes/answer/study_head.h"
 #include "recipes/answer/target_noise.h"
 #include "recipes/config/target_figure.h"
+#include "recipes/sweep/sweep_plan.h"
 #include "recipes/trials/run_reader.h"
 
 namespace kb {
 
-struct StoreResults {
-  TargetFigure target;
-  std::vector<Measurement> measurements;  // trials that ended, or were stopped as hopeless, in the plan's order
-  std::vector<RunReport> best_runs;       // best trial of each minibatch, in ascending order
-  StudyHead head;                         // recipe, data, ranges, constants
-  std::vector<std::string> left_out;      // names of run folders that cannot be read, and the reasons
-  std::optional<TargetNoise> noise;       // noise of the held-out part
-  size_t waiting = 0;                     // number of known trials that are not done yet
+// A trial that ended, or was stopped as hopeless, and what its run folder holds.
+struct StoredTrial {
+  PlannedTrial plan;
+  RunReport run;
 };
 
-// Returns the results so far. Throws Error if the folder holds no sweep.
-StoreResults read_store(const std::filesystem::path& store);
+// The trials of a sweep so far. Results to any target follow from them.
+struct StoreRuns {
+  SweepDefinition definition;
+  std::vector<StoredTrial> trials;    // trials in the plan's order
+  StudyHead head;                     // recipe, data, ranges, constants
+  std::vector<std::string> left_out;  // names of run folders that cannot be read, and the reasons
+  size_t waiting = 0;                 // number of known trials that are not done yet
+};
+
+// Returns the trials so far. Throws Error if the folder holds no sweep.
+StoreRuns read_store(const std::filesystem::path& store);
+
+struct StoreResults {
+  TargetFigure target;
+  std::vector<Measurement> measurements = {};  // measurements of the trials, in the plan's order
+  std::vector<RunReport> best_runs = {};       // trial with the fewest steps of each minibatch, in ascending order
+  std::optional<TargetNoise> noise = {};       // noise of the held-out part
+};
+
+// Returns the results to a target: the sweep's own, or another value of a figure that its evaluations have. Trials end
+// at the sweep's own target, so that one which is easier is seen in all runs that came to it.
+StoreResults results_to(const StoreRuns& runs, const TargetFigure& target);
+inline StoreResults results_to_own_target(const StoreRuns& runs) {
+  return results_to(runs, target_of(runs.definition));
+}
 
 }  // namespace kb

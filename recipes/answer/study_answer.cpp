@@ -13,6 +13,7 @@
 
 #include "graph/error.h"
 #include "optim/distributions.h"
+#include "optim/power_law.h"
 #include "optim/scaling.h"
 #include "recipes/trials/statistics.h"
 
@@ -154,22 +155,18 @@ void add_rate_interval(BestResult& one, const std::vector<MinibatchResults>& all
 // Returns the slope over the minibatches up to `last`; nothing for fewer than three.
 std::optional<SlopeOfSteps> slope_up_to(const StudyAnswer& answer, double last) {
   constexpr size_t kFewest = 3;
-  std::vector<std::pair<double, double>> points;  // logarithms of minibatch and steps
+  std::vector<std::pair<double, double>> points;  // minibatches and their steps
   SlopeOfSteps result{.first = answer.best.front().minibatch};
   for (const BestResult& one : answer.best) {
     if (static_cast<double>(one.minibatch) > last) break;
-    points.emplace_back(std::log(static_cast<double>(one.minibatch)), std::log(one.steps));
+    points.emplace_back(static_cast<double>(one.minibatch), one.steps);
     result.last = one.minibatch;
   }
   if (points.size() < kFewest) return std::nullopt;
-  const auto count = static_cast<double>(points.size());
-  double x = 0, y = 0, xx = 0, xy = 0, residual = 0;
-  for (const auto& [a, b] : points) x += a / count, y += b / count;
-  for (const auto& [a, b] : points) xx += (a - x) * (a - x), xy += (a - x) * (b - y);
+  const PowerLaw law = *fit_power_law(points);
   result.minibatches = points.size();
-  result.slope = xy / xx;
-  for (const auto& [a, b] : points) residual += std::pow(b - y - result.slope * (a - x), 2);
-  result.standard_error = std::sqrt(residual / (count - 2) / xx);
+  result.slope = law.exponent;
+  result.standard_error = law.standard_error;
   return result;
 }
 
@@ -271,7 +268,7 @@ std::optional<ScalingRegion> StudyAnswer::region_of(const BestResult& one) const
   return region_at(fit->answer, static_cast<double>(one.minibatch));
 }
 
-StudyAnswer answer_study(std::span<const Measurement> runs, const AnswerOptions& options) {
+std::optional<StudyAnswer> answer_if_reached(std::span<const Measurement> runs, const AnswerOptions& options) {
   StudyAnswer answer;
   answer.noise = options.noise;
   answer.all = results_by_minibatch(runs);
@@ -281,11 +278,7 @@ StudyAnswer answer_study(std::span<const Measurement> runs, const AnswerOptions&
     else
       answer.missed.push_back(missed_result(at));
   }
-  if (answer.best.empty())
-    throw Error(
-        fmt::format("expected a minibatch at which more than half of the runs of a rate reach the target, got "
-                    "none of {}, in {} runs",
-                    answer.all.size(), runs.size()));
+  if (answer.best.empty()) return std::nullopt;
   add_steps(answer);
   add_fit(answer);
   add_slopes_of_ranges(answer);
@@ -293,6 +286,14 @@ StudyAnswer answer_study(std::span<const Measurement> runs, const AnswerOptions&
   measure_against(answer.base_result(), answer.best);
   if (options.forecast) add_cost(answer, *options.forecast);
   return answer;
+}
+
+StudyAnswer answer_study(std::span<const Measurement> runs, const AnswerOptions& options) {
+  if (std::optional<StudyAnswer> answer = answer_if_reached(runs, options)) return *std::move(answer);
+  throw Error(
+      fmt::format("expected a minibatch at which more than half of the runs of a rate reach the target, got "
+                  "none of {}, in {} runs",
+                  results_by_minibatch(runs).size(), runs.size()));
 }
 
 }  // namespace kb

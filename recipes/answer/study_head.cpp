@@ -29,6 +29,12 @@ void add_of_runs(StudyHead& head, const char* name, std::span<const RunReport> r
 
 }  // namespace
 
+std::string value_of(const StudyHead& head, const std::string& name) {
+  for (const auto& [row, value] : head.rows)
+    if (row == name) return value;
+  return "";
+}
+
 StudyHead study_head(const SweepDefinition& definition, std::span<const RunReport> runs) {
   StudyHead head;
   head.rows.emplace_back("target", target_of(definition).text());

@@ -15,6 +15,9 @@ struct StudyHead {
   std::vector<std::string> notes = {};  // reasons that make trials hard to compare, such as several builds or devices
 };
 
+// Returns the value of a row; "" if there is none.
+std::string value_of(const StudyHead& head, const std::string& name);
+
 // Returns the head of a sweep. `runs`: the trials that were trained.
 StudyHead study_head(const SweepDefinition& definition, std::span<const RunReport> runs);
 

@@ -21,7 +21,8 @@ struct Command {
 };
 constexpr Command kCommands[] = {{"inspect", inspect_command}, {"bench", bench_command},   {"scale", scale_command},
                                  {"trace", trace_command},     {"export", export_command}, {"predict", predict_command},
-                                 {"sweep", sweep_command},     {"trial", trial_command},   {"rank", rank_command}};
+                                 {"sample", sample_command},   {"sweep", sweep_command},   {"trial", trial_command},
+                                 {"rank", rank_command}};
 
 const Command* find_command(const std::string& name) {
   for (const Command& command : kCommands)

@@ -1,6 +1,7 @@
 // The figure that a run has to reach, such as "error=0.03", "error=3%" or "loss=0.1".
 #pragma once
 #include <string>
+#include <vector>
 
 namespace kb {
 
@@ -24,6 +25,11 @@ struct TargetFigure {
   std::string text() const;  // "error=0.03"
   bool operator==(const TargetFigure&) const = default;
 };
+
+// Reads several values of one figure, such as "1.2,1.1,1" or "5%,3%", in their order. Throws UsageError, which names
+// the flag, for other texts, for a value that stands there twice, and for more than kMostTargets values.
+inline constexpr size_t kMostTargets = 10;
+std::vector<double> parse_target_values(const std::string& flag, const std::string& text);
 
 // Reads a target. Throws UsageError, which names the flag, for other texts.
 TargetFigure parse_target(const std::string& flag, const std::string& text);

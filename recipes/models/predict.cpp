@@ -5,18 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <set>
 
 #include "data/images/image_decoder.h"
 #include "data/images/read_image.h"
 #include "recipes/config/run_plan.h"
 #include "recipes/config/run_task.h"
-#include "recipes/models/export.h"
-#include "recipes/papers/table.h"
-#include "recipes/run/command_words.h"
-#include "recipes/run/recorded_flags.h"
-#include "recipes/run/resume.h"
-#include "runtime/input_file.h"
 #include "runtime/session.h"
 
 namespace kb {
@@ -25,39 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kMostRows = 64;  // images per call; a run on a GPU may evaluate thousands at once
-
-JsonValue manifest_to_predict(const fs::path& run) {
-  std::error_code error;
-  if (!fs::is_directory(run, error)) throw Error(fmt::format("there is no run folder {}", run.string()));
-  const fs::path path = run / kManifest;
-  if (!is_there(path)) throw Error(fmt::format("{} holds no run: there is no {}", run.string(), kManifest));
-  return parse_json(read_file(path), path.string());
-}
-
-// Returns the recipe of the run. Throws Error if it is not known here, or does not tell classes of images apart.
-Recipe recipe_to_predict(const JsonValue& manifest, const std::optional<Recipe>& own, const fs::path& run) {
-  const auto name = manifest.get<std::string>("recipe");
-  const bool is_own = own && own->name == name;
-  if (!is_own && (own || !is_listed(name)))
-    throw Error(fmt::format("{} is a run of {}\n  expected: a run of {}\n  hint:     {} predict {} IMAGE...",
-                            run.string(), name, own ? own->name : "a recipe that ./run list names",
-                            is_listed(name) ? "./run" : "the program that trained it has the command: PROGRAM",
-                            shell_quoted(run.string())));
-  Recipe recipe = is_own ? *own : find_recipe(name);
-  if (recipe.task)
-    throw Error(
-        fmt::format("{} is a run of {}, a task of its own\n  expected: a run that tells classes of images apart",
-                    run.string(), name));
-  return recipe;
-}
-
-RunConfig config_to_predict(const Recipe& recipe, const JsonValue& manifest, const fs::path& run) {
-  try {
-    return recorded_config(recipe, recorded_words(manifest));
-  } catch (const UsageError& error) {
-    throw Error(fmt::format("{}: flags in {} are not taken: {}", run.string(), kManifest, error.what()));
-  }
-}
 
 // Returns the form of the run's images from its manifest; the data set, which would tell it too, may be gone.
 InputSpec recorded_input(const JsonValue& data, const RunConfig& config) {
@@ -83,13 +43,20 @@ void check_channels(const InputSpec& input, const fs::path& run) {
                           run.string(), input.shape.channels));
 }
 
-InputSpec input_to_predict(const Recipe& recipe, const RunConfig& config, const JsonValue& manifest,
-                           const fs::path& run) {
-  const ImageSource source = image_source(recipe, config);
-  const JsonValue data = manifest.at("data");
-  const bool is_recorded = !is_known_by_name(config.data.dataset) && config.data.path != kNoise && data.has("shape");
-  InputSpec input = is_recorded ? recorded_input(data, config) : input_spec(source);
-  check_channels(input, run);
+void check_images(const Recipe& recipe, const fs::path& run) {
+  if (recipe.task)
+    throw Error(
+        fmt::format("{} is a run of {}, a task of its own\n  expected: a run that tells classes of images apart",
+                    run.string(), recipe.name));
+}
+
+InputSpec input_to_predict(const RunModel& model) {
+  const ImageSource source = image_source(model.recipe, model.config);
+  const JsonValue data = model.manifest.at("data");
+  const DataOptions& asked = model.config.data;
+  const bool is_recorded = !is_known_by_name(asked.dataset) && asked.path != kNoise && data.has("shape");
+  InputSpec input = is_recorded ? recorded_input(data, model.config) : input_spec(source);
+  check_channels(input, model.request.run);
   return input;
 }
 
@@ -100,31 +67,6 @@ std::vector<std::string> names_of_classes(const JsonValue& manifest, int64_t cla
   names.clear();
   for (int64_t label = 0; label < classes; ++label) names.push_back(fmt::to_string(label));
   return names;
-}
-
-Checkpoint checkpoint_to_predict(const PredictRequest& request, const std::function<void(const std::string&)>& say) {
-  const fs::path folder = checkpoints_of(request.run);
-  if (!request.checkpoint.empty()) return read_checkpoint(named_checkpoint(folder, request.checkpoint));
-  if (is_there(folder / kBestCheckpoint)) {
-    try {
-      return read_checkpoint(folder / kBestCheckpoint);
-    } catch (const Error& error) {
-      say(fmt::format("passed over: {}", error.what()));
-    }
-  }
-  return newest_whole_checkpoint(folder, say);
-}
-
-// Loads the weights. Throws Error if the model has a tensor that the checkpoint lacks, or the reverse; it names one.
-void load_model_weights(StateStore& store, const std::vector<NamedTensor>& tensors, const fs::path& file) {
-  std::set<std::string> missing;
-  for (const TensorView& view : store.views(false)) missing.insert(view.name);
-  for (const NamedTensor& tensor : tensors) missing.erase(tensor.name);
-  const std::vector<std::string> unknown = store.load(tensors);
-  if (missing.empty() && unknown.empty()) return;
-  throw Error(fmt::format("{}: it is not of this model\n  expected: {}\n  got:      {}", file.string(),
-                          missing.empty() ? "nothing else" : *missing.begin(),
-                          unknown.empty() ? "none of that name" : unknown.front()));
 }
 
 Compiled compiled_logits(const Task& task, const RunConfig& config, const Target& target, int64_t rows) {
@@ -140,19 +82,16 @@ struct Predictor::Parts {
   Parts(const PredictRequest& request, const std::optional<Recipe>& own,
         const std::function<void(const std::string&)>& say)
       : asked(request),
-        manifest(manifest_to_predict(request.run)),
-        recipe(recipe_to_predict(manifest, own, request.run)),
-        config(config_to_predict(recipe, manifest, request.run)),
-        input(input_to_predict(recipe, config, manifest, request.run)),
-        names(names_of_classes(manifest, input.classes)),
-        rows(std::min(batch_plan(config).per_worker, kMostRows)),
-        backend(make_cpu_backend({.shards = static_cast<int>(config.arithmetic.shards), .cache_directory = ""})),
+        model(request.model, own, {"predict", "IMAGE...", check_images}),
+        input(input_to_predict(model)),
+        names(names_of_classes(model.manifest, input.classes)),
+        rows(std::min(batch_plan(model.config).per_worker, kMostRows)),
+        backend(make_cpu_backend({.shards = static_cast<int>(model.config.arithmetic.shards), .cache_directory = ""})),
         store(*backend),
         session(*backend, store,
-                compiled_logits(image_task(recipe, input, config.data.options), config, backend->target(), rows)) {
-    const Checkpoint checkpoint = checkpoint_to_predict(request, say);
-    load_model_weights(store, exported_tensors(checkpoint, request.averaged), checkpoint.path);
-    description = fmt::format("{} after {} steps ({})", recipe.name, checkpoint.step, checkpoint.path.string());
+                compiled_logits(image_task(model.recipe, input, model.config.data.options), model.config,
+                                backend->target(), rows)) {
+    description = model.load(store, say);
     session.set_scalar(kLabelSmoothing, 0);
   }
 
@@ -169,9 +108,7 @@ struct Predictor::Parts {
   }
 
   PredictRequest asked;
-  JsonValue manifest;
-  Recipe recipe;
-  RunConfig config;
+  RunModel model;
   InputSpec input;
   std::vector<std::string> names;
   int64_t rows;

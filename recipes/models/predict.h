@@ -9,14 +9,13 @@
 #include <vector>
 
 #include "data/bytes.h"
+#include "recipes/models/run_model.h"
 #include "recipes/task/model.h"
 
 namespace kb {
 
 struct PredictRequest {
-  std::filesystem::path run;    // folder of the run, which may be in use
-  std::string checkpoint = {};  // path, or file name in the run; "" = the best state, else the newest whole one
-  bool averaged = false;        // whether to take the parameters that --ema averaged
+  RunModelRequest model = {};
   bool invert = false;  // whether to take 255 - pixel, as for dark ink on paper where the data set is light on dark
 };
 

@@ -75,14 +75,14 @@ int predict_command(const ToolArguments& arguments) {
       "cut to its aspect ratio around the middle and resampled, colours become grey where the run's are; images of a "
       "run with --dataset imagenet are seen as its evaluations see them.",
       tool_usage(arguments) + " RUN IMAGE...");
-  line.text({"RUN", "", "the run's folder"}, call.request.run)
+  line.text({"RUN", "", "the run's folder"}, call.request.model.run)
       .required()
       .texts({"IMAGE", "", "PNG, JPEG, binary PPM or PGM files"}, call.images)
       .required()
       .text(
           {"--checkpoint", "FILE", "one of RUN/checkpoints, or a path; the best state, else the newest that is whole"},
-          call.request.checkpoint)
-      .flag("--ema", call.request.averaged, "the averaged parameters of a run with --ema")
+          call.request.model.checkpoint)
+      .flag("--ema", call.request.model.averaged, "the averaged parameters of a run with --ema")
       .flag("--invert", call.request.invert,
             "the negative of each image: of ink on paper, where MNIST is light on dark")
       .whole({"--top", "N", "classes to name, the most probable first"}, call.top, 1)

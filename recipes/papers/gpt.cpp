@@ -9,6 +9,7 @@
 #include "data/text/byte_text.h"
 #include "data/text/token_file.h"
 #include "data/text/words.h"
+#include "recipes/config/values.h"
 #include "recipes/papers/batch_rows.h"
 #include "recipes/papers/table.h"
 #include "recipes/task/token_task.h"
@@ -23,10 +24,11 @@ struct GptOptions {
 };
 
 GptOptions options_of(const OptionValues& values) {
-  const int64_t dim = values.whole("dim"), base = values.whole("base-dim");
+  const int64_t dim = values.whole("dim"), base = values.whole("base-dim"), heads = values.whole("heads");
+  if (dim % heads != 0) refuse_value("--heads", fmt::format("a divisor of --dim {}", dim), fmt::to_string(heads));
   return {dim,
           values.whole("layers"),
-          values.whole("heads"),
+          heads,
           values.whole("context"),
           values.whole("vocabulary"),
           values.real("dropout"),
@@ -51,11 +53,13 @@ Tensor affine(const char* name, Tensor x, int64_t features, const GptOptions& op
 Tensor attention_part(Tensor x, const GptOptions& options) {
   const Scope scope("attn");
   const int64_t d = options.dim;
-  const Tensor all = affine("c_attn", x, 3 * d, options);
+  // An axis of its own for q, k and v, and one for heads: the gradient then joins the three without index arithmetic.
+  const Tensor all =
+      reshape(affine("c_attn", x, 3 * d, options), {x.size(0), x.size(1), 3, options.heads, d / options.heads});
+  const auto part = [&](int64_t i) { return reshape(slice(all, 2, i, i + 1), x.shape()); };
   // Scores are divided by the features of a head, and multiplied by the root of those at the base width.
   const double scale = 1 / std::sqrt(static_cast<double>(d / options.heads) * options.width);
-  const Tensor heads = attention(slice(all, 2, 0, d), slice(all, 2, d, 2 * d), slice(all, 2, 2 * d, 3 * d),
-                                 {.heads = options.heads, .causal = true, .scale = scale});
+  const Tensor heads = attention(part(0), part(1), part(2), {.heads = options.heads, .causal = true, .scale = scale});
   return dropout("resid_dropout", affine("c_proj", heads, d, options, into_residual(options)), options.dropout);
 }
 

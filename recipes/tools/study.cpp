@@ -12,8 +12,11 @@
 #include "recipes/answer/answer_page.h"
 #include "recipes/answer/answer_text.h"
 #include "recipes/answer/measurements.h"
+#include "recipes/answer/performance_profile.h"
 #include "recipes/answer/side_by_side.h"
 #include "recipes/answer/store_results.h"
+#include "recipes/answer/targets_files.h"
+#include "recipes/answer/targets_text.h"
 #include "recipes/charts/drawn_svg.h"
 #include "recipes/config/command_line.h"
 #include "recipes/config/values.h"
@@ -33,6 +36,8 @@ namespace fs = std::filesystem;
 struct StudyCall {
   std::vector<std::string> sources;  // one source, or several to compare
   std::string out, cluster, command = "./run study";
+  std::string target_list;      // text of --targets
+  std::vector<double> targets;  // its values, of the sweep's figure; empty: its own target
   std::optional<double> samples_per_epoch;
   AnswerOptions options;
 };
@@ -64,17 +69,23 @@ StudySource read_table(const StudyCall& call, const std::string& file) {
   return {std::move(measured.runs)};
 }
 
-StudySource read_sweep_store(const StudyCall& call, const std::string& store) {
+// Reads the runs of a sweep and prints what a reader has to know of them.
+StoreRuns read_told(const StudyCall& call, const std::string& store) {
   if (call.samples_per_epoch) throw UsageError("--samples-per-epoch: expected with a table of epochs, got a sweep");
-  StoreResults results = read_store(store);
-  fmt::print("{}: {} runs to {}\n", store, results.measurements.size(), results.target.text());
-  for (const std::string& line : results.left_out) fmt::print("NOTE: {}\n", line);
-  if (results.waiting > 0)
-    fmt::print("NOTE: the sweep is not done: {} trials that are known wait or run\n", results.waiting);
+  StoreRuns runs = read_store(store);
+  fmt::print("{}: {} runs to {}\n", store, runs.trials.size(), target_of(runs.definition).text());
+  for (const std::string& line : runs.left_out) fmt::print("NOTE: {}\n", line);
+  if (runs.waiting > 0) fmt::print("NOTE: the sweep is not done: {} trials that are known wait or run\n", runs.waiting);
+  for (const std::string& note : runs.head.notes) fmt::print("NOTE: {}\n", note);
+  return runs;
+}
+
+StudySource read_sweep_store(const StudyCall& call, const std::string& store) {
+  const StoreRuns runs = read_told(call, store);
+  StoreResults results = results_to_own_target(runs);
   StudySource source{std::move(results.measurements)};
   source.noise = results.noise;
-  source.head = results.head;
-  for (const std::string& note : results.head.notes) fmt::print("NOTE: {}\n", note);
+  source.head = runs.head;
   if (!results.best_runs.empty()) source.figures.push_back(curves_figure(results));
   return source;
 }
@@ -113,15 +124,18 @@ StudyAnswer answer_of(const StudyCall& call, const StudySource& source) {
   return answer_study(source.runs, options);
 }
 
+// Returns the folder of the answer: that of --out, or the folder `study` of a store, or one beside a table.
+fs::path folder_of(const StudyCall& call, const fs::path& from) {
+  if (!call.out.empty()) return call.out;
+  return fs::is_directory(from) ? from / "study" : fs::path(fs::path(from).replace_extension().string() + "-study");
+}
+
 int study_one(const StudyCall& call) {
   const fs::path from = call.sources.front();
   const StudySource source = read_source(call, from.string());
   const StudyAnswer answer = answer_of(call, source);
   fmt::print("\n{}\n", answer_text(answer));
-  const fs::path beside =
-      fs::is_directory(from) ? from / "study" : fs::path(fs::path(from).replace_extension().string() + "-study");
-  write_answer(call.out.empty() ? beside : fs::path(call.out), answer, {call.command, from.string(), source.head},
-               source);
+  write_answer(folder_of(call, from), answer, {call.command, from.string(), source.head}, source);
   return 0;
 }
 
@@ -150,21 +164,57 @@ int study_several(const StudyCall& call) {
   return 0;
 }
 
+TargetsAnswer targets_of(const StudyCall& call, const std::string& store) {
+  if (!fs::is_directory(store))
+    throw UsageError(fmt::format(
+        "--targets: expected the folder of a sweep, whose runs tell when they reached each, got {}", store));
+  const StoreRuns runs = read_told(call, store);
+  if (!has_constant_rate(runs.definition))
+    fmt::print("NOTE: rates fall with --schedule: at an easier target they are those of a longer training\n");
+  TargetsAnswer answer = answer_targets(runs, name_of(store), call.targets);
+  for (const std::string& note : target_notes(answer)) fmt::print("NOTE: {}\n", note);
+  fmt::print("\n{}\n", targets_text(answer));
+  return answer;
+}
+
+int study_targets(const StudyCall& call) {
+  const std::string& from = call.sources.front();
+  const TargetsAnswer answer = targets_of(call, from);
+  const fs::path folder = folder_of(call, from);
+  make_folder(folder);
+  const std::vector<AnswerFigure> figures = targets_figures(answer);
+  write_file_atomically(folder / "targets.csv", targets_csv(answer));
+  write_file_atomically(folder / "targets_steps.csv", targets_steps_csv(answer));
+  write_file_atomically(folder / "targets.json", targets_json(answer, call.command));
+  write_file_atomically(folder / "targets.html", targets_page(answer, call.command, figures));
+  write_figures(folder, figures);
+  fmt::print("answer: {} (targets.html, targets.csv, targets_steps.csv, targets.json, figures)\n", folder.string());
+  return 0;
+}
+
+int profile_targets(const StudyCall& call) {
+  std::vector<TargetsAnswer> sweeps;
+  for (const std::string& from : call.sources) sweeps.push_back(targets_of(call, from));
+  const PerformanceProfile profile = performance_profile(sweeps);
+  fmt::print("{}\n", profile_text(profile));
+  const fs::path folder = call.out.empty() ? new_dated_folder("study") : fs::path(call.out);
+  make_folder(folder);
+  write_file_atomically(folder / "profile.csv", profile_csv(profile));
+  write_file_atomically(folder / "profile.json", profile_json(profile, call.command));
+  fmt::print("answer: {} (profile.csv, profile.json)\n", folder.string());
+  return 0;
+}
+
 int study(StudyCall call) {
+  if (!call.target_list.empty()) {
+    call.targets = parse_target_values("--targets", call.target_list);
+    return call.sources.size() == 1 ? study_targets(call) : profile_targets(call);
+  }
   if (!call.cluster.empty()) call.options.forecast = parse_scale_json(read_file(call.cluster), call.cluster);
   return call.sources.size() == 1 ? study_one(call) : study_several(call);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  StudyCall call;
-  for (int i = 1; i < argc; ++i) call.command += " " + shell_quoted(argv[i]);
-  CommandLine line(
-      "Steps to a target against the minibatch: the best rate of each, the critical minibatch, the largest useful one. "
-      "SOURCE is the folder of a sweep, or a table (CSV) whose first line names its columns: minibatch, one of steps, "
-      "samples and epochs to the target, and rate, setting, seed, reached, diverged, seconds where they are known.",
-      "./run study SOURCE... [--out DIR] [--cluster FILE.json]");
+void add_flags(CommandLine& line, StudyCall& call) {
   line.texts({"SOURCE", "",
               "the store of a sweep, or measurements, a line a training: STORE or FILE.csv; several are held against "
               "the first, on one page"},
@@ -177,10 +227,29 @@ int main(int argc, char** argv) {
       .text({"--cluster", "FILE.json",
              "a forecast of `./run scale RECIPE ... --json FILE`: what the target takes on that cluster"},
             call.cluster)
+      .text({"--targets", "A,B,C",
+             "values of a sweep's figure, up to ten: the critical minibatch at each of them, out of the same runs; of "
+             "several sweeps also the share of targets that each reaches within a factor of the fewest steps"},
+            call.target_list)
+      .excludes("--cluster")
       .whole({"--base-minibatch", "B",
               "minibatch whose samples efficiencies, and whose rate the lines of rates, are counted from; the "
               "smallest that reached the target"},
-             call.options.base_minibatch, 1);
+             call.options.base_minibatch, 1)
+      .excludes("--targets");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  StudyCall call;
+  for (int i = 1; i < argc; ++i) call.command += " " + shell_quoted(argv[i]);
+  CommandLine line(
+      "Steps to a target against the minibatch: the best rate of each, the critical minibatch, the largest useful one. "
+      "SOURCE is the folder of a sweep, or a table (CSV) whose first line names its columns: minibatch, one of steps, "
+      "samples and epochs to the target, and rate, setting, seed, reached, diverged, seconds where they are known.",
+      "./run study SOURCE... [--out DIR] [--cluster FILE.json | --targets A,B,C]");
+  add_flags(line, call);
   return guarded_main("study", [&] {
     if (!line.parse({argv + 1, argv + argc})) return 0;
     return study(call);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "optim/scaling.h"
+#include "recipes/config/target_figure.h"
 #include "recipes/run/run_folder.h"
 #include "runtime/flat_json.h"
 #include "runtime/input_file.h"
@@ -86,6 +87,8 @@ void take_manifest(const JsonValue& manifest, RunReport& report) {
   report.seed = manifest.get<int64_t>("seed");
   report.minibatch = manifest.at("flags").get<int64_t>("minibatch");
   report.rate = rate_of_flags(manifest.at("flags"));
+  if (const double context = number_at(manifest.at("flags"), "context"); context >= 1 && context < kMostSteps)
+    report.context = static_cast<int64_t>(context);
   report.steps_per_epoch = manifest.get<int64_t>("steps_per_epoch");
   if (manifest.has("goal")) {
     const JsonValue goal = manifest.at("goal");
@@ -112,6 +115,20 @@ void take_manifest(const JsonValue& manifest, RunReport& report) {
     result.at("target_samples").refuse("a number of samples");
 }
 
+// Returns the figures of an evaluation beside the loss and the goal.
+std::map<std::string, double> other_figures(const FlatJson& line, const RunReport& report) {
+  std::map<std::string, double> others;
+  const auto take = [&](const std::string& name) {
+    if (name != kLossName && name != report.goal && line.find(name)) others.emplace(name, line.number(name));
+  };
+  take(std::string(kAveragedPrefix) + kLossName);
+  for (const auto& [name, kind] : report.metric_kinds) {
+    take(name);
+    take(kAveragedPrefix + name);
+  }
+  return others;
+}
+
 // Adds an evaluation, in the order of steps. Earlier entries of the same step or a later one are dropped: they were
 // made before the run was resumed from an older checkpoint.
 void take_evaluation(const FlatJson& line, RunReport& report) {
@@ -120,8 +137,8 @@ void take_evaluation(const FlatJson& line, RunReport& report) {
   while (!report.evaluations.empty() && report.evaluations.back().step >= *step) report.evaluations.pop_back();
   if (!line.text("part").empty()) report.part = line.text("part");
   if (const double seconds = line.number("seconds"); std::isfinite(seconds)) report.train_seconds += seconds;
-  report.evaluations.push_back(
-      {*step, line.number("epoch"), line.number("loss"), line.number(report.goal), line.number("train_loss")});
+  report.evaluations.push_back({*step, line.number("epoch"), line.number("loss"), line.number(report.goal),
+                                line.number("train_loss"), other_figures(line, report)});
 }
 
 }  // namespace

@@ -20,6 +20,8 @@ struct EvaluationPoint {
   int64_t step = 0;                           // steps done
   double epoch = 0;                           // epochs done
   double loss = 0, goal = 0, train_loss = 0;  // train_loss: mean since the last evaluation
+  // Other figures by their names, such as "top5", or "ema_loss" of the averaged parameters.
+  std::map<std::string, double> others = {};
 };
 
 // Figures of one state of a run, found at the run's end on one part of the data.
@@ -39,7 +41,8 @@ struct RunReport {
   bool diverged = false;  // true if the run has ended because it diverged
   int64_t steps = 0;      // number of steps done when the run ended
   int64_t seed = 0, minibatch = 0, steps_per_epoch = 0;
-  std::optional<double> rate;  // learning rate after the warmup, from the run's flags
+  std::optional<double> rate;           // learning rate after the warmup, from the run's flags
+  std::optional<int64_t> context = {};  // tokens of a sample (--context), if its samples hold tokens
   MetricKind goal_kind = {};
   std::string goal = "error";                                // name of the metric that judges the run
   double result = std::numeric_limits<double>::quiet_NaN();  // value of the goal at the end

@@ -2,17 +2,32 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "graph/error.h"
 #include "recipes/train/evaluation.h"
 
 namespace kb {
 
+double figure_at(const RunReport& run, const EvaluationPoint& point, const std::string& metric) {
+  if (metric == kLossName) return point.loss;
+  if (metric == run.goal) return point.goal;
+  const auto other = point.others.find(metric);
+  return other == point.others.end() ? std::numeric_limits<double>::quiet_NaN() : other->second;
+}
+
+std::optional<int64_t> step_reaching(const RunReport& run, const TargetFigure& target) {
+  const auto kind = run.metric_kinds.find(target.plain_metric());
+  const bool higher_is_better = kind != run.metric_kinds.end() && kind->second.higher_is_better;
+  for (const EvaluationPoint& point : run.evaluations)
+    if (point.step > 0 && target.is_reached_by(figure_at(run, point, target.metric), higher_is_better))
+      return point.step;
+  return std::nullopt;
+}
+
 std::optional<TargetBracket> target_bracket(const RunReport& run, const TargetFigure& target) {
   ensure(run.target_step.has_value(), "target_bracket: the run has not reached its target");
-  const bool is_loss = target.metric == kLossName;
-  if (!is_loss && target.metric != run.goal) return std::nullopt;
-  const auto figure = [&](const EvaluationPoint& point) { return is_loss ? point.loss : point.goal; };
+  const auto figure = [&](const EvaluationPoint& point) { return figure_at(run, point, target.metric); };
   const auto hit = std::find_if(run.evaluations.begin(), run.evaluations.end(),
                                 [&](const EvaluationPoint& point) { return point.step == *run.target_step; });
   if (hit == run.evaluations.begin() || hit == run.evaluations.end()) return std::nullopt;

@@ -7,6 +7,13 @@
 
 namespace kb {
 
+// Returns the figure of a metric at an evaluation; NaN if the run's metrics lack it.
+double figure_at(const RunReport& run, const EvaluationPoint& point, const std::string& metric);
+
+// Returns the number of steps after which an evaluation first reached a target, be it the run's own or another;
+// nothing if none did. An evaluation before the first step does not count.
+std::optional<int64_t> step_reaching(const RunReport& run, const TargetFigure& target);
+
 // The last evaluation before the target was reached, and the one that reached it: steps and figures.
 struct TargetBracket {
   double steps_before = 0, steps_at = 0;

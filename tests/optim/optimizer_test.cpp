@@ -244,8 +244,7 @@ BOOST_AUTO_TEST_CASE(both_forms_of_momentum_coincide_under_any_schedule) {
                               .steps_per_epoch = 10,
                               .total_steps = 100};
       BOOST_TEST(difference_of_forms("scaled-momentum", spec) < 1e-12, shape.name << ", warmup " << warmup.name);
-      // The uncorrected form differs wherever the learning rate changes. That of slow-start drops after these 10
-      // epochs.
+      // The uncorrected form differs wherever the rate changes. That of slow-start drops after these 10 epochs.
       const bool changes = (shape.name != "constant" && shape.name != "slow-start") || warmup.name != "none";
       BOOST_TEST((difference_of_forms("uncorrected-momentum", spec) > 1e-3) == changes);
     }

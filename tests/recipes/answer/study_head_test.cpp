@@ -27,11 +27,6 @@ RunReport trained(const char* device, const char* build) {
   return run;
 }
 
-std::string value_of(const StudyHead& head, const std::string& name) {
-  const auto at = std::find_if(head.rows.begin(), head.rows.end(), [&](const auto& row) { return row.first == name; });
-  return at == head.rows.end() ? "" : at->second;
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(study_head)

@@ -62,6 +62,25 @@ BOOST_AUTO_TEST_CASE(without_an_evaluation_before_it_stays_the_step) {
   BOOST_TEST(target_crossing(run, {"top5", 0.1}) == 10);  // the evaluations do not have this metric
 }
 
+BOOST_AUTO_TEST_CASE(any_figure_of_the_evaluations_can_be_another_target) {
+  RunReport run;
+  run.metric_kinds["top5"] = {.is_share = true, .higher_is_better = true};
+  for (const int64_t step : {0, 4, 8, 16}) {
+    const auto share = static_cast<double>(step) / 16;
+    run.evaluations.push_back({step, 0, 2 - share, 1 - share, 0, {{"top5", share}, {"ema_loss", 3 - share}}});
+  }
+  BOOST_TEST(step_reaching(run, {"loss", 1.6}).value() == 8);
+  BOOST_TEST(step_reaching(run, {"error", 0.5}).value() == 16);  // strictly better
+  BOOST_TEST(step_reaching(run, {"top5", 0.3}).value() == 8);
+  BOOST_TEST(step_reaching(run, {"ema_loss", 2.6}).value() == 8);
+  BOOST_TEST(step_reaching(run, {"loss", 3}).value() == 4);  // no run is there before its first step
+  BOOST_TEST(!step_reaching(run, {"loss", 1}));
+  BOOST_TEST(!step_reaching(run, {"top1", 0.5}));
+  run.target_step = 8;
+  BOOST_TEST(target_crossing(run, {"top5", 0.375}) == std::sqrt(32.0), boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(target_crossing(run, {"ema_loss", 2.625}) == std::sqrt(32.0), boost::test_tools::tolerance(1e-9));
+}
+
 // The error falls as 1 / steps, so that a deviation of 12.7 % of the target is 12.7 % of the steps.
 BOOST_AUTO_TEST_CASE(a_small_part_knows_its_target_badly) {
   RunReport run;

@@ -119,12 +119,12 @@ BOOST_AUTO_TEST_CASE(images_have_the_classes_that_the_evaluation_found) {
   const Json result = result_of(run);
   // The data are not read again: the manifest has their form.
   fs::rename(folder.directory / "data/train", folder.directory / "gone");
-  Predictor best({.run = run}, test::small_recipe(), no_words);
+  Predictor best({.model = {.run = run}}, test::small_recipe(), no_words);
   BOOST_TEST(error_of(best, images) == result.at("best").at("test").at("error").get<double>(),
              boost::test_tools::tolerance(1e-9));
   BOOST_TEST(best.description().find("best.safetensors") != std::string::npos, best.description());
   const fs::path newest = list_checkpoints(checkpoints_of(run)).front();
-  Predictor last({.run = run, .checkpoint = newest.filename().string()}, test::small_recipe(), no_words);
+  Predictor last({.model = {.run = run, .checkpoint = newest.filename().string()}}, test::small_recipe(), no_words);
   BOOST_TEST(error_of(last, images) == result.at("error").get<double>(), boost::test_tools::tolerance(1e-9));
   BOOST_TEST(last.description() == fmt::format("small after 16 steps ({})", newest.string()));
   const std::vector<ClassShare> classes = last.classes_of({last.read(images[0])})[0];
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(images_have_the_classes_that_the_evaluation_found) {
   fs::remove(checkpoints_of(run) / kBestCheckpoint);  // a link to the checkpoint of its step, which has to stay whole
   test::write_file(checkpoints_of(run) / kBestCheckpoint, "cut");
   std::string said;
-  const Predictor whole({.run = run}, test::small_recipe(), [&](const std::string& line) { said += line; });
+  const Predictor whole({.model = {.run = run}}, test::small_recipe(), [&](const std::string& line) { said += line; });
   BOOST_TEST(whole.description() == last.description());
   BOOST_TEST(said.starts_with("passed over: "), said);
 }
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(images_have_the_classes_that_the_evaluation_found) {
 BOOST_AUTO_TEST_CASE(a_negative_is_another_image) {
   const SidesFolder folder;
   BOOST_REQUIRE(folder.train("run", {"--steps", "1"}) == 0);
-  const PredictRequest request{.run = folder.directory / "run"};
+  const PredictRequest request{.model = {.run = folder.directory / "run"}};
   PredictRequest inverted = request;
   inverted.invert = true;
   const std::string image = folder.tested()[0];
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(images_of_any_size_are_seen_through_the_square_of_evaluatio
   const test::TemporaryDirectory directory;
   BOOST_REQUIRE(test::run(directory / "run", {"--dataset", "imagenet", "--data", photos.dir(), "--image", "16",
                                               "--steps", "2", "--minibatch", "4"}) == 0);
-  const Predictor predictor({.run = directory / "run"}, test::small_recipe(), no_words);
+  const Predictor predictor({.model = {.run = directory / "run"}}, test::small_recipe(), no_words);
   const auto store = open_image_store({photos.dir(), {}, 1});
   const Dataset set = image_set(store, 16);
   for (int64_t sample = 0; sample < set.test.count(); ++sample) {
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(the_command_names_classes_and_goes_on_behind_what_is_no_ima
 BOOST_AUTO_TEST_CASE(what_cannot_be_predicted_is_told) {
   const test::TemporaryDirectory directory;
   const auto predictor_of = [&](const fs::path& run, const std::optional<Recipe>& own) {
-    return [=] { Predictor({.run = run}, own, no_words); };
+    return [=] { Predictor({.model = {.run = run}}, own, no_words); };
   };
   const auto refused = [&](const fs::path& run, const std::optional<Recipe>& own, const std::string& why) {
     BOOST_CHECK_EXCEPTION(predictor_of(run, own)(), Error, test::says(why));

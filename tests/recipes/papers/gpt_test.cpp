@@ -9,6 +9,7 @@
 #include "recipes/papers/table.h"
 #include "runtime/safetensors.h"
 #include "tests/recipes/small_run.h"
+#include "tests/support/says.h"
 #include "tests/support/support.h"
 
 namespace kb::gpt_test {
@@ -76,6 +77,8 @@ BOOST_AUTO_TEST_CASE(the_paper_has_its_parameters) {
   BOOST_TEST(variable(graph, "transformer.h.0.attn.c_proj.weight").init.b == 0.02 / std::sqrt(24.0),
              boost::test_tools::tolerance(1e-12));
   BOOST_TEST(graph.find_variable("lm_head.weight") == nullptr);
+  BOOST_CHECK_EXCEPTION(graph_of({"--heads", "3"}), UsageError,
+                        test::says("--heads: expected a divisor of --dim 64, got '3'"));
 }
 
 // Yang et al. 2022, table 8, at four times the base width.

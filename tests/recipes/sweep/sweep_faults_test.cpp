@@ -1,5 +1,5 @@
 // Tests sweeps in which something is wrong: trials that fail on one machine, values that no process can train,
-// processes that start at once, a signal while it measures, a launcher.
+// processes that start at once, a signal while it measures, a launcher, flags that fit no sweep.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(values_that_are_not_taken_are_told_and_passed_over) {
   BOOST_TEST(refused.values.at("momentum") == "1.036");
   BOOST_TEST((refused.state == TrialState::refused));
   BOOST_TEST(test::read_file(store / "kn128-p02" / "refused.txt").find("--momentum") == 0u);
-  BOOST_TEST(read_store(store).measurements.size() == plan.closed() - plan.count(TrialState::refused));
+  BOOST_TEST(read_store(store).trials.size() == plan.closed() - plan.count(TrialState::refused));
 }
 
 BOOST_AUTO_TEST_CASE(processes_that_make_a_sweep_at_once_all_have_it) {
@@ -203,6 +203,38 @@ BOOST_AUTO_TEST_CASE(an_index_that_cannot_be_written_is_told) {
   BOOST_TEST(says(result, "NOTE: cannot write"), result.output);
   BOOST_TEST(says(result, "next: ./run study"), result.output);
   test::check_whole(store);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_sweep_cannot_be_is_refused) {
+  const auto refused = [&](const Words& more, const std::string& part, const std::string& missing = "") {
+    const Words words = test::sweep(store, more);
+    const ProcessResult result = test::output_of(missing.empty() ? words : test::without(words, missing));
+    BOOST_TEST(result.status == 2, result.output);
+    BOOST_TEST(result.output.find(part) != std::string::npos, result.output);
+    BOOST_TEST(!fs::exists(store));
+  };
+  refused({}, "--grid: expected the minibatches", "--grid");
+  refused({}, "--target: expected the figure", "--target");
+  refused({"--minibatch", "8"}, "--minibatch: expected --grid alone");
+  refused({"--lr", "0.1"}, "--lr: expected --search lr=... alone");
+  refused({"--search", "momntum=0.9:0.99:revlog"}, "there is no flag '--momntum'; did you mean '--momentum'?");
+  refused({"--search", "lr=1:2:log"}, "--search: expected one range of --lr, got two");
+  refused({"--search", "seed=1,2"}, "a flag with a value that changes what is computed");
+  refused({"--search", "keep=1,2"}, "a flag with a value that changes what is computed");
+  refused({"--search", "momentum=0.5:1"}, "--momentum: expected a number in [0, 1)");
+  refused({"--search", "label-smoothing=x0.5:2"}, "a value above 0 of --label-smoothing");
+  refused({"--out", "x"}, "--out: expected no such flag beside a sweep, whose folder is --store");
+  refused({"--batch-norm", "ghost(8)"}, "--batch-norm: expected no such flag beside a sweep");
+  refused({"--stop-at", "5st"}, "--stop-at: expected no such flag beside a sweep");
+  refused({"--search", "power=1:3"}, "--power: it has no effect here");
+  refused({"--dry-run"}, "sweep: expected no flag that looks inside one training");
+  refused({"--budget", "2"}, "--budget: expected a time such as 90s, 45m or 2h, got '2'");
+  refused({"--lease", "0.0005s"}, "--lease: expected a time from 1s to 24h, got '0.0005s'");
+  refused({"--points", "sobol"}, "--points: expected one of halton, even");
+  refused({"--trails", "3"}, "there is no flag '--trails'; did you mean '--trials'?");
+  const ProcessResult result = test::output_of(test::worker(store));
+  BOOST_TEST(result.status == 1);
+  BOOST_TEST(result.output.find("holds no sweep: there is no sweep.json") != std::string::npos, result.output);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -226,19 +226,19 @@ BOOST_FIXTURE_TEST_CASE(runs_that_cannot_be_read_are_left_out_of_a_study, StoreF
   SweepView(store).advance();
   write_run("kn64-p00", 80, 100);
   write_run("kn64-p01", 90, 100);
-  BOOST_TEST(read_store(store).measurements.size() == 2u);
+  BOOST_TEST(read_store(store).trials.size() == 2u);
   fs::remove(store / "kn64-p01" / "metrics.jsonl");
   fs::create_directory(store / "kn64-p01" / "metrics.jsonl");
-  const StoreResults results = read_store(store);
-  BOOST_TEST(results.measurements.size() == 1u);
+  const StoreRuns results = read_store(store);
+  BOOST_TEST(results.trials.size() == 1u);
   BOOST_REQUIRE(results.left_out.size() == 1u);
   BOOST_TEST(results.left_out.front().find("kn64-p01 is left out: cannot read") != std::string::npos);
   for (const int64_t step : {int64_t{-1}, int64_t{0}, int64_t{101}, int64_t{1'000'000'000'000'000'000}}) {
     write_run("kn64-p00", step, 100);
     BOOST_CHECK_EXCEPTION(read_manifest(store / "kn64-p00"), Error,
                           test::says("result.target_step", "a whole number in [1, 100]"));
-    const StoreResults without = read_store(store);
-    BOOST_TEST(without.measurements.empty());
+    const StoreRuns without = read_store(store);
+    BOOST_TEST(without.trials.empty());
     BOOST_TEST(without.left_out.size() == 2u);
   }
   write_run("kn64-p00", 1, 1'000'000'000'000'000'000);

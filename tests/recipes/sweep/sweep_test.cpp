@@ -9,6 +9,7 @@
 #include <set>
 
 #include "recipes/answer/answer_files.h"
+#include "recipes/answer/measurements.h"
 #include "recipes/answer/store_results.h"
 #include "recipes/sweep/sweep_store.h"
 #include "recipes/trials/run_reader.h"
@@ -95,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_recipes_own_program_has_the_command) {
 
 BOOST_AUTO_TEST_CASE(measurements_are_those_of_the_run_folders) {
   const fs::path whole = undisturbed_sweep();
-  const std::vector<Measurement> measurements = read_store(whole).measurements;
+  const std::vector<Measurement> measurements = results_to_own_target(read_store(whole)).measurements;
   const SweepPlan plan = plan_of(whole);
   BOOST_TEST(measurements.size() == plan.closed());
   size_t at = 0;
@@ -124,9 +125,10 @@ BOOST_AUTO_TEST_CASE(a_study_answers_from_the_store) {
   BOOST_REQUIRE(result.status == 0);
   BOOST_TEST(result.output.find(" runs to error=0.45") != std::string::npos);
   BOOST_TEST(result.output.find("the sweep is not done") == std::string::npos);
-  const StoreResults results = read_store(whole);
+  const StoreRuns runs = read_store(whole);
+  const StoreResults results = results_to_own_target(runs);
   const SweepPlan planned = plan_of(whole);
-  BOOST_TEST(results.head.notes.empty());
+  BOOST_TEST(runs.head.notes.empty());
   const std::string json = read_file((directory / "answer" / "study.json").string());
   for (const char* part : {"\"the recipe\": ", "\"--draws\": \"2\"", "\"data\": ", "\"build\": ", "\"device\": \"cpu"})
     BOOST_TEST(json.find(part) != std::string::npos, part);
@@ -149,6 +151,49 @@ BOOST_AUTO_TEST_CASE(a_study_answers_from_the_store) {
   const ProcessResult no_sweep = output_of({KB_BIN "/study", (whole / "claims").string()});
   BOOST_TEST(no_sweep.status == 1);
   BOOST_TEST(no_sweep.output.find("sweep.json") != std::string::npos);
+}
+
+// An easier target is seen in the runs that ended at the sweep's own, one that lies beyond it in few or none.
+BOOST_AUTO_TEST_CASE(a_study_answers_for_other_targets_from_the_same_runs) {
+  const fs::path whole = undisturbed_sweep();
+  const test::TemporaryDirectory directory;
+  const StoreRuns runs = read_store(whole);
+  const TargetFigure easier{"error", 0.6};
+  const std::vector<Measurement> own = results_to_own_target(runs).measurements,
+                                 same = results_to(runs, {"error", 0.45}).measurements,
+                                 early = results_to(runs, easier).measurements;
+  BOOST_TEST(measurement_table(own) == measurement_table(same));
+  for (size_t i = 0; i < runs.trials.size(); ++i) {
+    const RunReport& run = runs.trials[i].run;
+    const auto first = std::find_if(run.evaluations.begin(), run.evaluations.end(),
+                                    [](const EvaluationPoint& point) { return point.step > 0 && point.goal < 0.6; });
+    BOOST_TEST(early[i].steps.has_value() == (first != run.evaluations.end()));
+    if (!early[i].steps) continue;
+    BOOST_TEST(*early[i].steps <= static_cast<double>(first->step));
+    BOOST_TEST(early[i].samples.value() == static_cast<double>(first->step * run.minibatch));
+    if (own[i].steps) BOOST_TEST(*early[i].steps <= *own[i].steps);
+  }
+  const fs::path answer = directory / "answer";
+  const ProcessResult result =
+      output_of({KB_BIN "/study", whole.string(), "--targets", "60%,45%,0.1%", "--out", answer.string()});
+  BOOST_REQUIRE(result.status == 0);
+  for (const char* part : {"error=0.6", "NOTE: error=0.001: 0 of ", "; the runs end at error=0.45",
+                           "Does B_crit grow as the error falls? undecided: of 0 targets"})
+    BOOST_TEST(result.output.find(part) != std::string::npos, part);
+  for (const char* name : {"targets.csv", "targets_steps.csv", "targets.json", "targets.html", "targets_steps.svg"})
+    BOOST_TEST(fs::exists(answer / name), name);
+  for (const char* values : {"60", "0,0.45", "-1%"}) {
+    const ProcessResult refused = output_of({KB_BIN "/study", whole.string(), "--targets", values});
+    BOOST_TEST(refused.status == 2);
+    BOOST_TEST(refused.output.find("--targets: expected shares of the samples") != std::string::npos, refused.output);
+  }
+  test::write_file(directory / "runs.csv", "minibatch,steps\n8,100\n");
+  BOOST_TEST(output_of({KB_BIN "/study", (directory / "runs.csv").string(), "--targets", "1"}).status == 2);
+  BOOST_TEST(output_of({KB_BIN "/study", whole.string(), "--targets", "60%;45%"}).status == 2);
+  const ProcessResult profile = output_of({KB_BIN "/study", whole.string(), whole.string(), "--targets", "60%,45%",
+                                           "--out", (directory / "both").string()});
+  BOOST_TEST(profile.status == 0);
+  BOOST_TEST(test::read_file(directory / "both/profile.csv").find("whole,4,4,1,1,1,1\n") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(the_index_says_what_the_run_folders_say) {
@@ -324,38 +369,6 @@ BOOST_AUTO_TEST_CASE(a_damaged_store_is_named) {
   refused(with("arguments", {"--out", "x"}), "'--out' is none of the flags that say what is computed");
   test::write_file(store / "minibatch-64.json", "{\"centre\":");
   refused(whole, "minibatch-64.json");
-}
-
-BOOST_AUTO_TEST_CASE(what_a_sweep_cannot_be_is_refused) {
-  const auto refused = [&](const Words& more, const std::string& part, const std::string& missing = "") {
-    const Words words = sweep(store, more);
-    const ProcessResult result = output_of(missing.empty() ? words : test::without(words, missing));
-    BOOST_TEST(result.status == 2, result.output);
-    BOOST_TEST(result.output.find(part) != std::string::npos, result.output);
-    BOOST_TEST(!fs::exists(store));
-  };
-  refused({}, "--grid: expected the minibatches", "--grid");
-  refused({}, "--target: expected the figure", "--target");
-  refused({"--minibatch", "8"}, "--minibatch: expected --grid alone");
-  refused({"--lr", "0.1"}, "--lr: expected --search lr=... alone");
-  refused({"--search", "momntum=0.9:0.99:revlog"}, "there is no flag '--momntum'; did you mean '--momentum'?");
-  refused({"--search", "lr=1:2:log"}, "--search: expected one range of --lr, got two");
-  refused({"--search", "seed=1,2"}, "a flag with a value that changes what is computed");
-  refused({"--search", "keep=1,2"}, "a flag with a value that changes what is computed");
-  refused({"--search", "momentum=0.5:1"}, "--momentum: expected a number in [0, 1)");
-  refused({"--search", "label-smoothing=x0.5:2"}, "a value above 0 of --label-smoothing");
-  refused({"--out", "x"}, "--out: expected no such flag beside a sweep, whose folder is --store");
-  refused({"--batch-norm", "ghost(8)"}, "--batch-norm: expected no such flag beside a sweep");
-  refused({"--stop-at", "5st"}, "--stop-at: expected no such flag beside a sweep");
-  refused({"--search", "power=1:3"}, "--power: it has no effect here");
-  refused({"--dry-run"}, "sweep: expected no flag that looks inside one training");
-  refused({"--budget", "2"}, "--budget: expected a time such as 90s, 45m or 2h, got '2'");
-  refused({"--lease", "0.0005s"}, "--lease: expected a time from 1s to 24h, got '0.0005s'");
-  refused({"--points", "sobol"}, "--points: expected one of halton, even");
-  refused({"--trails", "3"}, "there is no flag '--trails'; did you mean '--trials'?");
-  const ProcessResult result = output_of(worker(store));
-  BOOST_TEST(result.status == 1);
-  BOOST_TEST(result.output.find("holds no sweep: there is no sweep.json") != std::string::npos, result.output);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

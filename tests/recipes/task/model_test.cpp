@@ -58,6 +58,13 @@ std::string message(Action&& action) {
 
 Array array(Type type, std::vector<double> data) { return {std::move(type), std::move(data)}; }
 
+// Returns the recipe's task without its data; `augment` is for recipes of labelled images.
+Task task_with(const Recipe& recipe, const std::string& augment) {
+  std::vector<std::string> words;
+  if (!recipe.task) words = {"--augment", augment};
+  return declared_task(recipe, *parse_flags(recipe, "", words));
+}
+
 OptionValues with(const Recipe& recipe, const std::vector<std::pair<std::string, double>>& values) {
   OptionValues options(recipe.options);
   for (const auto& [name, value] : values) options.set(name, value);
@@ -254,11 +261,10 @@ BOOST_AUTO_TEST_CASE(lenet_takes_batch_norm) {
 BOOST_AUTO_TEST_CASE(every_recipe_builds_and_is_listed_by_its_summary) {
   for (const Recipe& recipe : all_recipes()) {
     BOOST_TEST_CONTEXT(recipe.name) {
-      InputSpec input = input_spec({recipe.defaults.dataset, recipe.synthetic});
-      Graph training = build_training_graph(image_task(recipe, input, OptionValues(recipe.options)), 2);
+      const Task task = task_with(recipe, "none");
+      const Graph training = build_training_graph(task, 2);
       verify(training);
-      check_same_parameters(training,
-                            build_inference_graph(image_task(recipe, input, OptionValues(recipe.options)), 2));
+      check_same_parameters(training, build_inference_graph(task, 2));
       // The summary stands alone on its line, where ./run list finds it.
       const std::string source = test::read_file(test::source_dir() / "recipes" / "papers" / (recipe.name + ".cpp"));
       BOOST_TEST(source.find(" .summary = \"" + recipe.summary + "\",\n") != std::string::npos);
@@ -270,9 +276,8 @@ BOOST_AUTO_TEST_CASE(every_recipe_builds_and_is_listed_by_its_summary) {
 // A constant that was f32 once stays rounded in f64.
 BOOST_AUTO_TEST_CASE(nothing_of_a_training_step_in_f64_is_f32) {
   for (const Recipe& recipe : all_recipes()) {
-    const InputSpec input = input_spec({recipe.defaults.dataset, recipe.synthetic});
-    const OptionValues options(recipe.options);
-    const Graph training = build_training_graph(image_task(recipe, input, options, {.mixup = 1}), 2, DType::f64);
+    const Task task = task_with(recipe, "mixup");
+    const Graph training = build_training_graph(task, 2, DType::f64);
     std::vector<bool> needed(training.nodes.size());  // nodes that the loss needs; metrics may be in f32
     for (const Output& output : training.outputs) needed[static_cast<size_t>(output.value.node)] = true;
     for (size_t n = training.nodes.size(); n-- > 0;) {
@@ -282,7 +287,7 @@ BOOST_AUTO_TEST_CASE(nothing_of_a_training_step_in_f64_is_f32) {
       BOOST_TEST((node.type().dtype != DType::f32),
                  recipe.name << ": " << name(node.op) << " at " << training.place(node));
     }
-    BOOST_CHECK_NO_THROW(build_inference_graph(image_task(recipe, input, options), 2, DType::f64));
+    BOOST_CHECK_NO_THROW(build_inference_graph(task, 2, DType::f64));
   }
 }
 

@@ -130,7 +130,8 @@ BOOST_AUTO_TEST_CASE(flags_of_images_are_unknown_to_it) {
   BOOST_TEST(help.find("--width") != std::string::npos);
   RunConfig noise;
   noise.data.path = kNoise;
-  BOOST_CHECK_EXCEPTION(load_task(plane_recipe(), noise), Error, test::says("plane reads its data before it is declared", "expected: the data of plane"));
+  BOOST_CHECK_EXCEPTION(load_task(plane_recipe(), noise), Error,
+                        test::says("plane reads its data before it is declared", "expected: the data of plane"));
   BOOST_CHECK_EXCEPTION(image_source(plane_recipe(), {}), Error, test::says("expected labelled images"));
 }
 

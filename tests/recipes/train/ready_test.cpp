@@ -5,6 +5,7 @@
 
 #include "recipes/config/flags.h"
 #include "recipes/config/run_task.h"
+#include "recipes/perf/memory_answer.h"
 #include "recipes/run/process_memory.h"
 #include "tests/recipes/small_run.h"
 #include "tests/support/says.h"

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 
 #include "tests/support/support.h"
 
@@ -55,6 +56,30 @@ BOOST_AUTO_TEST_CASE(steps_that_no_run_can_have_are_passed_over) {
   report = read_run(run.path());
   BOOST_REQUIRE(report.evaluations.size() == 2u);
   BOOST_TEST(report.evaluations.back().step == 8);
+}
+
+BOOST_AUTO_TEST_CASE(every_figure_of_an_evaluation_is_kept) {
+  const test::TemporaryDirectory run;
+  const std::string kind = R"("is_share": true, "higher_is_better": true)";
+  const auto manifest = [&](const std::string& context) {
+    test::write_file(run / "manifest.json",
+                     fmt::format(R"({{"recipe": "r", "seed": 1, "flags": {{"minibatch": 4, "context": {}}},
+                                      "steps_per_epoch": 5, "goal": {{"name": "top1", {}}},
+                                      "metrics": [{{"name": "top5", {}}}]}})",
+                                 context, kind, kind));
+    return read_run(run.path());
+  };
+  test::write_file(run / "metrics.jsonl",
+                   R"({"kind":"eval","step":6,"loss":1.5,"top1":0.25,"top5":0.5,"ema_loss":1.25,"ema_top5":null})"
+                   "\n");
+  const RunReport report = manifest("64");
+  BOOST_TEST(report.context.value() == 64);
+  const std::map<std::string, double>& others = report.evaluations.at(0).others;
+  BOOST_TEST(others.size() == 3u);
+  BOOST_TEST(others.at("top5") == 0.5);
+  BOOST_TEST(others.at("ema_loss") == 1.25);
+  BOOST_TEST(std::isnan(others.at("ema_top5")));
+  for (const char* none : {"0", "-1", "1e300", "\"long\"", "null"}) BOOST_TEST(!manifest(none).context.has_value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,94 @@
+// Tests texts that a run's language model writes.
+#include "recipes/models/sample.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+
+#include "recipes/papers/table.h"
+#include "tests/recipes/small_run.h"
+#include "tests/support/says.h"
+#include "tests/support/support.h"
+
+namespace kb::sample_test {
+namespace {
+
+using Words = std::vector<std::string>;
+
+// A run of gpt on a text that repeats itself, which the net learns by heart.
+struct RepeatingText {
+  RepeatingText() {
+    std::string text;
+    for (int i = 0; i < 1200; ++i) text += "abcde";
+    test::write_file(directory / "text", text);
+    const Words words = {"--data",    (directory / "text").string(),
+                         "--dim",     "16",
+                         "--layers",  "1",
+                         "--context", "8",
+                         "--epochs",  "3",
+                         "--lr",      "0.02",
+                         "--threads", "1"};
+    BOOST_REQUIRE(test::run(run, words, find_recipe("gpt")) == 0);
+  }
+
+  static void silent(const std::string&) {}
+
+  std::vector<int32_t> written(const std::vector<int32_t>& prompt, const SampleOptions& options) const {
+    Sampler sampler({run}, std::nullopt, silent);
+    std::vector<int32_t> tokens;
+    sampler.write(prompt, 30, options, [&](int32_t token) { tokens.push_back(token); });
+    return tokens;
+  }
+
+  test::TemporaryDirectory directory;
+  const std::filesystem::path run = directory / "run";
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(sample)
+
+BOOST_FIXTURE_TEST_CASE(a_learned_text_goes_on, RepeatingText) {
+  std::filesystem::remove(directory / "text");
+  std::string text;
+  for (const int32_t token : written({'c'}, {.temperature = 0})) text += static_cast<char>(token);
+  BOOST_TEST(text == "deabcdeabcdeabcdeabcdeabcdeabc");
+  BOOST_TEST(written({'a', 'b'}, {.seed = 3}) == written({'a', 'b'}, {.seed = 3}));
+  Sampler sampler({run}, std::nullopt, silent);
+  BOOST_TEST(sampler.vocabulary() == 256);
+  const auto ignore = [](int32_t) {};
+  BOOST_CHECK_EXCEPTION(sampler.write({}, 1, {}, ignore), Error, test::says("a token or more, got none"));
+  BOOST_CHECK_EXCEPTION(sampler.write({256}, 1, {}, ignore), Error, test::says("tokens in [0, 256), got 256"));
+}
+
+BOOST_AUTO_TEST_CASE(tokens_are_drawn_by_their_probabilities) {
+  const std::vector<double> shares = {0.1, 0.4, 0.2, 0.3};
+  std::vector<double> logits;
+  for (const double share : shares) logits.push_back(std::log(share) + 5);
+  const auto counts = [&](const SampleOptions& options) {
+    std::vector<double> drawn(4);
+    for (int i = 0; i < 1000; ++i) drawn[static_cast<size_t>(draw_token(logits, options, (i + 0.5) / 1000))] += 0.001;
+    return drawn;
+  };
+  const auto check = [&](const SampleOptions& options, const std::vector<double>& expected) {
+    const std::vector<double> drawn = counts(options);
+    for (size_t i = 0; i < 4; ++i) BOOST_TEST(std::fabs(drawn[i] - expected[i]) < 0.002, i << ": " << drawn[i]);
+  };
+  check({}, shares);
+  check({.temperature = 0}, {0, 1, 0, 0});
+  check({.top_k = 2}, {0, 4.0 / 7, 0, 3.0 / 7});
+  check({.temperature = 0.5}, {1.0 / 30, 16.0 / 30, 4.0 / 30, 9.0 / 30});
+}
+
+BOOST_AUTO_TEST_CASE(runs_without_tokens_are_refused) {
+  const test::TemporaryDirectory directory;
+  const auto silent = [](const std::string&) {};
+  BOOST_CHECK_EXCEPTION(Sampler({directory / "none"}, std::nullopt, silent), Error,
+                        test::says("there is no run folder"));
+  BOOST_REQUIRE(test::run(directory / "images", {"--steps", "2"}) == 0);
+  BOOST_CHECK_EXCEPTION(Sampler({directory / "images"}, test::small_recipe(), silent), Error,
+                        test::says("expected: a run of a language model"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::sample_test
