@@ -20,7 +20,7 @@ constexpr size_t kHeaderBytes = 256 * sizeof(int32_t);
 
 struct TokenFormat {
   int32_t magic, version;
-  size_t bytes;  // of a token
+  size_t bytes;  // size of a token
 };
 constexpr TokenFormat kFormats[] = {{20240520, 1, 2}, {20240801, 7, 4}};
 
@@ -83,7 +83,7 @@ class FileTokens : public TokenSequence {
   }
 
   std::shared_ptr<const MappedFile> file_;
-  size_t bytes_ = 0;  // of a token
+  size_t bytes_ = 0;  // size of a token
   int64_t begin_ = 0, end_ = 0;
 };
 
@@ -112,7 +112,7 @@ class JoinedTokens : public TokenSequence {
 
  private:
   std::vector<FileTokens> files_;
-  std::vector<int64_t> ends_;  // of each file, one more than its last token
+  std::vector<int64_t> ends_;  // one more than the last token of each file
 };
 
 std::vector<fs::path> token_files_of(const fs::path& path) {

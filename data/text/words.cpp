@@ -51,7 +51,7 @@ std::vector<double> harmonic(int64_t count) {
 
 struct WordClass {
   std::vector<std::string> words;  // each with the space or line feed after it
-  Distribution of_word, of_next;   // of a word in this class, and of the class of the next word
+  Distribution of_word, of_next;   // draws a word of this class, and the class of the next word
 };
 
 std::string draw_word(HashStream& random) {

@@ -31,7 +31,7 @@ class Sampler {
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
 
-  const std::string& description() const;  // as RunModel::load returns it
+  const std::string& description() const;  // text that RunModel::load returned
   int64_t vocabulary() const;
   // Writes `count` tokens after the prompt and gives each to `take`. The model sees the last `context` tokens. Throws
   // Error for an empty prompt, and for a token that is not below the vocabulary.

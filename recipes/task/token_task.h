@@ -13,7 +13,7 @@ std::shared_ptr<const Source> token_windows(const TokenText& text, std::shared_p
 // Sets the data of a task whose only field is "tokens" i32 [context + 1]: the sources, and their names and hash.
 void set_token_sources(Task& task, const TokenText& text);
 
-// What a model's metrics tell of its text, known before the text is read.
+// Facts of a text that a model's metrics tell. They are known before the text is read.
 struct TokenFacts {
   bool are_bytes = false;     // whether a token is a byte
   double nats_per_token = 0;  // exact entropy of a drawn text; 0: it is not known
