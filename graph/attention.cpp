@@ -30,6 +30,8 @@ void check_attention(Tensor q, Tensor k, Tensor v, const AttentionOptions& optio
     if (options.heads < 1 || x.size(2) % options.heads != 0)
       report(kAttention, {"heads do not divide the features", "a divisor of " + std::to_string(x.size(2)),
                           std::to_string(options.heads) + " heads", ""});
+  if (options.scale && !std::isfinite(*options.scale))
+    report(kAttention, {"scale out of range", "a finite number", number_text(*options.scale), ""});
 }
 
 // [N, T, heads d] -> [N, heads, T, d].
@@ -55,7 +57,7 @@ Tensor without_later(Tensor scores) {
 Tensor attention(Tensor q, Tensor k, Tensor v, const AttentionOptions& options, Where where) {
   const Call call(where);
   check_attention(q, k, v, options);
-  const double scale = 1 / std::sqrt(static_cast<double>(q.size(2) / options.heads));
+  const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(q.size(2) / options.heads)));
   Tensor scores = matmul(split_heads(q * scale, options.heads), split_heads(k, options.heads), false, true);
   if (options.causal) scores = without_later(scores);
   return join_heads(matmul(softmax(scores), split_heads(v, options.heads)));

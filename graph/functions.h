@@ -3,6 +3,7 @@
 // arguments do not fit.
 #pragma once
 #include <initializer_list>
+#include <optional>
 #include <source_location>
 #include <string>
 #include <type_traits>
@@ -160,18 +161,20 @@ Tensor cross_entropy(Tensor logits, Tensor labels, Operand smoothing, int64_t ig
                      Where where = Where::current());
 struct AttentionOptions {
   int64_t heads = 1;
-  bool causal = false;  // whether position t sees the positions 0 to t alone; q and k have one length then
+  bool causal = false;               // whether position t sees the positions 0 to t alone; q and k have one length then
+  std::optional<double> scale = {};  // factor of the scores, a finite number; 1 / sqrt(d) if it is not given
 };
 // Attention by scaled dot products in several heads (Vaswani et al. 2017, eq. 1 and section 3.2.2, without the linear
 // layers): q [N, T, heads d], k [N, S, heads d] and v [N, S, heads e] give [N, T, heads e]. Head h has the features
-// from h d on. Scores are divided by sqrt(d).
+// from h d on.
 Tensor attention(Tensor q, Tensor k, Tensor v, const AttentionOptions& options = {}, Where where = Where::current());
 // Takes the mean square over all axes but the first; gives one loss a sample, [N].
 Tensor mse(Tensor prediction, Tensor target, Where where = Where::current());
 
 // Each adds a variable to the graph, its name prefixed by the scope, and reads it: a parameter is trained, a state is
-// written by write_state. In Mode::inference both are only read.
-Tensor parameter(Graph& graph, const std::string& name, Role role, Type type, Init init,
+// written by write_state. In Mode::inference both are only read. `rate`, a finite number > 0, is the factor by which
+// the learning rate of the parameter differs from that of the step.
+Tensor parameter(Graph& graph, const std::string& name, Role role, Type type, Init init, double rate = 1,
                  Where where = Where::current());
 Tensor state(Graph& graph, const std::string& name, Type type, Init init, Where where = Where::current());
 // Makes `value` the state's value after the step. A state is written once.

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "graph/building.h"
 
 namespace kb {
@@ -38,14 +40,16 @@ void check_parameter_dtype(const Graph& graph, const Type& type) {
 Value declared(Graph& graph, Variable variable) {
   if (!reuses_variables()) return graph.add_variable(std::move(variable));
   const auto described = [](const Variable& v) {
-    return to_string(v.type) + " " + std::string(name(v.kind)) + " of role " + std::string(name(v.role));
+    const std::string rate = v.rate == 1 ? "" : ", rate " + number_text(v.rate);
+    return to_string(v.type) + " " + std::string(name(v.kind)) + " of role " + std::string(name(v.role)) + rate;
   };
   const Variable* known = graph.find_variable(variable.name);
   if (known == nullptr)
     report(name(variable.kind),
            {"'" + variable.name + "' is not there to be used again", "a variable that was made before under a Scope",
             "none of that name", "the first call of a sub-network stands under Scope, each later one under Reuse"});
-  if (!(known->type == variable.type) || known->kind != variable.kind || known->role != variable.role)
+  if (!(known->type == variable.type) || known->kind != variable.kind || known->role != variable.role ||
+      known->rate != variable.rate)
     report(name(variable.kind), {"'" + variable.name + "' is used again as another one", described(*known),
                                  described(variable), "every call builds the same sub-network"});
   return graph.read(variable.name);
@@ -143,10 +147,15 @@ Tensor all_reduce(Tensor x, Where where) {
   return make(Op::all_reduce, {x});
 }
 
-Tensor parameter(Graph& graph, const std::string& name, Role role, Type type, Init init, Where where) {
+Tensor parameter(Graph& graph, const std::string& name, Role role, Type type, Init init, double rate, Where where) {
   const Call call(where);
   check_parameter_dtype(graph, type);
-  return {graph, declared(graph, {scoped(name), std::move(type), VariableKind::parameter, role, init, {}})};
+  if (!(std::isfinite(rate) && rate > 0))
+    report("parameter", {"the rate of '" + scoped(name) + "' is out of range", "a finite number > 0", number_text(rate),
+                         "the learning rate of a step is multiplied by it"});
+  Variable variable{scoped(name), std::move(type), VariableKind::parameter, role, init, {}};
+  variable.rate = rate;
+  return {graph, declared(graph, std::move(variable))};
 }
 
 Tensor state(Graph& graph, const std::string& name, Type type, Init init, Where where) {

@@ -98,6 +98,7 @@ struct Variable {
   Init init;
   std::vector<double> values;  // InitKind::runs alone: length, value, length, value, ... over all elements
   int64_t bytes = 0;  // bytes of a prepared variable that a library keeps in its own format; 0: the type's bytes
+  double rate = 1;    // parameter: the factor by which its learning rate differs from that of the step, above 0
   // Passes keep facts about their own variables here. The graph's text and hash leave it out, as they have the name
   // that follows from it.
   std::optional<FlatVector> flat = {};  // parameter or slot

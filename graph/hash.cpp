@@ -91,6 +91,9 @@ void add(Hasher& h, const Variable& variable) {
   h.real(variable.init.b);
   h.reals(variable.values);
   h.integer(variable.bytes);
+  if (variable.rate == 1) return;  // so that graphs without such rates keep their hashes
+  h.text("rate");
+  h.real(variable.rate);
 }
 
 }  // namespace

@@ -16,8 +16,8 @@ Init zero_init() { return resolve("", zeros, {}); }
 Init one_init() { return resolve("", ones, {}); }
 
 // Makes a parameter and casts it to x's dtype.
-Tensor weight_for(Tensor x, const char* name, Role role, Dims shape, const char* letters, Init init) {
-  Tensor w = parameter(x.graph(), name, role, {parameter_dtype(x.dtype()), std::move(shape), letters}, init);
+Tensor weight_for(Tensor x, const char* name, Role role, Dims shape, const char* letters, Init init, double rate = 1) {
+  Tensor w = parameter(x.graph(), name, role, {parameter_dtype(x.dtype()), std::move(shape), letters}, init, rate);
   return cast(w, x.dtype());
 }
 
@@ -121,8 +121,8 @@ Tensor linear(const std::string& name, Tensor x, int64_t features, const LinearO
   const Fans fans{static_cast<double>(in), static_cast<double>(features)};
   const Init init = resolve("linear", options.init.value_or(uniform_fan_in()), fans);
   const bool in_out = options.weight_in_out;
-  Tensor w = in_out ? weight_for(x, "weight", Role::weight, {in, features}, "IO", init)
-                    : weight_for(x, "weight", Role::weight, {features, in}, "OI", init);
+  Tensor w = in_out ? weight_for(x, "weight", Role::weight, {in, features}, "IO", init, options.rate)
+                    : weight_for(x, "weight", Role::weight, {features, in}, "OI", init, options.rate);
   // The leading axes become rows of one matrix: there is one product, and the weight is not broadcast.
   Dims shape = x.shape();
   Tensor y = matmul(reshape(x, {-1, in}, x.rank() == 2 ? x.type().names : ""), w, false, !in_out);

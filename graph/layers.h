@@ -29,6 +29,7 @@ struct LinearOptions {
   bool bias = true;
   std::optional<Initialiser> init = {};
   bool weight_in_out = false;  // whether the weight is (I, features), as that of Conv1D of transformers
+  double rate = 1;             // factor of the weight's learning rate, a finite number > 0
 };
 // x (..., I) -> (..., features). The weight is (features, I), or with weight_in_out (I, features); its fan_in is I and
 // its fan_out is features. Without `init` weight and bias start as in PyTorch, uniform in +-1/sqrt(fan_in).

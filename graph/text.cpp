@@ -118,6 +118,10 @@ void put_variable(TextBuffer& out, const Variable& variable) {
   }
   put(out, ")");
   if (variable.bytes != 0) put(out, " bytes {}", variable.bytes);
+  if (variable.rate != 1) {
+    put(out, " rate ");
+    put_real(out, variable.rate);
+  }
   put(out, "\n");
 }
 

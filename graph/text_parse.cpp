@@ -291,6 +291,7 @@ class GraphParser {
       variable.init.b = numbers[1];
     }
     if (accept("bytes")) variable.bytes = integer();
+    if (accept("rate")) variable.rate = real();
     graph_.variables.push_back(std::move(variable));
   }
 

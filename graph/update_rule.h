@@ -21,6 +21,9 @@ struct UpdateContext {
   // Each returns 1 for the elements to which weight decay, or layer-wise adaptation, applies and 0 for others, by their
   // roles.
   std::function<Tensor()> decay, adapt;
+  // Returns decay() divided by each parameter's rate (Variable::rate). A rule whose weight decay stands beside its step
+  // takes this one: learning_rate times it is the same for all rates, as in the package of Yang et al. 2022 (MuAdamW).
+  std::function<Tensor()> decoupled_decay;
   // Returns the Euclidean norm of each layer of x, (layers, 1). It is summed in one fixed order for any number of
   // threads and processes.
   std::function<Tensor(Tensor x)> norm;
@@ -37,7 +40,8 @@ struct UpdateContext {
   // it.
   std::function<void(const std::string& name, Tensor layers)> report = [](const std::string&, Tensor) {};
   // Returns a scalar input of the step, as learning_rate, in the parameters' dtype. It is never folded into a program,
-  // so another value does not compile anything anew.
+  // so another value does not compile anything anew. Where parameters have rates of their own, learning_rate and
+  // previous_learning_rate have one value for each element: the scalar times the parameter's rate.
   std::function<Tensor(const std::string& name)> scalar;
 };
 

@@ -45,7 +45,7 @@ Tensor adam_step(UpdateContext& c, Tensor mean, Tensor gradient) {
 
 // Returns (1 - eta lambda d) w: weight decay apart from the step.
 Tensor decayed_parameter(UpdateContext& c) {
-  return (1.0 - c.scalar("learning_rate") * c.scalar("weight_decay") * c.decay()) * c.parameter;
+  return (1.0 - c.scalar("learning_rate") * c.scalar("weight_decay") * c.decoupled_decay()) * c.parameter;
 }
 
 constexpr const char* kAhead = "ahead";  // the slot that holds y - x
@@ -116,7 +116,7 @@ Tensor schedule_free_update(UpdateContext& c) {
 }
 
 Tensor schedule_free_adamw_update(UpdateContext& c) {
-  Tensor decay = c.scalar("weight_decay") * c.decay();
+  Tensor decay = c.scalar("weight_decay") * c.decoupled_decay();
   Tensor direction = c.gradient / root_mean_square(c, c.gradient);
   return schedule_free_step(c, direction + decay * point_of_gradient(c));
 }

@@ -52,7 +52,7 @@ class Optimize {
 
   Graph run() {
     gradients_ = gradients_of(from_);
-    for (const ParameterGroup& group : groups_) needs_.push_back(needs_of(group.rule));
+    for (size_t g = 0; g < groups_.size(); ++g) needs_.push_back(needs_of(groups_[g].rule, has_rates(g)));
     if (state_.options.space)
       take_dtype_of_graph();
     else
@@ -66,6 +66,13 @@ class Optimize {
   }
 
  private:
+  bool has_rates(size_t group) const {
+    const std::vector<const Variable*> parameters = parameters_of(from_);
+    return std::any_of(parameters.begin(), parameters.end(), [&](const Variable* parameter) {
+      return parameter->group == static_cast<int32_t>(group) && parameter->rate != 1;
+    });
+  }
+
   bool looks_at_layers() const {
     return state_.options.log_layers ||
            std::any_of(needs_.begin(), needs_.end(), [](const RuleNeeds& needs) { return needs.norms; });

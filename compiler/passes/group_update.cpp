@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/passes/rule_probe.h"
 #include "graph/functions.h"
 #include "graph/report.h"
 
@@ -26,16 +27,17 @@ class GroupUpdate {
     UpdateContext context;
     context.gradient = part(shared_.gradient);
     context.parameter = part(shared_.parameters);
-    context.decay = [this] { return multiplier("decay", &Segment::decay); };
-    context.adapt = [this] { return multiplier("adapt", &Segment::adapt); };
+    context.decay = [this] { return multiplier("decay", [](const Segment& s) { return s.decay ? 1.0 : 0.0; }); };
+    context.adapt = [this] { return multiplier("adapt", [](const Segment& s) { return s.adapt ? 1.0 : 0.0; }); };
+    context.decoupled_decay = !has_rates() ? context.decay : [this] {
+      return multiplier("decoupled_decay", [](const Segment& s) { return s.decay ? 1 / s.rate : 0.0; });
+    };
     context.norm = [this](Tensor x) { return segment_norms(x, segments_, space_.block); };
     context.spread = [this](Tensor x) { return spread(x); };
     context.slot = [this](const std::string& name) { return slot(name); };
     context.set_slot = [this](const std::string& name, Tensor value) { set_slot(name, value); };
     context.gradient_offset = context.slot;
-    context.scalar = [this](const std::string& name) {
-      return Tensor(graph_, step_scalar(graph_, prefix_ + name, space_.dtype));
-    };
+    context.scalar = [this](const std::string& name) { return scalar(name); };
     if (shared_.reports) context.report = [this](const std::string& name, Tensor layers) { report(name, layers); };
     const Tensor updated = rule_(context);
     check_shape(kFlatParameters, updated);
@@ -76,8 +78,20 @@ class GroupUpdate {
     return {graph_, graph_.add_variable(table)};
   }
 
-  Tensor multiplier(const std::string& name, bool Segment::*flag) {
-    const Tensor table = by_block(name, space_.dtype, [&](const Segment& s) { return s.*flag ? 1.0 : 0.0; });
+  bool has_rates() const {
+    return std::any_of(segments_.begin(), segments_.end(), [](const Segment& segment) { return segment.rate != 1; });
+  }
+
+  Tensor scalar(const std::string& name) {
+    const Tensor value(graph_, step_scalar(graph_, prefix_ + name, space_.dtype));
+    if (!is_learning_rate(name) || !has_rates()) return value;
+    return value * multiplier("rate", [](const Segment& s) { return s.rate; });
+  }
+
+  // Returns a number of each segment, for all of its elements.
+  template <class F>
+  Tensor multiplier(const std::string& name, F&& number_of) {
+    const Tensor table = by_block(name, space_.dtype, number_of);
     return {graph_, graph_.add(Op::broadcast, {table.value()}, {{"shape", block_shape()}, {"axes", Ints{0}}})};
   }
 

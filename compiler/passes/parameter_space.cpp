@@ -40,7 +40,8 @@ ParameterSpace make_space(const std::vector<const Variable*>& parameters, const 
                     parameter->type.elements(),
                     !has(owner.no_decay, parameter->role),
                     !has(owner.no_adapt, parameter->role),
-                    parameter->group};
+                    parameter->group,
+                    parameter->rate};
     space.dtype = parameter->type.dtype;
     space.length += space.blocks_of(segment) * block;
     space.segments.push_back(std::move(segment));

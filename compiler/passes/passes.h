@@ -27,6 +27,7 @@ struct Segment {
   int64_t length = 0;
   bool decay = true, adapt = true;
   int32_t group = 0;  // index into CompileOptions::groups
+  double rate = 1;    // Variable::rate
 };
 
 // A range of neighbouring elements of the parameter space.

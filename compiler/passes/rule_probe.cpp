@@ -15,11 +15,12 @@ namespace {
 // graph, so every other node is the rule's own.
 class RuleProbe {
  public:
-  explicit RuleProbe(const UpdateRule& rule) {
+  RuleProbe(const UpdateRule& rule, bool has_rates) {
     UpdateContext context;
     context.parameter = vector("parameter");
     context.gradient = vector("gradient");
     context.decay = [this] { return vector("decay"); };
+    context.decoupled_decay = context.decay;
     context.adapt = [this] { return vector("adapt"); };
     context.norm = [this](Tensor) {
       needs_.norms = true;
@@ -35,7 +36,8 @@ class RuleProbe {
       return vector("slot." + name);
     };
     context.set_slot = [](const std::string&, Tensor) {};
-    context.scalar = [this](const std::string& name) {
+    context.scalar = [this, has_rates](const std::string& name) {
+      if (has_rates && is_learning_rate(name)) return vector("scalar." + name);
       return once("scalar." + name, [&] { return scalar_input(graph_, name, DType::f32); });
     };
     try {
@@ -99,10 +101,32 @@ class RuleProbe {
   RuleNeeds needs_;
 };
 
+void check_rates(const UpdateRule& rule) {
+  try {
+    const RuleProbe probe(rule, true);
+  } catch (const Error& error) {
+    const std::string fault = error.what();
+    throw Error(fmt::format(
+        "the update rule cannot take the parameters' rates of their own\n"
+        "  expected: a rule in which learning_rate may differ from element to element\n"
+        "  got:      {}\n"
+        "  hint:     beside one value a layer, such as norm(x), stands a derived scalar that equals the learning rate",
+        fault.substr(0, fault.find("\n  expected"))));
+  }
+}
+
 }  // namespace
 
-RuleNeeds needs_of(const UpdateRule& rule) { return RuleProbe(rule).needs(); }
+bool is_learning_rate(const std::string& scalar) {
+  return scalar == "learning_rate" || scalar == "previous_learning_rate";
+}
 
-std::string gradient_offset(const UpdateRule& rule) { return needs_of(rule).offset; }
+RuleNeeds needs_of(const UpdateRule& rule, bool has_rates) {
+  const RuleNeeds needs = RuleProbe(rule, false).needs();
+  if (has_rates) check_rates(rule);
+  return needs;
+}
+
+std::string gradient_offset(const UpdateRule& rule) { return needs_of(rule, false).offset; }
 
 }  // namespace kb

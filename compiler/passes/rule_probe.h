@@ -11,7 +11,11 @@ struct RuleNeeds {
   std::string offset;  // the slot at which the rule takes its gradient (UpdateContext::gradient_offset); "" = none
 };
 
-// Throws Error for a rule that calls what is not point-wise on elements or blocks, and for one with two offsets.
-RuleNeeds needs_of(const UpdateRule& rule);
+// Returns whether a scalar input is a learning rate of a step, by which the rates of parameters are multiplied.
+bool is_learning_rate(const std::string& scalar);
+
+// Throws Error for a rule that calls what is not point-wise on elements or blocks, and for one with two offsets; also,
+// if parameters have rates of their own (Variable::rate), for one that needs a learning rate to be one number.
+RuleNeeds needs_of(const UpdateRule& rule, bool has_rates);
 
 }  // namespace kb

@@ -40,16 +40,17 @@ std::vector<std::string> parameter_rows(const ParameterSpace& space, const Param
     name_width = std::max(name_width, segment.name.size());
     shape_width = std::max(shape_width, shape_text(segment.type).size());
   }
+  const bool has_rates = std::ranges::any_of(space.segments, [](const Segment& segment) { return segment.rate != 1; });
   const auto row = [&](std::string_view name, std::string_view shape, std::string_view role, const auto& count,
-                       const std::string& initial) {
-    return fmt::format("{:<{}}  {:<{}}{}  {:>9}{}", name, name_width, shape, shape_width,
+                       const std::string& rate, const std::string& initial) {
+    return fmt::format("{:<{}}  {:<{}}{}  {:>9}{}{}", name, name_width, shape, shape_width,
                        columns.has_role ? fmt::format("  {:<10}", role) : "", count,
-                       columns.has_values ? "  " + initial : "");
+                       has_rates ? fmt::format("  {:>6}", rate) : "", columns.has_values ? "  " + initial : "");
   };
-  std::vector<std::string> rows = {row("parameter", "shape", "role", "elements", "initial values")};
+  std::vector<std::string> rows = {row("parameter", "shape", "role", "elements", "rate", "initial values")};
   for (auto segment = space.segments.rbegin(); segment != space.segments.rend(); ++segment)
     rows.push_back(row(segment->name, shape_text(segment->type), name(segment->role), segment->length,
-                       initial_text(segment->init, columns.has_rule)));
+                       fmt::format("x {:.3g}", segment->rate), initial_text(segment->init, columns.has_rule)));
   return rows;
 }
 

@@ -3,10 +3,10 @@
 // The folder --out gets initial.safetensors (parameters, running statistics), batches.safetensors ("FIELD.S" of each
 // field and step S, as "images.0"), gradient.safetensors (of step 0), final.safetensors (parameters, running
 // statistics, the optimizer's slots as "SLOT.NAME", such as "velocity.fc.weight") and trace.json (losses, how each
-// group of parameters learns, which tensors decay and are adapted, and all else that a step depends on). With
-// --gradients also gradients.safetensors, of all steps as "NAME.S"; with --logits logits.safetensors: "logits", what
-// the state after the last step gives for its samples in evaluation. Optimizers and learning rates are those of a run
-// of as many steps with the same flags; the training samples come in their own order and are not augmented.
+// group of parameters learns, which tensors decay and are adapted, their rates, and all else that a step depends on).
+// With --gradients also gradients.safetensors, of all steps as "NAME.S"; with --logits logits.safetensors: "logits",
+// what the state after the last step gives for its samples in evaluation. Optimizers and learning rates are those of a
+// run of as many steps with the same flags; the training samples come in their own order and are not augmented.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -196,10 +196,11 @@ class Trace {
 
   // How the first group learns stands in the object itself, for a trace of one group is the usual one.
   Json description() const {
-    Json decays = Json::object(), adapts = decays, config = decays, groups = decays;
+    Json decays = Json::object(), adapts = decays, rates = decays, config = decays, groups = decays;
     for (const Segment& segment : store_.space().segments) {
       decays[segment.name] = segment.decay;
       adapts[segment.name] = segment.adapt;
+      rates[segment.name] = segment.rate;
     }
     for (const FlagValue& flag : flag_values(recipe_, config_)) config[flag.name] = flag.value;
     for (const auto& [group, learning] : groups_) {
@@ -215,6 +216,7 @@ class Trace {
                 {"label_smoothing", config_.learning.label_smoothing},
                 {"decays", decays},
                 {"adapts", adapts},
+                {"rates", rates},
                 {"groups", groups},
                 {"losses", losses_}};
     describe(all, groups_.front().learning);

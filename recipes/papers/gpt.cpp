@@ -20,41 +20,53 @@ namespace {
 struct GptOptions {
   int64_t dim, layers, heads, context, vocabulary;
   double dropout;
+  double width;  // dim over --base-dim; 1 without it
 };
 
 GptOptions options_of(const OptionValues& values) {
-  const GptOptions options = {values.whole("dim"),     values.whole("layers"),     values.whole("heads"),
-                              values.whole("context"), values.whole("vocabulary"), values.real("dropout")};
-  if (options.dim % options.heads != 0)
-    refuse_value("--heads", fmt::format("a divisor of --dim {}", options.dim), fmt::to_string(options.heads));
-  return options;
+  const int64_t dim = values.whole("dim"), base = values.whole("base-dim"), heads = values.whole("heads");
+  if (dim % heads != 0) refuse_value("--heads", fmt::format("a divisor of --dim {}", dim), fmt::to_string(heads));
+  return {dim,
+          values.whole("layers"),
+          heads,
+          values.whole("context"),
+          values.whole("vocabulary"),
+          values.real("dropout"),
+          base > 0 ? static_cast<double>(dim) / static_cast<double>(base) : 1};
 }
 
 // Radford et al. 2019, section 2.3, scale the initial weights of layers that end in the residual by 1 / sqrt(their
 // number); 0.02 is from the code of their first model.
 constexpr double kDeviation = 0.02;
-Initialiser into_residual(const GptOptions& options) {
-  return normal(kDeviation / std::sqrt(2.0 * static_cast<double>(options.layers)));
+double into_residual(const GptOptions& options) {
+  return kDeviation / std::sqrt(2.0 * static_cast<double>(options.layers));
 }
 
-Tensor affine(const char* name, Tensor x, int64_t features, Initialiser init = normal(kDeviation)) {
-  return linear(name, x, features, {.init = init, .weight_in_out = true});
+// A layer that maps features to features is a hidden one of Yang et al. 2022, table 8. With m the width over the base
+// width, its matrix starts at 1 / sqrt(m) of the deviation and has 1 / m of the learning rate.
+Tensor affine(const char* name, Tensor x, int64_t features, const GptOptions& options, double deviation = kDeviation) {
+  return linear(
+      name, x, features,
+      {.init = normal(deviation / std::sqrt(options.width)), .weight_in_out = true, .rate = 1 / options.width});
 }
 
 Tensor attention_part(Tensor x, const GptOptions& options) {
   const Scope scope("attn");
   const int64_t d = options.dim;
   // An axis of its own for q, k and v, and one for heads: the gradient then joins the three without index arithmetic.
-  const Tensor all = reshape(affine("c_attn", x, 3 * d), {x.size(0), x.size(1), 3, options.heads, d / options.heads});
+  const Tensor all =
+      reshape(affine("c_attn", x, 3 * d, options), {x.size(0), x.size(1), 3, options.heads, d / options.heads});
   const auto part = [&](int64_t i) { return reshape(slice(all, 2, i, i + 1), x.shape()); };
-  const Tensor heads = attention(part(0), part(1), part(2), {.heads = options.heads, .causal = true});
-  return dropout("resid_dropout", affine("c_proj", heads, d, into_residual(options)), options.dropout);
+  // Scores are divided by the features of a head, and multiplied by the root of those at the base width.
+  const double scale = 1 / std::sqrt(static_cast<double>(d / options.heads) * options.width);
+  const Tensor heads = attention(part(0), part(1), part(2), {.heads = options.heads, .causal = true, .scale = scale});
+  return dropout("resid_dropout", affine("c_proj", heads, d, options, into_residual(options)), options.dropout);
 }
 
 Tensor perceptron_part(Tensor x, const GptOptions& options) {
   const Scope scope("mlp");
-  const Tensor hidden = gelu_tanh(affine("c_fc", x, 4 * options.dim));
-  return dropout("dropout", affine("c_proj", hidden, options.dim, into_residual(options)), options.dropout);
+  const Tensor hidden = gelu_tanh(affine("c_fc", x, 4 * options.dim, options));
+  return dropout("dropout", affine("c_proj", hidden, options.dim, options, into_residual(options)), options.dropout);
 }
 
 Tensor block(const std::string& name, Tensor x, const GptOptions& options) {
@@ -76,6 +88,7 @@ Tensor gpt_logits(Inputs& in, Tensor tokens, const GptOptions& options) {
   Tensor x = dropout("drop", gather(embedded, tokens) + positions, options.dropout);
   for (int64_t layer = 0; layer < options.layers; ++layer) x = block("h." + std::to_string(layer), x, options);
   x = layer_norm("ln_f", x);
+  if (options.width != 1) x = x * (1 / options.width);  // the output multiplier of table 8, of fewer elements here
   const Dims shape = {tokens.size(0), tokens.size(1), options.vocabulary};
   return reshape(matmul(reshape(x, {-1, options.dim}), embedded, false, true), shape);
 }
@@ -158,6 +171,11 @@ Recipe gpt() {
                {.name = "layers", .value = 2, .doc = "blocks of attention and perceptron", .below = 1001},
                {.name = "heads", .value = 2, .doc = "heads of an attention; they divide --dim"},
                {.name = "context", .value = 64, .doc = "tokens that a sample's predictions see at most"},
+               {.name = "base-dim",
+                .value = 0,
+                .doc = "--dim of a smaller net whose learning rates suit this one, too (muP for adamw and its kind: "
+                       "rates, initial values and scores follow from --dim over this); 0: off",
+                .low = 0},
                {.name = "vocabulary", .value = kByteVocabulary, .doc = "tokens that there are; 256 of a text as bytes"},
                fraction_option("dropout", 0,
                                "share left out in training, of embeddings and before each sum with the residual"),

@@ -14,7 +14,8 @@ Tensor lion(UpdateContext& c) {
   Tensor m = c.slot("momentum"), beta1 = c.scalar("beta1"), beta2 = c.scalar("beta2");
   Tensor direction = sign(beta1 * m + (1.0 - beta1) * c.gradient);
   c.set_slot("momentum", beta2 * m + (1.0 - beta2) * c.gradient);
-  return c.parameter - c.scalar("learning_rate") * (direction + c.scalar("weight_decay") * c.decay() * c.parameter);
+  Tensor decay = c.scalar("weight_decay") * c.decoupled_decay();
+  return c.parameter - c.scalar("learning_rate") * (direction + decay * c.parameter);
 }
 
 constexpr Optimizer kLion = {"lion",

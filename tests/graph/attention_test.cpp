@@ -24,7 +24,7 @@ Reals numbers(int64_t count, double from) {
 }
 
 // Returns attention by the formula, one output after another.
-Reals plain_attention(const Sizes& s, const Reals& q, const Reals& k, const Reals& v, bool causal) {
+Reals plain_attention(const Sizes& s, const Reals& q, const Reals& k, const Reals& v, bool causal, double scale) {
   const auto at = [&](const Reals& x, int64_t sample, int64_t rows, int64_t row, int64_t head, int64_t size,
                       int64_t i) {
     return x[static_cast<size_t>(((sample * rows + row) * s.heads + head) * size + i)];
@@ -39,7 +39,7 @@ Reals plain_attention(const Sizes& s, const Reals& q, const Reals& k, const Real
           double score = 0;
           for (int64_t i = 0; i < s.d; ++i)
             score += at(q, n, s.queries, t, h, s.d, i) * at(k, n, s.keys, key, h, s.d, i);
-          weights.push_back(std::exp(score / std::sqrt(static_cast<double>(s.d))));
+          weights.push_back(std::exp(score * scale));
           sum += weights.back();
         }
         for (int64_t i = 0; i < s.e; ++i) {
@@ -68,15 +68,19 @@ BOOST_AUTO_TEST_CASE(attention_is_that_of_plain_loops) {
           of_v{s.samples, s.keys, s.heads * s.e};
       const Reals q = numbers(element_count(of_q), 1), k = numbers(element_count(of_k), 2),
                   v = numbers(element_count(of_v), 3);
-      Graph graph;
-      const Tensor result = kb::attention(constant(graph, f64, of_q, q), constant(graph, f64, of_k, k),
-                                          constant(graph, f64, of_v, v), {.heads = s.heads, .causal = causal});
-      BOOST_REQUIRE((result.shape() == Dims{s.samples, s.queries, s.heads * s.e}));
-      const Value value = result.value();
-      const Reals got = interpret_values(graph, {}, {&value, 1}).front().data;
-      const Reals expected = plain_attention(s, q, k, v, causal);
-      for (size_t i = 0; i < got.size(); ++i)
-        BOOST_TEST(std::fabs(got[i] - expected[i]) <= 1e-13, i << ": " << got[i] << ", not " << expected[i]);
+      for (const std::optional<double> scale : {std::optional<double>(), {0.3}}) {
+        Graph graph;
+        const Tensor result =
+            kb::attention(constant(graph, f64, of_q, q), constant(graph, f64, of_k, k), constant(graph, f64, of_v, v),
+                          {.heads = s.heads, .causal = causal, .scale = scale});
+        BOOST_REQUIRE((result.shape() == Dims{s.samples, s.queries, s.heads * s.e}));
+        const Value value = result.value();
+        const Reals got = interpret_values(graph, {}, {&value, 1}).front().data;
+        const Reals expected =
+            plain_attention(s, q, k, v, causal, scale.value_or(1 / std::sqrt(static_cast<double>(s.d))));
+        for (size_t i = 0; i < got.size(); ++i)
+          BOOST_TEST(std::fabs(got[i] - expected[i]) <= 1e-13, i << ": " << got[i] << ", not " << expected[i]);
+      }
     }
 }
 
@@ -92,6 +96,7 @@ BOOST_AUTO_TEST_CASE(arguments_that_do_not_fit_are_refused) {
   refused(q, k, v, {.causal = true}, "as many positions of q as of k");
   refused(q, k, v, {.heads = 4}, "a divisor of 6");
   refused(q, k, v, {.heads = 0}, "0 heads");
+  refused(q, k, v, {.heads = 2, .scale = HUGE_VAL}, "scale out of range");
   refused(flatten(q), k, v, {}, "q [N, T, features]");
 }
 

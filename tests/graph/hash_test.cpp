@@ -96,6 +96,7 @@ BOOST_AUTO_TEST_CASE(each_kind_of_change_counts) {
       {"initial value", [&](Graph& g) { g.variables[0].init.a = 2; }},
       {"kind of initial value", [&](Graph& g) { g.variables[0].init.kind = InitKind::normal; }},
       {"prepared variable's size", [&](Graph& g) { g.variables[0].bytes = 64; }},
+      {"parameter's rate", [&](Graph& g) { g.variables[0].rate = 0.5; }},
       {"table's values",
        [&](Graph& g) {
          g.variables[0].values = {1, 2, 3};

@@ -126,6 +126,8 @@ BOOST_AUTO_TEST_CASE(what_was_not_made_before_or_is_another_is_an_error) {
                           says("'net.fc.weight' is used again as another one", "f64[O=3,I=4]", "f64[O=5,I=4]"));
     BOOST_CHECK_EXCEPTION(parameter(two.graph, "bn.weight", Role::bias, {DType::f64, {kChannels}, "C"}, {}), Error,
                           says("of role norm_scale", "of role bias"));
+    BOOST_CHECK_EXCEPTION(linear("fc", two.b, 3, {.rate = 0.5}), Error,
+                          says("'net.fc.weight' is used again as another one", "of role weight, rate 0.5"));
   }
   const Reuse nowhere("nothing");
   BOOST_CHECK_EXCEPTION(batch_norm("bn", two.b), Error, says("'nothing.bn.weight' is not there"));

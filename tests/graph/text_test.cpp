@@ -67,6 +67,16 @@ BOOST_AUTO_TEST_CASE(parsed_graph_computes_the_same) {
              boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(rates_of_parameters) {
+  Graph g("rates");
+  const Tensor x = linear("fc", input(g, "x", DType::f32, {4, 3}, "NC"), 5, {.rate = 0.1});
+  g.outputs.push_back({"sum", sum(x).value(), Merge::first});
+  check_round_trip(g);
+  const Graph parsed = parse_graph(to_text(g));
+  BOOST_TEST(parsed.find_variable("fc.weight")->rate == 0.1);
+  BOOST_TEST(parsed.find_variable("fc.bias")->rate == 1);
+}
+
 BOOST_AUTO_TEST_CASE(awkward_names_and_numbers) {
   Graph g("a \"quoted\" name\\\nin two lines", Mode::inference);
   const double inf = std::numeric_limits<double>::infinity();

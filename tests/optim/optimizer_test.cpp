@@ -36,7 +36,7 @@ class Interpreted {
     UpdateContext context;
     context.parameter = vector("parameter");
     context.gradient = vector("gradient");
-    context.decay = [this] { return vector("decay"); };
+    context.decay = context.decoupled_decay = [this] { return vector("decay"); };
     context.adapt = [this] { return vector("adapt"); };
     context.norm = [](Tensor x) { return sqrt(sum(x * x, {0}, true)); };  // all elements are one layer
     context.spread = [](Tensor x) { return x; };

@@ -13,7 +13,7 @@ Graph sum_of_products(const std::vector<Layer>& layers, DType dtype) {
   Tensor loss;
   for (const Layer& layer : layers) {
     const Dims shape{static_cast<int64_t>(layer.values.size())};
-    Tensor w = parameter(graph, layer.name, layer.role, {dtype, shape, ""}, {});
+    Tensor w = parameter(graph, layer.name, layer.role, {dtype, shape, ""}, {}, layer.rate);
     Tensor products = sum(w * input(graph, "gradient." + layer.name, dtype, shape));
     loss = loss.valid() ? loss + products : products;
   }

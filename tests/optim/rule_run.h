@@ -17,6 +17,7 @@ struct Layer {
   std::string name;
   Vector values;
   Role role = Role::weight;
+  double rate = 1;
 };
 
 // Returns the built-in optimizer of that name.

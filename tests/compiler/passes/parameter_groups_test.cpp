@@ -95,6 +95,22 @@ BOOST_AUTO_TEST_CASE(groups_are_ranges_of_the_space_with_slots_of_their_own) {
   BOOST_TEST(!graph.find_input("learning_rate").valid());
 }
 
+BOOST_AUTO_TEST_CASE(rates_of_parameters_are_tables_of_their_group) {
+  for (const bool has_rate : {false, true}) {
+    Graph graph = two_layers();
+    for (Variable& variable : graph.variables)
+      if (has_rate && variable.name == "b.fc.weight") variable.rate = 0.5;
+    CompileOptions options = two_groups();
+    options.check_passes = true;
+    const Compiled compiled = compile(std::move(graph), options);
+    std::map<std::string, Variable> tables;
+    for (const Variable& variable : compiled.variables)
+      if (variable.kind == VariableKind::table) tables[variable.name] = variable;
+    BOOST_TEST(!tables.contains("flat.a.rate"));
+    BOOST_TEST(tables.contains("flat.b.rate") == has_rate);
+  }
+}
+
 // The second loss depends on the parameters of both groups, but gives a gradient to its own group only.
 BOOST_AUTO_TEST_CASE(a_gradient_flows_to_its_own_group_alone) {
   CompileOptions options = two_groups();

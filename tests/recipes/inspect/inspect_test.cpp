@@ -47,6 +47,19 @@ BOOST_AUTO_TEST_CASE(every_parameter_is_told_with_its_initial_distribution) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(rates_of_parameters_have_a_column_if_they_differ) {
+  for (const double rate : {1.0, 0.125}) {
+    Graph graph = small_net();
+    graph.variables.front().rate = rate;
+    CompileOptions options;
+    options.target = generic_cpu_target();
+    options.groups = {{.rule = test::momentum_sgd()}};
+    const std::string text = parameter_lines(compile(std::move(graph), options).space);
+    BOOST_TEST((text.find("elements    rate  initial values") != std::string::npos) == (rate != 1), text);
+    BOOST_TEST((text.find("432  x 0.125  he_normal") != std::string::npos) == (rate != 1), text);
+  }
+}
+
 // No line is longer than the columns. A narrower table leaves out the launches' classes, then the model's source lines.
 BOOST_AUTO_TEST_CASE(the_schedule_fits_its_columns) {
   CompileOptions options;

@@ -3,9 +3,11 @@
 #include <cmath>
 
 #include "data/text/words.h"
+#include "graph/text.h"
 #include "recipes/config/run_task.h"
 #include "recipes/inspect/commands.h"
 #include "recipes/papers/table.h"
+#include "runtime/safetensors.h"
 #include "tests/recipes/small_run.h"
 #include "tests/support/says.h"
 #include "tests/support/support.h"
@@ -36,6 +38,20 @@ const Variable& variable(const Graph& graph, const std::string& name) {
   return *found;
 }
 
+// Returns the root mean square of the logits after ten steps at a constant learning rate.
+double size_of_logits(const std::filesystem::path& out, const Words& words) {
+  Words all = {"--out",      out.string(), "--steps",     "10",   "--lr",      "0.003",
+               "--schedule", "constant",   "--warmup",    "none", "--layers",  "1",
+               "--context",  "16",         "--minibatch", "4",    "--threads", "1"};
+  all.insert(all.end(), words.begin(), words.end());
+  BOOST_REQUIRE(trace_command({"trace", find_recipe("gpt"), all}) == 0);
+  const NamedTensor logits = read_safetensors(out / "logits.safetensors").tensors.at(0);
+  double squares = 0;
+  for (int64_t i = 0; i < logits.type.elements(); ++i)
+    squares += std::pow(load_element(logits.type.dtype, logits.data.data(), i), 2);
+  return std::sqrt(squares / static_cast<double>(logits.type.elements()));
+}
+
 struct OnDisk {
   test::TemporaryDirectory directory;
   const std::filesystem::path out = directory / "run";
@@ -63,6 +79,44 @@ BOOST_AUTO_TEST_CASE(the_paper_has_its_parameters) {
   BOOST_TEST(graph.find_variable("lm_head.weight") == nullptr);
   BOOST_CHECK_EXCEPTION(graph_of({"--heads", "3"}), UsageError,
                         test::says("--heads: expected a divisor of --dim 64, got '3'"));
+}
+
+// Yang et al. 2022, table 8, at four times the base width.
+BOOST_AUTO_TEST_CASE(a_base_width_sets_rates_and_deviations) {
+  const Graph graph = graph_of({"--dim", "256", "--base-dim", "64"}), small = graph_of({"--dim", "64"});
+  for (const Variable& own : graph.variables) {
+    const Variable& other = variable(small, own.name);
+    const bool is_hidden = own.role == Role::weight;
+    BOOST_TEST(own.rate == (is_hidden ? 0.25 : 1), own.name);
+    BOOST_TEST(own.init.b == (is_hidden ? other.init.b / 2 : other.init.b), own.name);
+    BOOST_TEST(other.rate == 1, own.name);
+  }
+  BOOST_TEST(variable(graph, "transformer.h.1.mlp.c_fc.weight").init.b == 0.01);
+  BOOST_TEST(variable(graph, "transformer.wte.weight").init.b == 0.02);
+}
+
+BOOST_AUTO_TEST_CASE(the_base_width_itself_changes_nothing) {
+  BOOST_TEST(content_hash(graph_of({"--base-dim", "64"})) == content_hash(graph_of({"--dim", "64"})));
+  BOOST_TEST(content_hash(graph_of({"--base-dim", "32"})) != content_hash(graph_of({"--dim", "64"})));
+  const std::filesystem::path plain = directory / "plain", wide = directory / "wide";
+  BOOST_REQUIRE(trained({}, plain) == 0);
+  BOOST_REQUIRE(trained({"--base-dim", "16"}, out) == 0);
+  BOOST_TEST(state_sha256(out) == state_sha256(plain));
+  BOOST_REQUIRE(trained({"--base-dim", "4"}, wide) == 0);
+  BOOST_TEST(state_sha256(wide) != state_sha256(plain));
+}
+
+// The coordinate check of Yang et al. 2022, appendix D.1: in few steps, activations of a wider net grow as those of the
+// narrow one.
+BOOST_AUTO_TEST_CASE(logits_do_not_grow_with_the_width) {
+  const auto size = [&](const char* dim, const char* base) {
+    return size_of_logits(directory / "trace", {"--logits", "--dim", dim, "--base-dim", base});
+  };
+  const double narrow = size("32", "0"), wide = size("256", "0"), mup = size("256", "32");
+  BOOST_TEST_MESSAGE(narrow << " at a width of 32; at 256 " << wide << ", with a base width of 32 " << mup);
+  BOOST_TEST(wide > 3 * narrow);
+  BOOST_TEST(mup < 2 * narrow);
+  BOOST_TEST(mup > narrow / 2);
 }
 
 BOOST_AUTO_TEST_CASE(a_stopped_run_goes_on_to_the_same_bits) {
