@@ -184,6 +184,7 @@ class Optimize {
       shared.gradient = own.gradient;
       shared.finite = own.finite;
     }
+    if (has_counts()) shared.gradient = shared.gradient * shares();
     shared.parameters = as_blocks(flat_);
     if (shared.reports) report_layers(shared);
     std::vector<Value> parts;
@@ -192,6 +193,28 @@ class Optimize {
     to_.add_write(kFlatParameters, parts.size() == 1 ? parts[0] : to_.add(Op::concat, parts, {{"axis", int64_t{0}}}));
     if (shared.finite.valid())
       update_loss_scale(shared.finite, {to_, step_scalar(to_, kLossScaleInterval, state_.space.dtype)});
+  }
+
+  bool has_counts() const {
+    return std::ranges::any_of(state_.options.objectives, [](const Objective& o) { return !o.count.empty(); });
+  }
+
+  // Returns the factor of each block's gradient, (blocks, 1): one over the count of the loss that moves its group.
+  Tensor shares() {
+    std::vector<Value> parts;
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      const auto objective = std::ranges::find(state_.options.objectives, groups_[g].name, &Objective::group);
+      const int64_t blocks = state_.space.range_of(static_cast<int32_t>(g)).length / state_.space.block;
+      parts.push_back(broadcast_axes(share_of(*objective), {blocks, 1}, {}).value());
+    }
+    return {to_, parts.size() == 1 ? parts[0] : to_.add(Op::concat, parts, {{"axis", int64_t{0}}})};
+  }
+
+  Tensor share_of(const Objective& objective) {
+    const Tensor one = constant(to_, state_.space.dtype, 1);
+    if (objective.count.empty()) return one;
+    const auto count = std::ranges::find(to_.outputs, objective.count, &Output::name);
+    return one / cast({to_, count->value}, state_.space.dtype);
   }
 
   void report_layers(const SharedUpdate& shared) {

@@ -20,16 +20,18 @@ Tensor sum_over_workers(const Tensor& x, const Tensor& like) {
   return worker_sum(x);
 }
 
+size_t output_at(const Graph& graph, const std::string& name) {
+  const auto at = std::ranges::find(graph.outputs, name, &Output::name);
+  if (at == graph.outputs.end())
+    throw Error(
+        fmt::format("graph \"{}\": expected an output \"{}\" to train on, got none of that name", graph.name, name));
+  return static_cast<size_t>(at - graph.outputs.begin());
+}
+
 // Returns the index of each objective's output, in the order of the objectives.
 std::vector<size_t> loss_outputs(const Graph& graph, const std::vector<Objective>& objectives) {
   std::vector<size_t> found;
-  for (const Objective& objective : objectives) {
-    const auto at = std::ranges::find(graph.outputs, objective.name, &Output::name);
-    if (at == graph.outputs.end())
-      throw Error(fmt::format("graph \"{}\": expected an output \"{}\" to train on, got none of that name", graph.name,
-                              objective.name));
-    found.push_back(static_cast<size_t>(at - graph.outputs.begin()));
-  }
+  for (const Objective& objective : objectives) found.push_back(output_at(graph, objective.name));
   return found;
 }
 
@@ -58,6 +60,21 @@ Tensor loss_of(Graph& graph, const CompileOptions& options, size_t group, const 
   return total;
 }
 
+// Sums the output of a loss over the workers, and divides it by its count if it has one.
+void sum_loss(Graph& graph, size_t at, const std::string& count) {
+  if (graph.outputs[at].kind == OutputKind::loss) return;
+  const Tensor own(graph, graph.outputs[at].value);
+  Tensor loss = sum_over_workers(own, own);
+  if (!count.empty()) {
+    Output& counted = graph.outputs[output_at(graph, count)];
+    const Tensor total = divisor_of(sum_over_workers({graph, counted.value}, own));
+    counted.value = total.value();
+    loss = loss / total;
+  }
+  graph.outputs[at].kind = OutputKind::loss;
+  graph.outputs[at].value = loss.value();
+}
+
 }  // namespace
 
 Graph differentiate(Graph graph, CompileState& state) {
@@ -70,12 +87,7 @@ Graph differentiate(Graph graph, CompileState& state) {
     const bool scales = options.precision == Precision::f16;
     add_gradients(graph, scales ? scaled_loss(loss) : loss, static_cast<int32_t>(g));
   }
-  for (const size_t at : losses) {
-    if (graph.outputs[at].kind == OutputKind::loss) continue;
-    const Tensor loss(graph, graph.outputs[at].value);
-    graph.outputs[at].kind = OutputKind::loss;
-    graph.outputs[at].value = sum_over_workers(loss, loss).value();
-  }
+  for (size_t o = 0; o < losses.size(); ++o) sum_loss(graph, losses[o], options.objectives[o].count);
   return graph;
 }
 

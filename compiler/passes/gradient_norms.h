@@ -14,7 +14,8 @@ inline constexpr const char* kMeanNorm = "gradient.mean";        // |g|^2
 Tensor squared_norm(const Tensor& vector);
 
 // Adds both outputs to the graph. `workers`, shape [], is the sum of the workers' squared norms; `gradient` is the flat
-// vector g. Divides the loss scale out of both.
-void add_norm_outputs(Tensor workers, const Tensor& gradient);
+// vector g. Divides the loss scale out of both, and `divisor`, shape [] or invalid, the count by which the update
+// divides the gradient (Objective::count).
+void add_norm_outputs(Tensor workers, const Tensor& gradient, const Tensor& divisor);
 
 }  // namespace kb

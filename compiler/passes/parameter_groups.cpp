@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "graph/functions.h"
 #include "graph/graph.h"
 
 namespace kb {
@@ -32,6 +33,11 @@ void check_group(const ParameterGroup& group, const std::vector<Objective>& obje
   if (std::none_of(objectives.begin(), objectives.end(), [&](const Objective& o) { return o.group == group.name; }))
     refuse("CompileOptions::objectives", fmt::format("group \"{}\" has no loss", group.name),
            "an objective of each group", "none");
+  const auto moves = [&](const Objective& o) { return o.group == group.name; };
+  const auto is_counted = [&](const Objective& o) { return moves(o) && !o.count.empty(); };
+  if (std::ranges::any_of(objectives, is_counted) && std::ranges::count_if(objectives, moves) > 1)
+    refuse("Objective::count", fmt::format("group \"{}\" has several losses, one of them with a count", group.name),
+           "one loss in a group that is divided by a count, or no count", "several losses");
 }
 
 int32_t owner_of(const std::string& parameter, const std::vector<ParameterGroup>& groups) {
@@ -49,6 +55,11 @@ int32_t owner_of(const std::string& parameter, const std::vector<ParameterGroup>
 }
 
 }  // namespace
+
+Tensor divisor_of(const Tensor& count) {
+  constexpr double kLeast = 0x1p-100;  // its inverse is a number of f32 and of bf16, too
+  return maximum(count, kLeast);
+}
 
 std::function<bool(const std::string& parameter)> owns_scope(const std::string& scope) {
   return [start = scope + "."](const std::string& parameter) { return parameter.starts_with(start); };

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/tensor.h"
 #include "graph/update_rule.h"
 
 namespace kb {
@@ -12,7 +13,13 @@ namespace kb {
 struct Objective {
   std::string name = "loss";  // name of the graph's scalar output [] that is the loss
   std::string group = {};     // a ParameterGroup::name
+  // Name of the graph's scalar output [] by which the loss is divided, both summed over the workers, and with the loss
+  // its gradient; the group has no other loss then. Empty: the loss is not divided.
+  std::string count = {};
 };
+
+// Returns the denominator of a mean: `count`, or the least positive number where it is 0, as the sum above it then is.
+Tensor divisor_of(const Tensor& count);
 
 // Parameters that one rule updates. All groups are updated in the same step, from the values before it. Where there are
 // several, a group's name stands before the scalars of its rule: "generator.learning_rate".

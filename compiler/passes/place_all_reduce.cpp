@@ -3,8 +3,10 @@
 // vectors add over workers. The gradient is cut into buckets: contiguous ranges of the flat gradient, in the order in
 // which the backward pass finishes them. So nothing is copied into a bucket, and the first buckets are summed while
 // later ones are computed. The vector "rest" holds losses and new running statistics; its sum starts first and is
-// waited for last, after the update. The pass stands after the last rewrite of what a worker computes, so that a worker
-// computes the same bits in every split; `cut` turns worker_sums into carries and all-reduces.
+// waited for last, after the update - unless something reads a total: the update the count of a loss
+// (Objective::count), an output the quotient of two. Such readers come after all that leaves a worker, of which nothing
+// may depend on a total, and wait for the rest. The pass stands after the last rewrite of what a worker computes, so
+// that a worker computes the same bits in every split; `cut` turns worker_sums into carries and all-reduces.
 //
 // Running statistics are those of global worker 0 (Goyal et al. 2017, section 2.3: no statistics over workers): every
 // other worker adds zeros (x + 0 = x but for the sign of a zero). If their mean is asked for, every worker adds its
@@ -70,8 +72,13 @@ int32_t find_flat_gradient(const Graph& graph) {
 
 class Placer {
  public:
-  Placer(const Graph& from, const Workers& workers)
-      : from_(from), workers_(workers), to_(from.name, from.mode), rewriter_(from, to_), own_(of_one_worker(from)) {}
+  Placer(const Graph& from, const Workers& workers, const std::vector<Objective>& objectives)
+      : from_(from),
+        workers_(workers),
+        objectives_(objectives),
+        to_(from.name, from.mode),
+        rewriter_(from, to_),
+        own_(of_one_worker(from)) {}
 
   Graph run() {
     flat_ = find_flat_gradient(from_);
@@ -80,9 +87,11 @@ class Placer {
     for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n)
       if (needed[static_cast<size_t>(n)] && old(n).op == Op::worker_sum && !in_gradient_.contains(n))
         rest_sums_.insert(n);
+    find_readers(needed);
+    check_readers();
     const int32_t rest_ready = find_rest_ready();
     for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n) {
-      if (needed[static_cast<size_t>(n)]) visit(n);
+      if (needed[static_cast<size_t>(n)] && !reads_total_[static_cast<size_t>(n)]) visit(n);
       sum_buckets_up_to(n);
       if (n == rest_ready) gather_rest();
     }
@@ -188,16 +197,51 @@ class Placer {
     }
     // The bucket makes a gradient's sum. Every other sum is an output, which the vector "rest" makes.
     if (node.op == Op::worker_sum) return rewriter_.replace({n, 0}, rewriter_.map(node.inputs[0]));
-    for (Value input : node.inputs)
-      if (rest_sums_.contains(input.node)) refuse_inner_sum(node, old(input.node));
     rewriter_.copy(n);
+  }
+
+  // ---- readers of totals
+
+  // Flags each node that reads a sum other than the gradient's, itself or through others.
+  void find_readers(const std::vector<uint8_t>& needed) {
+    reads_total_.assign(from_.nodes.size(), 0);
+    for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n) {
+      if (!needed[static_cast<size_t>(n)] || rest_sums_.contains(n)) continue;
+      for (const Value input : old(n).inputs)
+        if (rest_sums_.contains(input.node) || reads_total(input)) reads_total_[static_cast<size_t>(n)] = 1;
+    }
+  }
+
+  bool reads_total(Value value) const { return reads_total_[static_cast<size_t>(value.node)] != 0; }
+
+  // Throws Error if something that leaves a worker depends on a total.
+  void check_readers() const {
+    for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n) {
+      const Node& node = old(n);
+      if (node.op == Op::worker_sum && (rest_sums_.contains(n) || in_gradient_.contains(n)))
+        check_leaving(node.inputs[0]);
+    }
+    for (const StateWrite& write : from_.writes)
+      if (is_own(write.value)) check_leaving(write.value);
+    for (const Output& output : from_.outputs)
+      if (is_own(output.value)) check_leaving(output.value);
+  }
+
+  void check_leaving(Value value) const {
+    while (reads_total(value)) {
+      const Node& reader = from_.node(value);
+      for (const Value input : reader.inputs) {
+        if (rest_sums_.contains(input.node)) refuse_inner_sum(reader, from_.node(input));
+        if (reads_total(input)) value = input;
+      }
+    }
   }
 
   [[noreturn]] void refuse_inner_sum(const Node& reader, const Node& sum) const {
     throw Error(
-        fmt::format("{}: {} reads what is summed over the workers at {}\n  expected: one worker, or a sum that is "
-                    "an output alone\n  got:      {} workers\n  hint:     one worker with all of their samples "
-                    "computes the same",
+        fmt::format("{}: {} reads what is summed over the workers at {}\n  expected: one worker, or a sum that only "
+                    "outputs and the update depend on\n  got:      {} workers\n  hint:     one worker with all of "
+                    "their samples computes the same",
                     from_.place(reader), name(reader.op), from_.place(sum), workers_.total()));
   }
 
@@ -303,8 +347,27 @@ class Placer {
         workers_norm = sum;
       offset += segment.length;
     }
+    copy_readers();
     rewriter_.finish();
-    if (workers_norm.valid()) add_norm_outputs(Tensor(to_, workers_norm), Tensor(to_, rewriter_.map({flat_, 0})));
+    if (workers_norm.valid())
+      add_norm_outputs(Tensor(to_, workers_norm), Tensor(to_, rewriter_.map({flat_, 0})), divisor());
+  }
+
+  // Returns the count by which the gradient is divided behind its sum; invalid if there is none.
+  Tensor divisor() {
+    const auto counted = std::ranges::find_if(objectives_, [](const Objective& o) { return !o.count.empty(); });
+    if (counted == objectives_.end()) return {};
+    if (objectives_.size() > 1)
+      throw Error(
+          fmt::format("Workers::gradient_norms: expected one loss beside the count \"{}\", got {}: the norm of "
+                      "several gradients, each divided by a count of its own, says nothing",
+                      counted->count, objectives_.size()));
+    return {to_, std::ranges::find(to_.outputs, counted->count, &Output::name)->value};
+  }
+
+  void copy_readers() {
+    for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n)
+      if (reads_total_[static_cast<size_t>(n)] && !rewriter_.has({n, 0})) rewriter_.copy(n);
   }
 
   struct Leaving {
@@ -313,6 +376,7 @@ class Placer {
 
   const Graph& from_;
   const Workers& workers_;
+  const std::vector<Objective>& objectives_;
   Graph to_;
   Rewriter rewriter_;
   const std::vector<uint8_t> own_;
@@ -320,7 +384,8 @@ class Placer {
   std::vector<Bucket> buckets_;
   size_t next_ = 0;  // index of the next bucket to be summed
   std::map<int32_t, bool> in_gradient_;
-  std::set<int32_t> rest_sums_;  // worker_sums of values other than gradients
+  std::set<int32_t> rest_sums_;       // worker_sums of values other than gradients
+  std::vector<uint8_t> reads_total_;  // for each node of the old graph: whether it depends on one of them
   std::vector<Leaving> rest_;
   std::vector<Tensor> norms_;  // squared norms of the buckets of one worker
   std::set<Value> taken_;
@@ -333,7 +398,7 @@ class Placer {
 Graph place_all_reduce(Graph graph, CompileState& state) {
   const Workers& workers = state.options.workers;
   if (workers.total() == 1 || state.options.groups.empty()) return graph;
-  return Placer(graph, workers).run();
+  return Placer(graph, workers, state.options.objectives).run();
 }
 
 }  // namespace kb

@@ -14,6 +14,10 @@ struct Loss {
   // its own way (TrainConfig::group_learning); the loss's gradient reaches no other parameter. Empty: the loss moves
   // all parameters.
   std::string group = {};
+  // float [N], what each sample counts, such as its number of tokens: the loss is then the sum of `values` over the sum
+  // of `count`, both over the global minibatch or the whole part that is evaluated. Such a loss is its group's only
+  // one. Invalid: every sample counts 1.
+  Tensor count = {};
 };
 
 // The losses of a model. A single tensor converts to one loss that moves all parameters.

@@ -45,10 +45,12 @@ struct MetricValues {
 using FinishMetric = std::function<std::vector<double>(std::span<const MetricValues> outputs, int64_t samples)>;
 
 struct Metric {
-  // One figure, the mean of `values`, float [N], over the samples. Training steps can compute it, too
-  // (judging.train_metrics).
-  Metric(std::string name, Tensor values, MetricKind kind = {})
-      : figures{{std::move(name), kind}}, outputs{{values}}, is_mean(true) {}
+  // One figure, the mean of `values`, float [N], over the samples; with `count`, float [N], the sum of `values` over
+  // the sum of `count`. Training steps can compute it, too (judging.train_metrics).
+  Metric(std::string name, Tensor values, MetricKind kind = {}, Tensor count = {})
+      : figures{{std::move(name), kind}}, outputs{{values}}, is_mean(true) {
+    if (count.valid()) outputs.push_back({count});
+  }
   // Figures that `how` computes at the end of every evaluation from the gathered values of `from`.
   Metric(std::vector<NamedMetric> names, std::vector<MetricOutput> from, FinishMetric how)
       : figures(std::move(names)), outputs(std::move(from)), finish(std::move(how)) {}
@@ -56,7 +58,7 @@ struct Metric {
   std::vector<NamedMetric> figures;
   std::vector<MetricOutput> outputs;
   FinishMetric finish = {};
-  bool is_mean = false;
+  bool is_mean = false;  // the figure is the mean of outputs[0], or outputs[0] over outputs[1]
 };
 
 // Images, such as a network generates, that every evaluation draws for the first `count` samples of its part of the
@@ -75,6 +77,9 @@ struct Gathered {
   int64_t rows = 0;         // with keeps_rows: number of samples, from the first, whose values are kept; 0: all
 };
 
+// Returns a share of sums, or 0 where nothing was counted.
+inline double counted_mean(double sum, double count) { return count == 0 ? 0 : sum / count; }
+
 // A metric as an evaluation's program computes it. A Drawing is a GatheredMetric without figures.
 struct GatheredMetric {
   std::vector<NamedMetric> figures;
@@ -86,7 +91,8 @@ struct GatheredMetric {
 struct ComputedMetrics {
   std::vector<NamedMetric> test = {};         // figures of an evaluation
   std::vector<NamedMetric> training = {};     // figures that every training step gives
-  std::vector<GatheredMetric> gathered = {};  // how an evaluation computes its figures and drawings
+  GatheredMetric loss = {};                   // how an evaluation computes its loss
+  std::vector<GatheredMetric> gathered = {};  // how it computes its figures and drawings
   std::vector<std::string> groups = {};       // groups of parameters, in the order in which the losses name them
 };
 

@@ -76,7 +76,9 @@ void check_losses(const std::string& task, const Losses& losses, int64_t minibat
   const bool has_names = losses.size() > 1;
   for (const Loss& loss : losses) {
     if (has_names) check_metric_name(task, loss.name);
-    check_per_sample(task, has_names ? fmt::format("loss '{}'", loss.name) : "loss", loss.values, minibatch);
+    const std::string what = has_names ? fmt::format("loss '{}'", loss.name) : "loss";
+    check_per_sample(task, what, loss.values, minibatch);
+    if (loss.count.valid()) check_per_sample(task, "count of the " + what, loss.count, minibatch);
   }
 }
 
@@ -137,6 +139,11 @@ struct Declared {
   ModelOutput output;
 
   Tensor summed(Tensor values) const { return sum(values * weights); }
+  // Returns the mean over the global minibatch, of which each worker has a share.
+  Tensor mean(Tensor values, Tensor count) const {
+    if (!count.valid()) return summed(values);
+    return worker_sum(summed(values)) / divisor_of(worker_sum(summed(count)));
+  }
 };
 
 Declared declare(Graph& graph, const Task& task, int64_t minibatch, DType real) {
@@ -155,20 +162,70 @@ void add_output(Graph& graph, const std::string& name, Tensor value) {
   graph.outputs.push_back({name, value.value(), Merge::sum});
 }
 
-// Adds the output "loss", the weighted sum over the samples of all losses together.
-void add_loss(Graph& graph, const Declared& declared) {
-  const Losses& losses = declared.output.losses;
+bool has_counts(const Losses& losses) {
+  return std::ranges::any_of(losses, [](const Loss& loss) { return loss.count.valid(); });
+}
+
+// Returns the sum of all losses for each sample, if no loss has a count.
+Tensor total_of(const Losses& losses) {
   Tensor total = losses.front().values;
   for (size_t i = 1; i < losses.size(); ++i) total = total + losses[i].values;
-  add_output(graph, "loss", declared.summed(total));
+  return total;
+}
+
+// Returns the total of several losses over the global minibatch.
+Tensor total_mean(const Declared& declared) {
+  const Losses& losses = declared.output.losses;
+  if (!has_counts(losses)) return declared.summed(total_of(losses));
+  Tensor total;
+  for (const Loss& loss : losses) {
+    const Tensor mean =
+        loss.count.valid() ? declared.mean(loss.values, loss.count) : worker_sum(declared.summed(loss.values));
+    total = total.valid() ? total + mean : mean;
+  }
+  return total;
+}
+
+// Adds a loss that is minimised as an output. With a count both are sums, which the compiler divides.
+void add_objective(TrainingGraph& training, const Declared& declared, const Loss& loss) {
+  const bool is_one = declared.output.losses.size() == 1;
+  Objective objective{is_one ? Objective().name : loss.name, loss.group};
+  add_output(training.graph, objective.name, declared.summed(loss.values));
+  if (loss.count.valid()) {
+    objective.count = objective.name + ".count";
+    add_output(training.graph, objective.count, declared.summed(loss.count));
+  }
+  if (!is_one) training.metrics.push_back({loss.name});
+  training.objectives.push_back(std::move(objective));
 }
 
 // Returns several losses as metrics under their own names. A single loss is the output "loss" already: returns nothing.
 std::vector<Metric> losses_by_name(const Losses& losses) {
   std::vector<Metric> metrics;
   if (losses.size() > 1)
-    for (const Loss& loss : losses) metrics.emplace_back(loss.name, loss.values);
+    for (const Loss& loss : losses) metrics.emplace_back(loss.name, loss.values, MetricKind{}, loss.count);
   return metrics;
+}
+
+// Returns the loss of an evaluation: the sum of all losses.
+Metric loss_figure(const Losses& losses) {
+  if (!has_counts(losses)) return {"loss", total_of(losses)};
+  std::vector<MetricOutput> sums;
+  for (const Loss& loss : losses) {
+    sums.push_back({loss.values});
+    if (loss.count.valid()) sums.push_back({loss.count});
+  }
+  std::vector<bool> is_counted;
+  for (const Loss& loss : losses) is_counted.push_back(loss.count.valid());
+  return {{{"loss"}}, sums, [is_counted](std::span<const MetricValues> all, int64_t samples) {
+            double total = 0;
+            size_t at = 0;
+            for (const bool counted : is_counted) {
+              const double sum = all[at++].values[0];
+              total += counted_mean(sum, counted ? all[at++].values[0] : static_cast<double>(samples));
+            }
+            return std::vector{total};
+          }};
 }
 
 double mean_figure(const MetricKind& kind, double mean) { return kind.finish ? kind.finish(mean) : mean; }
@@ -179,7 +236,8 @@ GatheredMetric add_gathered(Graph& graph, const Declared& declared, const Metric
   GatheredMetric gathered{metric.figures, {}, metric.finish};
   if (metric.is_mean)
     gathered.finish = [kind = metric.figures.front().kind](std::span<const MetricValues> sums, int64_t samples) {
-      return std::vector{mean_figure(kind, sums[0].values[0] / static_cast<double>(samples))};
+      const double count = sums.size() > 1 ? sums[1].values[0] : static_cast<double>(samples);
+      return std::vector{mean_figure(kind, counted_mean(sums[0].values[0], count))};
     };
   for (const MetricOutput& output : metric.outputs) {
     const std::string& first = metric.figures.front().name;
@@ -196,6 +254,15 @@ GatheredMetric add_gathered(Graph& graph, const Declared& declared, const Metric
     gathered.outputs.push_back({name, shape, output.keeps_rows, 0});
   }
   return gathered;
+}
+
+// Adds the output of a metric that is a mean over the global minibatch.
+void add_mean(TrainingGraph& training, const Declared& declared, const Metric& metric, DType real) {
+  const NamedMetric& figure = metric.figures.front();
+  const Tensor values = cast(metric.outputs[0].values, real);
+  const Tensor count = metric.outputs.size() > 1 ? cast(metric.outputs[1].values, real) : Tensor();
+  add_output(training.graph, figure.name, declared.mean(values, count));
+  training.metrics.push_back(figure);
 }
 
 GatheredMetric add_drawing(Graph& graph, const Drawing& drawing, DType real) {
@@ -294,24 +361,21 @@ TrainingGraph declare_training(const Task& task, int64_t minibatch, DType real, 
   TrainingGraph training{Graph(task.name, Mode::training), {}, {}};
   const Declared declared = declare(training.graph, task, minibatch, real);
   const Losses& losses = declared.output.losses;
-  add_loss(training.graph, declared);
-  const auto add_mean = [&](const Metric& metric) {
-    const NamedMetric& figure = metric.figures.front();
-    add_output(training.graph, figure.name, declared.summed(cast(metric.outputs.front().values, real)));
-    training.metrics.push_back(figure);
-  };
+  if (losses.size() == 1)
+    add_objective(training, declared, losses.front());
+  else
+    add_output(training.graph, "loss", total_mean(declared));
   for (const Metric& metric : declared.output.metrics)
-    if (with_metrics && metric.is_mean) add_mean(metric);
-  for (const Metric& loss : losses_by_name(losses)) add_mean(loss);
+    if (with_metrics && metric.is_mean) add_mean(training, declared, metric, real);
   for (const Loss& loss : losses)
-    training.objectives.push_back({losses.size() > 1 ? loss.name : Objective().name, loss.group});
+    if (losses.size() > 1) add_objective(training, declared, loss);
   return training;
 }
 
 InferenceGraph declare_inference(const Task& task, int64_t minibatch, DType real) {
-  InferenceGraph inference{Graph(task.name + ".predict", Mode::inference), {}};
+  InferenceGraph inference{Graph(task.name + ".predict", Mode::inference), {}, {}};
   const Declared declared = declare(inference.graph, task, minibatch, real);
-  add_loss(inference.graph, declared);
+  inference.loss = add_gathered(inference.graph, declared, loss_figure(declared.output.losses), real);
   std::vector<Metric> metrics = declared.output.metrics;
   for (Metric& loss : losses_by_name(declared.output.losses)) metrics.push_back(std::move(loss));
   for (const Metric& metric : metrics)

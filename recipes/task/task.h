@@ -103,16 +103,17 @@ struct Task {
 // The graph of a training step on `minibatch` = N samples. Its inputs are "weights" float [N] and the fields and
 // scalars that the model asks for. Its output "loss" is the sum over samples and losses of loss times weight; with the
 // weights 1 / kn it adds up to the mean over the global minibatch. Several losses are also outputs under their own
-// names.
+// names. A loss with a count (Loss::count) has it as an output beside it, by which the compiler divides it.
 struct TrainingGraph {
   Graph graph;
   std::vector<Objective> objectives;  // outputs that are minimised, and the groups of parameters that they move
   std::vector<NamedMetric> metrics;   // names and kinds of the outputs that are means over the global minibatch
 };
-// The graph of an evaluation. The weights are 1, or 0 for rows that only pad the last batch. Its outputs are "loss" as
-// in training, "count", the sum of the weights, and the values of every metric and drawing.
+// The graph of an evaluation. The weights are 1, or 0 for rows that only pad the last batch. Its outputs are those of
+// the loss, "count", the sum of the weights, and the values of every metric and drawing.
 struct InferenceGraph {
   Graph graph;
+  GatheredMetric loss;                  // the mean of all losses together, whose first output is "loss"
   std::vector<GatheredMetric> metrics;  // metrics; then the losses, if there are several; then the drawings
 };
 

@@ -14,8 +14,14 @@ int64_t elements_of(const Dims& shape) {
   return elements;
 }
 
+std::vector<GatheredMetric> with_loss(const ComputedMetrics& metrics) {
+  std::vector<GatheredMetric> all = {metrics.loss};
+  all.insert(all.end(), metrics.gathered.begin(), metrics.gathered.end());
+  return all;
+}
+
 std::vector<Gathered> outputs_of(const std::vector<GatheredMetric>& metrics) {
-  std::vector<Gathered> outputs = {{.output = kLossName}};
+  std::vector<Gathered> outputs;
   for (const GatheredMetric& metric : metrics)
     outputs.insert(outputs.end(), metric.outputs.begin(), metric.outputs.end());
   outputs.push_back({.output = "count"});
@@ -24,7 +30,7 @@ std::vector<Gathered> outputs_of(const std::vector<GatheredMetric>& metrics) {
 
 }  // namespace
 
-Evaluator::Evaluator(Session& session, const std::vector<Field>& fields, const std::vector<GatheredMetric>& metrics,
+Evaluator::Evaluator(Session& session, const std::vector<Field>& fields, const ComputedMetrics& metrics,
                      const Source& source, const char* part, World& world)
     : session_(session),
       world_(world),
@@ -33,8 +39,8 @@ Evaluator::Evaluator(Session& session, const std::vector<Field>& fields, const s
       names_{part, &source},
       count_(source.count()),
       rows_(session.input_type("weights").shape.at(0)),
-      metrics_(metrics),
-      outputs_(outputs_of(metrics)) {
+      metrics_(with_loss(metrics)),
+      outputs_(outputs_of(metrics_)) {
   for (int i = 0; i < session.depth(); ++i) slots_.emplace_back(session, fields);
   fill_tables(session, fields, source, part);
 }
@@ -96,9 +102,9 @@ std::vector<MetricValues> Evaluator::total() {
 Evaluation Evaluator::finish(std::span<const MetricValues> values) {
   const double count = values.back().values[0];
   ensure(count == static_cast<double>(count_), "evaluation: not every sample was counted once");
-  Evaluation evaluation{values.front().values[0] / count, count_, {}};
+  Evaluation evaluation{0, count_, {}};
   drawn_.clear();
-  size_t begin = 1;
+  size_t begin = 0;
   for (const GatheredMetric& metric : metrics_) {
     const std::span<const MetricValues> own = values.subspan(begin, metric.outputs.size());
     begin += own.size();
@@ -113,6 +119,8 @@ Evaluation Evaluator::finish(std::span<const MetricValues> values) {
     for (size_t i = 0; i < figures.size(); ++i)
       evaluation.figures.push_back({metric.figures[i].name, figures[i], metric.figures[i].kind});
   }
+  evaluation.loss = evaluation.figures.front().value;
+  evaluation.figures.erase(evaluation.figures.begin());
   return evaluation;
 }
 

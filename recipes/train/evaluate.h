@@ -24,8 +24,8 @@ class Evaluator {
  public:
   // `session` runs an inference program of a task with these fields and metrics; session, source and world must outlive
   // this object. `part` is the source's name in messages, such as "test".
-  Evaluator(Session& session, const std::vector<Field>& fields, const std::vector<GatheredMetric>& metrics,
-            const Source& source, const char* part, World& world);
+  Evaluator(Session& session, const std::vector<Field>& fields, const ComputedMetrics& metrics, const Source& source,
+            const char* part, World& world);
 
   // Collective call. Returns nothing if `may_stop` is set and the run is asked to stop meanwhile (World::begin). Throws
   // InternalError if the programs counted another number of samples than the source has.
@@ -46,12 +46,12 @@ class Evaluator {
   std::vector<HostBatch> slots_;  // used in turn, since the device may still read the last ones
   FieldFill fill_;
   const SampleNames names_;
-  const int64_t count_;  // number of samples
-  const int64_t rows_;   // rows of a batch; the last batch may be padded
-  std::vector<GatheredMetric> metrics_;
-  std::vector<Gathered> outputs_;  // the loss, the metrics' outputs, the count
-  std::vector<double> value_;      // values of the output that is being read
-  std::vector<double> own_;        // all outputs of this process's batches, one batch after another
+  const int64_t count_;                  // number of samples
+  const int64_t rows_;                   // rows of a batch; the last batch may be padded
+  std::vector<GatheredMetric> metrics_;  // begins with the loss
+  std::vector<Gathered> outputs_;        // the metrics' outputs, the count
+  std::vector<double> value_;            // values of the output that is being read
+  std::vector<double> own_;              // all outputs of this process's batches, one batch after another
   std::vector<DrawnImages> drawn_;
 };
 

@@ -7,15 +7,15 @@ namespace kb {
 Evaluations::Evaluations(const LoopParts& parts, const Instruments& instruments)
     : parts_(parts),
       instruments_(instruments),
-      evaluator_(parts.inference, parts.task.fields, parts.metrics.gathered, judged_part(parts.task),
+      evaluator_(parts.inference, parts.task.fields, parts.metrics, judged_part(parts.task),
                  judged_part_word(parts.task), parts.world),
       averaged_evaluator_(averaged_evaluator(judged_part(parts.task), judged_part_word(parts.task))),
       part_(judged_part_name(parts.task)) {}
 
 std::optional<Evaluator> Evaluations::averaged_evaluator(const Source& source, const char* word) const {
   if (!parts_.averaged) return std::nullopt;
-  return std::optional<Evaluator>(std::in_place, *parts_.averaged, parts_.task.fields, parts_.metrics.gathered, source,
-                                  word, parts_.world);
+  return std::optional<Evaluator>(std::in_place, *parts_.averaged, parts_.task.fields, parts_.metrics, source, word,
+                                  parts_.world);
 }
 
 void Evaluations::restore(const FlatJson& line) {
@@ -64,8 +64,7 @@ void Evaluations::test(int64_t done) {
   if (!parts_.task.valid || !parts_.task.test) return;
   parts_.world.at("evaluation of the test part");
   part_ = kTestPart;
-  Evaluator evaluator(parts_.inference, parts_.task.fields, parts_.metrics.gathered, *parts_.task.test, part_,
-                      parts_.world);
+  Evaluator evaluator(parts_.inference, parts_.task.fields, parts_.metrics, *parts_.task.test, part_, parts_.world);
   evaluation_ = evaluator.run(false);
   if (std::optional<Evaluator> averaged = averaged_evaluator(*parts_.task.test, part_))
     averaged_ = averaged->run(false);

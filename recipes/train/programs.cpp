@@ -231,8 +231,8 @@ std::vector<ProgramSpec> programs_of(const Task& task, const Settled& settled, P
   const int64_t n = settled.batch.per_worker;
   const TrainingGraph training = training_graph(task, settled);
   InferenceGraph inference = declare_inference(task, n, real);
-  facts.metrics = {figures_of(inference.metrics), training.metrics, std::move(inference.metrics),
-                   groups_of(training.objectives)};
+  facts.metrics = {figures_of(inference.metrics), training.metrics, std::move(inference.loss),
+                   std::move(inference.metrics), groups_of(training.objectives)};
   CompileOptions for_inference;
   for_inference.target = settled.target;
   for_inference.precision = config.arithmetic.precision;
