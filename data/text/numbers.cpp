@@ -60,12 +60,8 @@ std::string number_in_words(int64_t number) {
 SequencePairs number_pairs(const NumbersSpec& spec) {
   if (spec.count < 10 || spec.count > 1'000'000)
     throw DataError({"numbers", "no such set", "10 to 1000000 numbers", fmt::format("{}", spec.count), ""});
-  SequencePairs pairs{.name = "numbers",
-                      .source = {"figures", figures_tokenizer()},
-                      .target = {"words", words_tokenizer()},
-                      .train = {},
-                      .valid = {},
-                      .test = {}};
+  SequencePairs pairs{
+      .name = "numbers", .source = {"figures", figures_tokenizer()}, .target = {"words", words_tokenizer()}};
   const Permutation order(spec.seed, 0, spec.count);
   const int64_t train_count = spec.count - spec.count / 10;
   for (int64_t position = 0; position < spec.count; ++position) {

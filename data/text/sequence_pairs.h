@@ -26,7 +26,7 @@ struct RaggedTokens {
 /// A part of a data set: sequence i of `source` belongs to sequence i of `target`. No sequence is empty, and none has
 /// special tokens but kUnknownToken: who trains adds begin and end.
 struct PairPart {
-  RaggedTokens source, target;
+  RaggedTokens source = {}, target = {};
   /// The target sentences of a part that is not for training, in the form of Tokenizer::reference; else empty.
   std::vector<std::string> references = {};
 
@@ -43,8 +43,8 @@ struct SequencePairs {
   std::string name;
   std::string fingerprint = {};  ///< 16 hexadecimal digits: a hash of the vocabularies and of the tokens of all parts
   PairSide source, target;       ///< both may have one tokenizer
-  PairPart train, valid, test;   ///< `valid` and `test` may have no pairs
-  std::string note = {};         ///< lines that tell what was left out or chosen; "": nothing was
+  PairPart train = {}, valid = {}, test = {};  ///< `valid` and `test` may have no pairs
+  std::string note = {};                       ///< lines that tell what was left out or chosen; "": nothing was
 };
 
 /// Returns the fingerprint. Throws DataError for parts whose sides have different counts, and for a set without

@@ -29,10 +29,7 @@ class Bare : public Tokenizer {
 SequencePairs small_pairs(std::vector<std::string> words = {"a", "b"}) {
   SequencePairs pairs{.name = "small",
                       .source = {"x", std::make_shared<Bare>(std::vector<std::string>{"c"})},
-                      .target = {"y", std::make_shared<Bare>(std::move(words))},
-                      .train = {},
-                      .valid = {},
-                      .test = {}};
+                      .target = {"y", std::make_shared<Bare>(std::move(words))}};
   pairs.train.source.append(Tokens{4, 3});
   pairs.train.target.append(Tokens{5});
   return pairs;
