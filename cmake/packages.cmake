@@ -10,7 +10,7 @@ set(kb_missing_apt "")   # and the apt packages that bring them
 # kb_row(NAME STATE [NOTE]): a row of the closing table.
 function(kb_row name state)
   string(LENGTH "${name}" used)
-  math(EXPR pad "13 - ${used}")
+  math(EXPR pad "15 - ${used}")
   string(REPEAT " " ${pad} gap)
   set(row "  ${name}${gap}${state}")
   if(ARGN)

@@ -62,6 +62,7 @@ data:
 data/images: .
 data/sets: . images
 data/text: .
+data/text/pieces: . text
 runtime:
 runtime/comm: .
 runtime/comm/mpi: . comm

@@ -76,5 +76,7 @@ expect "a GPU's, where it is asked for" kilobatch_cuda "$(plugins lenet_mnist --
 echo "build kilobatch_mpi: phony program" >>"$build/build.ninja"
 expect "MPI's, for processes" kilobatch_mpi "$(plugins lenet_mnist --processes 2 | tail -n 1)"
 expect "MPI's, below a launcher" kilobatch_mpi "$(OMPI_COMM_WORLD_SIZE=2 plugins lenet_mnist | tail -n 1)"
+echo "build kilobatch_pieces: phony program" >>"$build/build.ninja"
+expect "SentencePiece's, for pieces" kilobatch_pieces "$(plugins lenet_mnist --tokens pieces | tail -n 1)"
 [[ $status -eq 0 ]] && echo "the build says how far it is"
 exit "$status"

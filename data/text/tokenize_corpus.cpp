@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "data/error.h"
+#include "data/text/piece_tokenizer.h"
 #include "data/text/unicode.h"
 
 namespace kb {
@@ -75,6 +76,13 @@ TokenizerPair learn_unit_tokenizers(const CorpusText& text, TextUnit unit, bool 
                                     const VocabularyLimits& limits) {
   return {learn_unit_tokenizer(unit, lower_case, text.train.source, limits),
           learn_unit_tokenizer(unit, lower_case, text.train.target, limits)};
+}
+
+TokenizerPair learn_piece_tokenizers(const CorpusText& text, const PieceOptions& options) {
+  std::vector<std::string> both = text.train.source;
+  both.insert(both.end(), text.train.target.begin(), text.train.target.end());
+  const auto tokenizer = learn_piece_tokenizer(both, options);
+  return {tokenizer, tokenizer};
 }
 
 SequencePairs tokenize_corpus(const CorpusText& text, const TokenizerPair& tokenizers) {

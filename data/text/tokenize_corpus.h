@@ -3,6 +3,7 @@
 #pragma once
 
 #include "data/text/corpus_text.h"
+#include "data/text/piece_library.h"
 #include "data/text/sequence_pairs.h"
 #include "data/text/unit_tokenizer.h"
 
@@ -28,6 +29,9 @@ struct TokenizerPair {
 /// Learns one for each side.
 TokenizerPair learn_unit_tokenizers(const CorpusText& text, TextUnit unit, bool lower_case,
                                     const VocabularyLimits& limits);
+
+/// Learns one for both sides, on the sentences of both. Throws DataError as learn_piece_tokenizer does.
+TokenizerPair learn_piece_tokenizers(const CorpusText& text, const PieceOptions& options);
 
 /// Tokenizes all parts. Pairs of which a side has no token, as empty lines, are left out, and the note tells how many.
 /// Throws DataError when none is left for training.

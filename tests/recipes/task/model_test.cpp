@@ -8,6 +8,7 @@
 #include "graph/error.h"
 #include "graph/interpreter.h"
 #include "graph/text.h"
+#include "recipes/config/flags.h"
 #include "recipes/papers/table.h"
 #include "recipes/task/suggest.h"
 #include "tests/support/support.h"
