@@ -34,7 +34,7 @@ CorpusFiles list_corpus_files(const fs::path& folder) {
   return files;
 }
 
-/// What names the part: words that the stem of its files begins with, or the stem itself.
+/// The names of a part: words that the stem of its files begins with, or the stem itself.
 struct PartName {
   const char* part;
   std::vector<std::string> begins;

@@ -2,8 +2,8 @@
 //
 // In a folder, a file's name without ".gz" is STEM.LANGUAGE, parted at its last dot ("train.de.gz", "test_2016.en").
 // The stem says the part: one that begins with "train" is for training, with "val" or "dev" for validation, with "test"
-// for the test. Other files are passed over, and so are stems that lack one of the two languages. Where a part has
-// several stems, the first in the order of names is read; the note tells the others. Another path, which is not a
+// for the test. Other files are passed over, and so are stems that lack one of the two languages. A part with
+// several stems is the first of them in the order of names; the note tells the others. Another path, which is not a
 // folder, is itself the stem of training files: "corpora/europarl" stands for "corpora/europarl.de" and
 // "corpora/europarl.en".
 #pragma once
@@ -26,7 +26,7 @@ struct Corpus {
   std::string note = {};  ///< lines that tell which files were not chosen; "": none
 };
 
-/// What a user says of the files; empty members are found.
+/// A user's words on the files; empty members are found.
 struct CorpusChoice {
   /// Languages. Without them the training files must be of two languages; the first in the order of names is then the
   /// source.

@@ -1,5 +1,5 @@
-// What Kilobatch asks of SentencePiece (Kudo and Richardson 2018): to learn pieces of words, and to split sentences
-// into them. A plug-in answers, libkilobatch_pieces.so.
+// SentencePiece (Kudo and Richardson 2018) as Kilobatch uses it: it learns pieces of words, and splits sentences into
+// them. The plug-in libkilobatch_pieces.so is between both.
 //
 // SentencePiece's library has a copy of protobuf inside, and shows its symbols. A program that has another protobuf
 // would call one's code with the other's data, and does not survive it. So no program links SentencePiece; the plug-in

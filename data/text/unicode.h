@@ -10,8 +10,8 @@ namespace kb {
 
 constexpr char32_t kReplacement = 0xfffd;  ///< stands for a byte that is no part of a character
 
-/// Takes the first character off a text, which is not empty. Of a byte that begins no character (RFC 3629), takes the
-/// byte and returns kReplacement.
+/// Takes the first character off a text, which is not empty. If no character begins there (RFC 3629), takes
+/// one byte and returns kReplacement.
 char32_t take_character(std::string_view& text);
 
 /// Returns the position of the first byte that is no part of a character; npos: the text is UTF-8.

@@ -41,8 +41,8 @@ std::string part_punctuation(std::string_view text) {
   return out;
 }
 
-// Goes over neighbours from the left. Where `takes(first, second)`, appends first, `between`, second and `after`, and
-// goes on behind both, as a regular expression of two characters does.
+// Goes over neighbours from the left. If `takes(first, second)`, appends `before`, first, `between`, second and
+// `after`, and goes on behind both, as the substitution of a regular expression of two characters does.
 template <class Takes>
 std::string part_neighbours(std::string_view text, const char* before, const char* between, const char* after,
                             Takes takes) {
@@ -61,7 +61,7 @@ std::string part_neighbours(std::string_view text, const char* before, const cha
   return out;
 }
 
-// Words between spaces of any kind.
+// Returns the words between spaces of any kind.
 Words words_between_spaces(std::string_view text) {
   Words words;
   size_t begin = 0, at = 0;
@@ -80,7 +80,7 @@ std::string_view without_spaces_at_end(std::string_view text) {
   return words.empty() ? "" : text.substr(0, static_cast<size_t>(words.back().end() - text.begin()));
 }
 
-// How often each n-gram of one order is there.
+// Returns how often each n-gram of one order is there.
 std::map<Words, int64_t> count_ngrams(const Words& words, size_t order) {
   std::map<Words, int64_t> counts;
   for (size_t begin = 0; begin + order <= words.size(); ++begin) {
