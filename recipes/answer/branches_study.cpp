@@ -63,8 +63,8 @@ void BranchesFlags::declare(CommandLine& line) {
       .text({"--tolerance", "EPS", "by how much the loss of a larger minibatch may exceed that of a smaller; 0.01"},
             tolerance)
       .text({"--loss", "HOW",
-             "loss of a branch: ema:ALPHA over its steps, mean:SHARE of the window's end, held-out; ema:0.5. Another "
-             "one trains nothing again"},
+             "loss of a branch: ema:ALPHA over its steps, mean:SHARE over the window's end, held-out; trains nothing "
+             "again; ema:0.5"},
             loss)
       .whole({"--per-worker", "N", "samples of a branch's virtual worker; the run's where it is not given"}, per_worker,
              1)

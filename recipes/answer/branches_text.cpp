@@ -79,22 +79,30 @@ std::string warmup_sentence(const BranchesAnswer& answer) {
       100 * answer.steps_saved);
 }
 
-double greatest_error(const PlaceAnswer& one) {
-  double greatest = 0;
-  for (const SmoothedBranch& branch : one.branches)
-    if (branch.run.factor > 1 && std::isfinite(branch.difference.value))
-      greatest = std::max(greatest, branch.difference.error.value_or(0));
-  return greatest;
+// Returns the k of branches whose loss is so near the tolerance above the least of smaller ones that its error, twice,
+// may have decided whether they lost: "2, 4"; "" if there are none, or no errors are known.
+std::string open_factors(const BranchesAnswer& answer, const PlaceAnswer& one) {
+  constexpr double kErrors = 2;
+  std::string open;
+  double least = one.branches.front().loss;
+  for (const SmoothedBranch& branch : one.branches) {
+    const std::optional<double>& error = branch.difference.error;
+    const bool is_near =
+        error && branch.run.factor > 1 && std::abs(branch.loss - least - answer.tolerance) < kErrors * *error;
+    if (is_near) open += fmt::format("{}{}", open.empty() ? "" : ", ", branch.run.factor);
+    least = std::min(least, branch.loss);
+  }
+  return open;
 }
 
-std::string error_note(const BranchesAnswer& answer, const PlaceAnswer& one) {
-  const double error = greatest_error(one);
-  if (error <= answer.tolerance) return "";
+std::string noise_note(const BranchesAnswer& answer, const PlaceAnswer& one) {
+  const std::string open = open_factors(answer, one);
+  if (open.empty()) return "";
   const char* hint = answer.smoothing.kind == LossSmoothing::Kind::ema
-                         ? "--loss mean:0.25 or --loss held-out compares over more samples, and trains nothing again"
-                         : "--loss held-out or a longer --window knows them better";
-  return fmt::format("place {}st: differences of losses are known to +- {:.2g}, the tolerance is {}: {}",
-                     one.place.step, error, answer.tolerance, hint);
+                         ? "--loss mean:0.25 averages over more samples, the same for every k, and trains nothing again"
+                         : "a longer --window, or a greater share of it, tells more";
+  return fmt::format("place {}st: the losses of k = {} are within two standard errors of the tolerance: {}",
+                     one.place.step, open, hint);
 }
 
 std::string monotone_note(const PlaceAnswer& one) {
@@ -125,7 +133,7 @@ std::vector<std::string> branches_notes(const BranchesAnswer& answer) {
   for (const PlaceAnswer& one : answer.places) {
     if (!one.critical)
       notes.push_back(fmt::format("place {}st: the branch with k = 1 diverged, and tells nothing", one.place.step));
-    for (std::string note : {error_note(answer, one), monotone_note(one)})
+    for (std::string note : {noise_note(answer, one), monotone_note(one)})
       if (!note.empty()) notes.push_back(std::move(note));
   }
   return notes;

@@ -10,8 +10,8 @@ namespace kb {
 // Returns "41 (35 to 50)", "above 35" or "-", times `unit`.
 std::string noise_text(const PlaceAnswer& one, int64_t unit = 1);
 
-// Returns what a reader has to know of the answer: losses that are known less well than the tolerance asks, places at
-// which a smaller k lost and a larger one did not, branches that diverged.
+// Returns what a reader has to know of the answer: branches that noise may have decided about, places at which a
+// smaller k lost and a larger one did not, or the branch with k = 1 diverged.
 std::vector<std::string> branches_notes(const BranchesAnswer& answer);
 
 // Returns sentences: how the local critical minibatch was found, the part of the noise scale, and which growths of the
