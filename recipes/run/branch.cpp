@@ -132,6 +132,12 @@ std::optional<RunConfig> parse_with_origin(const Recipe& recipe, const std::stri
   return config;
 }
 
+std::vector<int64_t> kept_steps(const fs::path& run) {
+  std::vector<int64_t> steps;
+  for (const fs::path& file : list_checkpoints(checkpoints_of(run))) steps.push_back(checkpoint_step(file));
+  return steps;
+}
+
 namespace {
 
 // Returns the steps and epochs of the plan in a manifest. Throws Error for a number below 1.

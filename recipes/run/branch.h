@@ -1,5 +1,7 @@
 // Flags that come from another run (--branch, --config), and the state that a branch begins with.
 #pragma once
+#include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +17,9 @@ namespace kb {
 // take over AdaScale's state with another minibatch.
 std::optional<RunConfig> parse_with_origin(const Recipe& recipe, const std::string& usage,
                                            const std::vector<std::string>& arguments);
+
+// Returns the numbers of steps at which the run in a folder has checkpoints, the greatest first.
+std::vector<int64_t> kept_steps(const std::filesystem::path& run);
 
 // Opens the state that --branch RUN@WHEN names. WHEN is 20ep or 500st, where RUN must have a checkpoint, or best or
 // last. Throws UsageError for other words, and Error if there is no such checkpoint, with the names of those there are,

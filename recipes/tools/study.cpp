@@ -3,6 +3,7 @@
 // ./run study STORE reads the run folders of a sweep; ./run study FILE.csv reads a table with a line per training
 // (recipes/answer/measurements.h). The tool prints the best rate and the steps of each minibatch and the critical
 // minibatch of McCandlish et al. 2018, and writes tables, study.json, study.html and figures into a folder.
+// ./run study --branches RUN@500st,2000st trains branches of a run at these places (recipes/answer/branches_plan.h).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,6 +12,9 @@
 #include "recipes/answer/answer_curves.h"
 #include "recipes/answer/answer_page.h"
 #include "recipes/answer/answer_text.h"
+#include "recipes/answer/branches_files.h"
+#include "recipes/answer/branches_study.h"
+#include "recipes/answer/branches_text.h"
 #include "recipes/answer/measurements.h"
 #include "recipes/answer/performance_profile.h"
 #include "recipes/answer/side_by_side.h"
@@ -22,8 +26,8 @@
 #include "recipes/config/values.h"
 #include "recipes/inspect/scale_json.h"
 #include "recipes/run/command_words.h"
-#include "recipes/run/guarded_main.h"
 #include "recipes/trials/study_folder.h"
+#include "recipes/trials/trial_command.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
 #include "runtime/options.h"
@@ -40,6 +44,7 @@ struct StudyCall {
   std::vector<double> targets;  // its values, of the sweep's figure; empty: its own target
   std::optional<double> samples_per_epoch;
   AnswerOptions options;
+  BranchesFlags branches;  // given in place of sources
 };
 
 // Draws the figures as PNG and PDF, or prints that rsvg-convert is not installed.
@@ -205,7 +210,28 @@ int profile_targets(const StudyCall& call) {
   return 0;
 }
 
+int study_branches(const StudyCall& call) {
+  if (!call.sources.empty())
+    throw UsageError(fmt::format("{}: expected no SOURCE beside it, got {}", kBranchesFlag, call.sources.front()));
+  const MeasuredBranches measured = measure_branches(call.branches, call.out);
+  if (!measured.answer) return measured.exit_code;
+  const BranchesAnswer& answer = *measured.answer;
+  fmt::print("\n");
+  for (const std::string& note : branches_notes(answer)) fmt::print("NOTE: {}\n", note);
+  fmt::print("{}\n", branches_text(answer));
+  const std::vector<AnswerFigure> figures = branches_figures(answer);
+  write_file_atomically(measured.folder / "branches.csv", branches_csv(answer));
+  write_file_atomically(measured.folder / "branches.json", branches_json(answer, call.command));
+  write_file_atomically(measured.folder / "branches.html", branches_page(answer, call.command, figures));
+  write_figures(measured.folder, figures);
+  fmt::print("answer: {} (branches.html, branches.csv, branches.json, figures)\n", measured.folder.string());
+  return 0;
+}
+
 int study(StudyCall call) {
+  call.branches.check_together();
+  if (call.branches.is_given()) return study_branches(call);
+  if (call.sources.empty()) throw UsageError("SOURCE or --branches RUN@PLACES: expected one of them, got none");
   if (!call.target_list.empty()) {
     call.targets = parse_target_values("--targets", call.target_list);
     return call.sources.size() == 1 ? study_targets(call) : profile_targets(call);
@@ -219,8 +245,9 @@ void add_flags(CommandLine& line, StudyCall& call) {
               "the store of a sweep, or measurements, a line a training: STORE or FILE.csv; several are held against "
               "the first, on one page"},
              call.sources)
-      .required()
-      .text({"--out", "DIR", "folder of the answer; STORE/study or FILE-study, of several sources runs/study-TIME"},
+      .text({"--out", "DIR",
+             "folder of the answer; STORE/study or FILE-study, of several sources runs/study-TIME, of branches "
+             "RUN/branches"},
             call.out)
       .positive({"--samples-per-epoch", "N", "samples of an epoch, for a column of epochs"}, call.samples_per_epoch,
                 1e15)
@@ -239,19 +266,22 @@ void add_flags(CommandLine& line, StudyCall& call) {
       .excludes("--targets");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int study_command(const ToolArguments& arguments) {
   StudyCall call;
-  for (int i = 1; i < argc; ++i) call.command += " " + shell_quoted(argv[i]);
+  for (const std::string& word : arguments.words) call.command += " " + shell_quoted(word);
   CommandLine line(
       "Steps to a target against the minibatch: the best rate of each, the critical minibatch, the largest useful one. "
       "SOURCE is the folder of a sweep, or a table (CSV) whose first line names its columns: minibatch, one of steps, "
-      "samples and epochs to the target, and rate, setting, seed, reached, diverged, seconds where they are known.",
-      "./run study SOURCE... [--out DIR] [--cluster FILE.json | --targets A,B,C]");
+      "samples and epochs to the target, and rate, setting, seed, reached, diverged, seconds where they are known. "
+      "With "
+      "--branches, the local critical minibatch of a run, on branches that are trained.",
+      "./run study SOURCE... [--out DIR] [--cluster FILE.json | --targets A,B,C], or ./run study --branches "
+      "RUN@500st,2000st");
   add_flags(line, call);
-  return guarded_main("study", [&] {
-    if (!line.parse({argv + 1, argv + argc})) return 0;
-    return study(call);
-  });
+  call.branches.declare(line);
+  return line.parse(arguments.words) ? study(call) : 0;
 }
+
+}  // namespace
+
+int main(int argc, char** argv) { return kb::study_main("study", study_command, argc, argv); }

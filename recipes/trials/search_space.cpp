@@ -79,16 +79,32 @@ SearchRange parse_ends(const std::string& flag, std::string ends, const std::str
 // Returns a number > 0 rounded to `digits` significant digits.
 double rounded(double value, int digits) { return std::stod(fmt::format("{:.{}e}", value, digits - 1)); }
 
-std::vector<int64_t> parse_progression(const std::string& range, const std::string& text) {
+// Reads "8:4096:x2". `text`: the whole value of the flag, for messages.
+std::vector<int64_t> parse_progression(const CountsFlag& flag, const std::string& range, const std::string& text) {
   const std::vector<std::string> parts = colon_separated(range);
-  if (parts.size() != 3 || !parts[2].starts_with('x')) refuse_value(kGrid, kGridExpectation, text);
-  const int64_t first = parse_whole(kGrid, parts[0], kGridExpectation, 1);
-  const int64_t last = parse_whole(kGrid, parts[1], kGridExpectation, 1);
-  const int64_t factor = parse_whole(kGrid, parts[2].substr(1), "a whole factor x2 or more", 2);
-  std::vector<int64_t> minibatches;
-  for (int64_t minibatch = first; minibatch <= last; minibatch *= factor) minibatches.push_back(minibatch);
-  if (minibatches.empty()) refuse_value(kGrid, "a first minibatch that is at most the last one", text);
-  return minibatches;
+  if (parts.size() != 3 || !parts[2].starts_with('x')) refuse_value(flag.name, flag.expected, text);
+  const int64_t first = parse_whole(flag.name, parts[0], flag.expected, 1);
+  const int64_t last = parse_whole(flag.name, parts[1], flag.expected, 1);
+  const int64_t factor = parse_whole(flag.name, parts[2].substr(1), "a whole factor x2 or more", 2);
+  std::vector<int64_t> counts;
+  for (int64_t count = first; count <= last; count *= factor) counts.push_back(count);
+  if (counts.empty()) refuse_value(flag.name, fmt::format("a first {} that is at most the last one", flag.one), text);
+  return counts;
+}
+
+std::vector<int64_t> parse_counts(const CountsFlag& flag, const std::string& values, const std::string& text) {
+  std::vector<int64_t> counts;
+  if (values.find(':') != std::string::npos)
+    counts = parse_progression(flag, values, text);
+  else
+    for (const std::string& word : comma_separated(values))
+      counts.push_back(parse_whole(flag.name, word, flag.expected, 1));
+  std::sort(counts.begin(), counts.end());
+  if (std::adjacent_find(counts.begin(), counts.end()) != counts.end())
+    refuse_value(flag.name, fmt::format("every {} once", flag.one), text);
+  if (std::ssize(counts) > kMostMinibatches)
+    refuse_value(flag.name, fmt::format("at most {} of them", kMostMinibatches), text);
+  return counts;
 }
 
 double radical_inverse(int64_t number, int base) {
@@ -116,18 +132,11 @@ SearchRange parse_search(const std::string& text) {
 std::vector<int64_t> parse_grid(const std::string& text) {
   const auto [flag, values] = split_assignment(kGrid, kGridExpectation, text);
   if (flag != "minibatch") refuse_value(kGrid, kGridExpectation, text);
-  std::vector<int64_t> minibatches;
-  if (values.find(':') != std::string::npos)
-    minibatches = parse_progression(values, text);
-  else
-    for (const std::string& word : comma_separated(values))
-      minibatches.push_back(parse_whole(kGrid, word, kGridExpectation, 1));
-  std::sort(minibatches.begin(), minibatches.end());
-  if (std::adjacent_find(minibatches.begin(), minibatches.end()) != minibatches.end())
-    refuse_value(kGrid, "every minibatch once", text);
-  if (std::ssize(minibatches) > kMostMinibatches)
-    refuse_value(kGrid, fmt::format("at most {} minibatches", kMostMinibatches), text);
-  return minibatches;
+  return parse_counts({kGrid, kGridExpectation, "minibatch"}, values, text);
+}
+
+std::vector<int64_t> parse_counts(const CountsFlag& flag, const std::string& text) {
+  return parse_counts(flag, text, text);
 }
 
 std::string value_at(const SearchRange& range, double u, double centre) {

@@ -33,6 +33,14 @@ SearchRange parse_search(const std::string& text);
 // "minibatch=8,16,32". Throws UsageError.
 std::vector<int64_t> parse_grid(const std::string& text);
 
+// A flag whose value is a list of whole numbers: "2:16:x2", of which the last is at most 16, or "2,4,8".
+struct CountsFlag {
+  const char *name, *expected;
+  const char* one;  // what each of them is, for messages: "minibatch"
+};
+// Returns the numbers in ascending order. Throws UsageError.
+std::vector<int64_t> parse_counts(const CountsFlag& flag, const std::string& text);
+
 // Returns the value at place `u` of the range: 0 is its low end and 1 its high end, and outside of [0, 1] the scale
 // continues. `centre` is the value by which the ends of a relative range are multiplied. The result is rounded to four
 // significant digits; on the scale revlog, 1 less the result is. Returns "" if there is no valid value: one below 0, or

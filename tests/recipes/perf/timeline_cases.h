@@ -14,6 +14,7 @@
 #include "recipes/report/picture.h"
 #include "recipes/run/step_picture.h"
 #include "recipes/train/bucket_choice.h"
+#include "recipes/train/programs.h"
 #include "runtime/process.h"
 #include "tests/recipes/small_run.h"
 #include "tests/support/hand_step.h"
