@@ -110,6 +110,9 @@ Tensor crop(Tensor x, Tensor window, Ints size, Where where = Where::current());
 Tensor argmax_equals(Tensor logits, Tensor labels, Where where = Where::current());
 
 // Library ops: matrix product and pooling.
+
+// Multiplies the matrices of the last two axes. The leading axes broadcast as NumPy's do, aligned right; a single
+// matrix b, or one for the last leading axes of a, multiplies all their rows in one product.
 Tensor matmul(Tensor a, Tensor b, bool transpose_a = false, bool transpose_b = false, Where where = Where::current());
 struct Window {
   Ints kernel, stride{1, 1}, padding{0, 0}, dilation{1, 1};  // each member has the numbers for [H, W]

@@ -98,6 +98,22 @@ BOOST_AUTO_TEST_CASE(positions_that_see_no_key_have_no_gradient) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(products_that_broadcast) {
+  check([](GradientCase& c) {
+    const bool ta = c.coin(), tb = c.coin();
+    const auto a = [&](Dims leading) {
+      leading.insert(leading.end(), {ta ? 3 : 2, ta ? 2 : 3});
+      return c.x(leading);
+    };
+    const auto b = [&](Dims leading) {
+      leading.insert(leading.end(), {tb ? 2 : 3, tb ? 3 : 2});
+      return c.x(leading);
+    };
+    return std::vector<Tensor>{matmul(a({2, 2}), b({}), ta, tb), matmul(a({}), b({2}), ta, tb),
+                               matmul(a({1, 2}), b({2, 1}), ta, tb), matmul(a({2}), b({2, 1}), ta, tb)};
+  });
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace kb::composite_gradients_test
