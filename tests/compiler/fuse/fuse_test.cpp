@@ -7,6 +7,7 @@
 #include "compiler/schedule/order.h"
 #include "compiler/views.h"
 #include "graph/layers.h"
+#include "graph/transformer.h"
 #include "tests/support/compile_check.h"
 
 namespace kb::fuse_test {
@@ -94,6 +95,39 @@ BOOST_AUTO_TEST_CASE(softmax_cross_entropy_with_its_gradient_is_one_launch) {
     BOOST_TEST(groups.size() == 1u);
     BOOST_TEST(count(groups, FusionClass::row_reduce) == 1);
   }
+}
+
+// GPT-2's logits, padded to a multiple of 128, and the longest row that counts as one in cache.
+BOOST_AUTO_TEST_CASE(rows_of_a_large_vocabulary_are_one_launch) {
+  for (const int64_t length : {50304, 65536}) {
+    Graph g("vocabulary");
+    const Tensor logits = input(g, "logits", DType::f32, {3, length}, "NK");
+    const Tensor loss = cross_entropy(logits, index_input(g, "labels", {3}, length, "N"));
+    g.outputs.push_back({"d", gradients(sum(loss), {logits})[0].value(), Merge::per_sample});
+    BOOST_TEST(fused(std::move(g)).size() == 1u);
+    Graph weights("weights");
+    const Tensor x = input(weights, "x", DType::f32, {3, length}, "NK");
+    weights.outputs.push_back({"y", softmax(x).value(), Merge::per_sample});
+    BOOST_TEST(fused(std::move(weights)).size() == 1u);
+  }
+}
+
+// Each of q, k, v and the joined heads goes through memory once more than for its products: the three leave one launch,
+// and their gradients join in one.
+BOOST_AUTO_TEST_CASE(heads_are_split_and_joined_in_one_launch_each_way) {
+  Graph g("attention");
+  const Tensor x = input(g, "x", DType::f32, {4, 32, 64});
+  const Tensor y = multi_head_attention("attn", x, x, {.attention = {.heads = 4, .causal = true, .dropout = 0.1}});
+  const std::vector<Tensor> d = gradients(sum(y * y), {x, Tensor(g, g.read("attn.in_proj_weight"))});
+  g.outputs.push_back({"dx", d[0].value(), Merge::per_sample});
+  g.outputs.push_back({"dw", d[1].value()});
+  std::map<size_t, int> launches;  // by their number of transpositions
+  for (const Group& group : fused(std::move(g))) {
+    const auto is_transpose = [](int32_t n) { return last_fused()->nodes[static_cast<size_t>(n)].op == Op::transpose; };
+    ++launches[static_cast<size_t>(std::count_if(group.nodes.begin(), group.nodes.end(), is_transpose))];
+  }
+  launches.erase(0);
+  BOOST_TEST((launches == std::map<size_t, int>{{3, 2}, {1, 2}}));
 }
 
 // A launch that computes a value also sums up its rows, and so does not read it again. Short rows and very long rows
