@@ -224,6 +224,32 @@ BOOST_AUTO_TEST_CASE(what_was_rounded_is_written_in_its_16_bits) {
   BOOST_TEST(low == 1);
 }
 
+// Two blocks of a transformer: the residual and its gradient live between launches, of rank 3; a norm, of which only
+// the rounded result is written, stays one launch.
+BOOST_AUTO_TEST_CASE(activations_of_any_rank_are_written_in_16_bits) {
+  Graph g("blocks");
+  const Tensor x = input(g, "x", DType::f32, {4, 32, 64}), w = input(g, "w", DType::f32, {64, 64});
+  Tensor y = matmul(x, w);
+  for (const char* name : {"0", "1"}) y = encoder_layer(name, y, {.heads = 4, .hidden = 96, .pre_norm = true});
+  const Tensor loss = sum(reshape(y, {-1, 64}) * reshape(input(g, "dy", DType::f32, {4, 32, 64}), {-1, 64}));
+  g.outputs.push_back({"dw", gradients(loss, {w})[0].value()});
+  CompileOptions options = on_cpu();
+  options.precision = Precision::bf16;
+  int norms = 0;
+  for (const Group& group : fused(std::move(g), options)) {
+    for (const Value v : group.outputs) {
+      const Type& type = last_fused()->type(v);
+      if (type.elements() >= 4 * 32 * 64) BOOST_TEST((type.dtype == DType::bf16), to_string(type));
+    }
+    const bool has_norm = std::any_of(group.nodes.begin(), group.nodes.end(), [&](int32_t n) {
+      return last_fused()->nodes[static_cast<size_t>(n)].op == Op::moments;
+    });
+    norms += has_norm && std::any_of(group.outputs.begin(), group.outputs.end(),
+                                     [&](Value v) { return last_fused()->type(v).dtype == DType::bf16; });
+  }
+  BOOST_TEST(norms == 4);
+}
+
 BOOST_AUTO_TEST_CASE(a_launch_never_reads_what_follows_from_its_own_result) {
   // y = x + mean(x) twice over: the second use must wait for the first reduction.
   Graph g("chain");
