@@ -36,6 +36,10 @@ void require_rank(std::string_view op, const Type& x, int64_t rank, const char* 
   if (x.rank() != rank) report(op, {"wrong number of dimensions", expected, shape_text(x), ""});
 }
 
+void require_positive(std::string_view op, int64_t value, const char* what) {
+  if (value < 1) report(op, {std::string(what) + " out of range", "1 or more", std::to_string(value), ""});
+}
+
 void require_float(std::string_view op, const Type& x) {
   if (!is_float(x.dtype))
     report(op, {"dtype is no float", "f64, f32, bf16 or f16", to_string(x), "cast(x, DType::f32)"});

@@ -18,6 +18,8 @@ Ints real_axes(std::string_view op, const Type& x, Ints axes);
 Dims kept_shape(const Type& x, const Ints& axes);
 
 void require_rank(std::string_view op, const Type& x, int64_t rank, const char* expected);
+// Throws Error unless value, which the error calls `what`, is 1 or more.
+void require_positive(std::string_view op, int64_t value, const char* what);
 void require_float(std::string_view op, const Type& x);
 // Returns `number` as `dtype` holds it. Throws Error when an integer or boolean dtype does not have this number.
 double number_in(std::string_view op, DType dtype, double number);

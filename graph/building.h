@@ -16,6 +16,9 @@ Tensor make(Op op, const std::vector<Tensor>& inputs, Attrs attrs = {});
 // Returns output number `out` of the node that `first` is an output of.
 Tensor output(Tensor first, int32_t out);
 
+// Makes a parameter of a layer of x and casts it to x's dtype; of a 16-bit x the parameter is f32.
+Tensor weight_for(Tensor x, const char* name, Role role, Dims shape, const char* letters, Init init, double rate = 1);
+
 // Throws Error in the name of `op` when `tensors` is empty, a tensor was never assigned, or two belong to different
 // graphs.
 void require_same_graph(std::string_view op, const std::vector<Tensor>& tensors);

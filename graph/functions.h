@@ -110,6 +110,9 @@ Tensor crop(Tensor x, Tensor window, Ints size, Where where = Where::current());
 Tensor argmax_equals(Tensor logits, Tensor labels, Where where = Where::current());
 
 // Library ops: matrix product and pooling.
+
+// Multiplies the matrices of the last two axes. The leading axes broadcast as NumPy's do, aligned right; a single
+// matrix b, or one for the last leading axes of a, multiplies all their rows in one product.
 Tensor matmul(Tensor a, Tensor b, bool transpose_a = false, bool transpose_b = false, Where where = Where::current());
 struct Window {
   Ints kernel, stride{1, 1}, padding{0, 0}, dilation{1, 1};  // each member has the numbers for [H, W]
@@ -163,10 +166,21 @@ struct AttentionOptions {
   int64_t heads = 1;
   bool causal = false;               // whether position t sees the positions 0 to t alone; q and k have one length then
   std::optional<double> scale = {};  // factor of the scores, a finite number; 1 / sqrt(d) if it is not given
+  // i32 [N]: sample n sees its first lengths[n] keys. All of them if the number is S or more, none if it is 0 or less.
+  Tensor lengths = {};
+  // Added to the scaled scores, in q's dtype: [T, S], [N, T, S] for all heads alike, or [N, heads, T, S]; an extent may
+  // be 1. A key with minus infinity is not seen.
+  Tensor mask = {};
+  // In training, each weight of a key becomes 0 with this probability and is divided by 1 less it otherwise, as
+  // dropout(dropout_name, ...) of graph/layers.h does. A scope has one random stream of a name.
+  double dropout = 0;
+  std::string dropout_name = "dropout";
 };
 // Attention by scaled dot products in several heads (Vaswani et al. 2017, eq. 1 and section 3.2.2, without the linear
 // layers): q [N, T, heads d], k [N, S, heads d] and v [N, S, heads e] give [N, T, heads e]. Head h has the features
-// from h d on.
+// from h d on. A position sees a key that `causal`, `lengths` and `mask` all leave it. A position that sees none gives
+// 0 and passes no gradient on. Keys and values that no position sees still have to be finite numbers: they are
+// multiplied by 0.
 Tensor attention(Tensor q, Tensor k, Tensor v, const AttentionOptions& options = {}, Where where = Where::current());
 // Takes the mean square over all axes but the first; gives one loss a sample, [N].
 Tensor mse(Tensor prediction, Tensor target, Where where = Where::current());

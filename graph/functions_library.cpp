@@ -34,11 +34,6 @@ Tensor as_signal(Tensor x) { return reshape(x, {x.size(0), x.size(1), x.size(3)}
 
 }  // namespace
 
-Tensor matmul(Tensor a, Tensor b, bool transpose_a, bool transpose_b, Where where) {
-  const Call call(where);
-  return make(Op::matmul, {a, b}, {{"transpose_a", int64_t{transpose_a}}, {"transpose_b", int64_t{transpose_b}}});
-}
-
 Tensor convolution(Tensor x, Tensor weight, const Window& window, int64_t groups, Where where) {
   const Call call(where);
   return make(Op::conv2d, {x, weight}, convolution_attrs(window, groups));

@@ -70,7 +70,7 @@ Type infer_matmul(std::span<const Type> in, const Attrs& attrs) {
                   operands_text(in) + (ta ? ", a transposed" : "") + (tb ? ", b transposed" : ""),
                   matmul_hint(a, b, ta, tb)};
   if (!std::equal(a.shape.begin(), a.shape.end() - 2, b.shape.begin(), b.shape.end() - 2))
-    throw Mistake{"leading dimensions differ", "equal leading dimensions", operands_text(in), "broadcast_to(...)"};
+    throw Mistake{"leading dimensions differ", "equal leading dimensions, or 1", operands_text(in), ""};
   const DType dtype = attrs.has("dtype") ? attrs.dtype("dtype") : a.dtype;
   if (dtype != a.dtype && !(dtype == DType::f32 && is_low_precision(a.dtype)))
     throw Mistake{"the result is of another dtype", "that of the operands, or f32 of bf16 and f16", to_string(a), ""};

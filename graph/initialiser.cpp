@@ -19,6 +19,8 @@ std::string_view name(Rule rule) {
       return "normal";
     case Rule::uniform_fan_in:
       return "uniform_fan_in";
+    case Rule::glorot_uniform:
+      return "glorot_uniform";
     case Rule::zeros:
       return "zeros";
     case Rule::ones:
@@ -55,6 +57,10 @@ Init resolve(std::string_view op, Initialiser initialiser, const Fans& fans) {
       return {InitKind::normal, 0, real_std(op, initialiser.std), name(rule)};
     case Rule::uniform_fan_in: {
       const double bound = 1 / std::sqrt(fan(fans.in));
+      return {InitKind::uniform, -bound, bound, name(rule)};
+    }
+    case Rule::glorot_uniform: {
+      const double bound = std::sqrt(6 / (fan(fans.in) + fan(fans.out)));
       return {InitKind::uniform, -bound, bound, name(rule)};
     }
     case Rule::zeros:

@@ -14,7 +14,15 @@ enum class Fan : uint8_t { in, out };
 inline constexpr Fan fan_in = Fan::in, fan_out = Fan::out;
 
 struct Initialiser {
-  enum class Rule : uint8_t { he_normal_fan_in, he_normal_fan_out, normal, uniform_fan_in, zeros, ones };
+  enum class Rule : uint8_t {
+    he_normal_fan_in,
+    he_normal_fan_out,
+    normal,
+    uniform_fan_in,
+    glorot_uniform,
+    zeros,
+    ones
+  };
   Rule rule = Rule::zeros;
   double std = 0;  // standard deviation, for Rule::normal alone
 };
@@ -28,6 +36,9 @@ constexpr Initialiser he_normal(Fan fan) {
 constexpr Initialiser normal(double std) { return {Initialiser::Rule::normal, std}; }
 // Gives the uniform distribution on +-1/sqrt(fan_in), PyTorch's default for convolutions and linear layers.
 constexpr Initialiser uniform_fan_in() { return {Initialiser::Rule::uniform_fan_in}; }
+// Gives the uniform distribution on +-sqrt(6 / (fan_in + fan_out)), by Glorot and Bengio 2010, eq. 16. PyTorch calls it
+// xavier_uniform.
+constexpr Initialiser glorot_uniform() { return {Initialiser::Rule::glorot_uniform}; }
 inline constexpr Initialiser zeros{Initialiser::Rule::zeros}, ones{Initialiser::Rule::ones};
 
 struct Fans {

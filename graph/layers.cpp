@@ -15,21 +15,11 @@ DType parameter_dtype(DType dtype) { return is_low_precision(dtype) ? DType::f32
 Init zero_init() { return resolve("", zeros, {}); }
 Init one_init() { return resolve("", ones, {}); }
 
-// Makes a parameter and casts it to x's dtype.
-Tensor weight_for(Tensor x, const char* name, Role role, Dims shape, const char* letters, Init init, double rate = 1) {
-  Tensor w = parameter(x.graph(), name, role, {parameter_dtype(x.dtype()), std::move(shape), letters}, init, rate);
-  return cast(w, x.dtype());
-}
-
 // Broadcasts a vector over the channels, axis 1 of x, to x's shape.
 Tensor over_channels(Tensor vector, Tensor x) { return broadcast_axes(vector, x.shape(), {1}); }
 
 // Returns the type of a vector with one value for each channel of x.
 Type channel_vector(Tensor x) { return {x.dtype(), {x.size(1)}, "C"}; }
-
-void require_positive(std::string_view op, int64_t value, const char* what) {
-  if (value < 1) report(op, {std::string(what) + " out of range", "1 or more", std::to_string(value), ""});
-}
 
 struct Statistics {
   Tensor mean, variance;
@@ -96,6 +86,11 @@ Tensor convolution_layer(std::string_view op, Tensor x, int64_t channels, const 
 }
 
 }  // namespace
+
+Tensor weight_for(Tensor x, const char* name, Role role, Dims shape, const char* letters, Init init, double rate) {
+  Tensor w = parameter(x.graph(), name, role, {parameter_dtype(x.dtype()), std::move(shape), letters}, init, rate);
+  return cast(w, x.dtype());
+}
 
 Tensor conv2d(const std::string& name, Tensor x, int64_t channels, const ConvOptions& options, Where where) {
   const Call call(where);

@@ -4,16 +4,16 @@
 // fold its casts, and before layout, which chooses by dtype.
 //
 // Mixed, bf16 standing for either: library ops read and give bf16, weight gradients (what is summed over workers) f32;
-// parameters, optimizer, reductions, norms and losses stay in f32; activations that a library op takes, or several
-// readers for each of which it would cost more to compute them again, are stored in bf16 (rounded once, all readers see
-// the rounded value). On a GPU the weight gradients of convolutions leave the library in bf16 and are widened behind
-// it: of cuDNN 9.19's 75 engines none gives f32 of bf16, for any of ResNet-50's shapes (tests/runtime/cuda/vendor). A
-// CPU rounds them to the same where its target says so.
+// parameters, optimizer, reductions, norms and losses stay in f32; activations that a library op takes, or that live
+// between launches because it would cost more to compute them again, are stored in bf16 (rounded once, all readers see
+// the rounded value), and moved in it. On a GPU the weight gradients of convolutions leave the library in bf16 and are
+// widened behind it: of cuDNN 9.19's 75 engines none gives f32 of bf16, for any of ResNet-50's shapes
+// (tests/runtime/cuda/vendor). A CPU rounds them to the same where its target says so.
 #include <algorithm>
 
-#include "compiler/kernel/math.h"
 #include "compiler/passes/parameter_space.h"
 #include "compiler/passes/rewrite.h"
+#include "compiler/passes/stored_values.h"
 
 namespace kb {
 namespace {
@@ -47,17 +47,14 @@ Graph widen(const Graph& from, CompileState& state) {
 class Mixed {
  public:
   Mixed(const Graph& from, DType low, const Target& target)
-      : from_(from), low_(low), target_(target), to_(from.name, from.mode), rewriter_(from, to_) {
-    library_user_.assign(from.nodes.size(), 0);
-    users_.assign(from.nodes.size(), 0);
+      : from_(from),
+        low_(low),
+        target_(target),
+        to_(from.name, from.mode),
+        rewriter_(from, to_),
+        stored_(stored_values(from)) {
     activation_.assign(from.nodes.size(), 0);
     mark_summed();
-    for (const Node& node : from.nodes)
-      for (Value input : node.inputs) {
-        ++users_[static_cast<size_t>(input.node)];
-        OpClass cls = info(node.op).cls;
-        library_user_[static_cast<size_t>(input.node)] |= cls == OpClass::library || cls == OpClass::window;
-      }
   }
 
   Graph run() {
@@ -87,10 +84,16 @@ class Mixed {
     Value v = rewriter_.map(old);
     if (to_.type(v).dtype == dtype) return v;
     auto [at, fresh] = casts_.try_emplace({v, dtype});
-    if (fresh)
-      at->second = is_parameter_part(old) ? low_parameter(old)
-                                          : to_.add_like(from_, from_.node(old), Op::cast, {v}, {{"dtype", dtype}});
+    if (fresh) at->second = is_parameter_part(old) ? low_parameter(old) : cast_of(old, dtype);
     return at->second;
+  }
+
+  // A reshaped value is rounded before it is reshaped: there the launch that computes it can write it.
+  Value cast_of(Value old, DType dtype) {
+    const Node& node = from_.node(old);
+    if (node.op == Op::reshape && dtype == low_)
+      return to_.add_like(from_, node, node.op, {as(node.inputs[0], dtype)}, node.attrs);
+    return to_.add_like(from_, node, Op::cast, {rewriter_.map(old)}, {{"dtype", dtype}});
   }
 
   // A parameter is a view of the flat vector; its low-precision copy is the same view of one cast of the whole vector.
@@ -121,7 +124,7 @@ class Mixed {
     if (node.op == Op::variable) return rewriter_.copy(n);
     bool library = info(node.op).cls == OpClass::library;
     mark(n, node, library);
-    bool low = library || (info(node.op).cls == OpClass::window && all_low(node));
+    bool low = library || (info(node.op).cls == OpClass::window && all_low(node)) || moves_low(node);
     Node copy = node;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       DType dtype = from_.type(node.inputs[i]).dtype;
@@ -138,6 +141,12 @@ class Mixed {
     if (narrow && !by_library) store_low(n);
     if (narrow) rewriter_.replace({n, 0}, as({n, 0}, DType::f32));
     if (stores_low(n, node)) store_low(n);
+  }
+
+  // Returns whether the node only moves elements of a value in 16 bits; its readers widen them.
+  bool moves_low(const Node& node) const {
+    const bool moves = node.op == Op::reshape || node.op == Op::transpose || node.op == Op::slice;
+    return moves && node.type().dtype == DType::f32 && to_.type(rewriter_.map(node.inputs[0])).dtype == low_;
   }
 
   bool all_low(const Node& node) const {
@@ -159,19 +168,7 @@ class Mixed {
   }
 
   bool stores_low(int32_t n, const Node& node) const {
-    if (!is_pointwise(node.op) || node.type().dtype != DType::f32 || !activation_[static_cast<size_t>(n)]) return false;
-    return library_user_[static_cast<size_t>(n)] ||
-           (node.type().rank() == 4 && users_[static_cast<size_t>(n)] > 1 && !is_computed_again(node));
-  }
-
-  // Returns whether the node depends on one large value and calls no function. Such a value is never written to memory
-  // (materialise.h, rule 3); x less its mean in a batch norm is one.
-  bool is_computed_again(const Node& node) const {
-    const auto is_large = [&](Value input) {
-      const Op op = from_.node(input).op;
-      return op != Op::broadcast && op != Op::constant;
-    };
-    return !calls_math(node.op) && std::count_if(node.inputs.begin(), node.inputs.end(), is_large) <= 1;
+    return node.type().dtype == DType::f32 && activation_[static_cast<size_t>(n)] && stored_[static_cast<size_t>(n)];
   }
 
   void store_low(int32_t n) {
@@ -187,8 +184,7 @@ class Mixed {
   Rewriter rewriter_;
   Value flat_low_;
   std::map<std::pair<Value, DType>, Value> casts_;
-  std::vector<uint8_t> library_user_, activation_, summed_;
-  std::vector<int32_t> users_;
+  std::vector<uint8_t> stored_, activation_, summed_;
 };
 
 // Permits library ops to round their inputs to tf32. Only a GPU's library does so.

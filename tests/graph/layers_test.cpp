@@ -169,6 +169,9 @@ BOOST_AUTO_TEST_CASE(every_initialiser_has_its_distribution) {
   const Spread uniform = drawn("uniform", uniform_fan_in());
   BOOST_TEST(near(uniform.std, 0.1 / std::sqrt(3.0), 0.02));
   BOOST_TEST((uniform.least >= -0.1 && uniform.greatest <= 0.1 && near(uniform.greatest, 0.1, 0.001)));
+  const Spread glorot = drawn("glorot", glorot_uniform());
+  BOOST_TEST(near(glorot.std, std::sqrt(2.0 / 500), 0.02));
+  BOOST_TEST((glorot.least >= -std::sqrt(6.0 / 500) && near(glorot.greatest, std::sqrt(6.0 / 500), 0.001)));
   const Spread none = drawn("zeros", zeros);
   BOOST_TEST((none.least == 0 && none.greatest == 0));
   linear("ones", x, 400, {.init = ones});

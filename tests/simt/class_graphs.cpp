@@ -208,7 +208,8 @@ void normalisations_and_losses(KernelGraphs& graphs) {
       output("normal_back", gradients(sum(normal * g), {x})[0]);
       graphs.add(std::string(name(dtype)) + " " + shape_name(shape), graph, on_gpu(tolerance_of(dtype)));
     }
-  for (const auto& [n, classes] : {std::pair{1, 2}, std::pair{37, 10}, std::pair{64, 100}, std::pair{5, 1000}}) {
+  for (const auto& [n, classes] :
+       {std::pair{1, 2}, std::pair{37, 10}, std::pair{64, 100}, std::pair{5, 1000}, std::pair{1, 50304}}) {
     Graph graph;
     Tensor logits = input_of(graph, {n, classes}), labels = input(graph, "label", DType::i32, {n}, "");
     Tensor weights = input_of(graph, {n}, DType::f32, "weights");

@@ -7,6 +7,7 @@
 #include "compiler/schedule/order.h"
 #include "compiler/views.h"
 #include "graph/layers.h"
+#include "graph/transformer.h"
 #include "tests/support/compile_check.h"
 
 namespace kb::fuse_test {
@@ -94,6 +95,39 @@ BOOST_AUTO_TEST_CASE(softmax_cross_entropy_with_its_gradient_is_one_launch) {
     BOOST_TEST(groups.size() == 1u);
     BOOST_TEST(count(groups, FusionClass::row_reduce) == 1);
   }
+}
+
+// GPT-2's logits, padded to a multiple of 128, and the longest row that counts as one in cache.
+BOOST_AUTO_TEST_CASE(rows_of_a_large_vocabulary_are_one_launch) {
+  for (const int64_t length : {50304, 65536}) {
+    Graph g("vocabulary");
+    const Tensor logits = input(g, "logits", DType::f32, {3, length}, "NK");
+    const Tensor loss = cross_entropy(logits, index_input(g, "labels", {3}, length, "N"));
+    g.outputs.push_back({"d", gradients(sum(loss), {logits})[0].value(), Merge::per_sample});
+    BOOST_TEST(fused(std::move(g)).size() == 1u);
+    Graph weights("weights");
+    const Tensor x = input(weights, "x", DType::f32, {3, length}, "NK");
+    weights.outputs.push_back({"y", softmax(x).value(), Merge::per_sample});
+    BOOST_TEST(fused(std::move(weights)).size() == 1u);
+  }
+}
+
+// Each of q, k, v and the joined heads goes through memory once more than for its products: the three leave one launch,
+// and their gradients join in one.
+BOOST_AUTO_TEST_CASE(heads_are_split_and_joined_in_one_launch_each_way) {
+  Graph g("attention");
+  const Tensor x = input(g, "x", DType::f32, {4, 32, 64});
+  const Tensor y = multi_head_attention("attn", x, x, {.attention = {.heads = 4, .causal = true, .dropout = 0.1}});
+  const std::vector<Tensor> d = gradients(sum(y * y), {x, Tensor(g, g.read("attn.in_proj_weight"))});
+  g.outputs.push_back({"dx", d[0].value(), Merge::per_sample});
+  g.outputs.push_back({"dw", d[1].value()});
+  std::map<size_t, int> launches;  // by their number of transpositions
+  for (const Group& group : fused(std::move(g))) {
+    const auto is_transpose = [](int32_t n) { return last_fused()->nodes[static_cast<size_t>(n)].op == Op::transpose; };
+    ++launches[static_cast<size_t>(std::count_if(group.nodes.begin(), group.nodes.end(), is_transpose))];
+  }
+  launches.erase(0);
+  BOOST_TEST((launches == std::map<size_t, int>{{3, 2}, {1, 2}}));
 }
 
 // A launch that computes a value also sums up its rows, and so does not read it again. Short rows and very long rows
@@ -188,6 +222,32 @@ BOOST_AUTO_TEST_CASE(what_was_rounded_is_written_in_its_16_bits) {
                   std::any_of(outputs.begin(), outputs.end(), [&](const Output& out) { return out.value == v; })));
     }
   BOOST_TEST(low == 1);
+}
+
+// Two blocks of a transformer: the residual and its gradient live between launches, of rank 3; a norm, of which only
+// the rounded result is written, stays one launch.
+BOOST_AUTO_TEST_CASE(activations_of_any_rank_are_written_in_16_bits) {
+  Graph g("blocks");
+  const Tensor x = input(g, "x", DType::f32, {4, 32, 64}), w = input(g, "w", DType::f32, {64, 64});
+  Tensor y = matmul(x, w);
+  for (const char* name : {"0", "1"}) y = encoder_layer(name, y, {.heads = 4, .hidden = 96, .pre_norm = true});
+  const Tensor loss = sum(reshape(y, {-1, 64}) * reshape(input(g, "dy", DType::f32, {4, 32, 64}), {-1, 64}));
+  g.outputs.push_back({"dw", gradients(loss, {w})[0].value()});
+  CompileOptions options = on_cpu();
+  options.precision = Precision::bf16;
+  int norms = 0;
+  for (const Group& group : fused(std::move(g), options)) {
+    for (const Value v : group.outputs) {
+      const Type& type = last_fused()->type(v);
+      if (type.elements() >= 4 * 32 * 64) BOOST_TEST((type.dtype == DType::bf16), to_string(type));
+    }
+    const bool has_norm = std::any_of(group.nodes.begin(), group.nodes.end(), [&](int32_t n) {
+      return last_fused()->nodes[static_cast<size_t>(n)].op == Op::moments;
+    });
+    norms += has_norm && std::any_of(group.outputs.begin(), group.outputs.end(),
+                                     [&](Value v) { return last_fused()->type(v).dtype == DType::bf16; });
+  }
+  BOOST_TEST(norms == 4);
 }
 
 BOOST_AUTO_TEST_CASE(a_launch_never_reads_what_follows_from_its_own_result) {

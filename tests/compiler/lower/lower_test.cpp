@@ -168,6 +168,13 @@ BOOST_AUTO_TEST_CASE(dependent_stages) {
   check_lowering(graph, 3e-5);
 }
 
+// A row of GPT-2's logits, whose softmax is one launch.
+BOOST_AUTO_TEST_CASE(stages_over_a_long_row) {
+  Graph graph;
+  output("y", softmax(input_of(graph, {1, 50304})));
+  check_lowering(graph, 3e-5);
+}
+
 BOOST_AUTO_TEST_CASE(windows) {
   for (const NamedGraph& window : window_graphs()) check_lowering(window.graph, 1e-5);
 }

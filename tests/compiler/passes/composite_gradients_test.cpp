@@ -74,6 +74,46 @@ BOOST_AUTO_TEST_CASE(ignored_rows_have_no_gradient) {
   BOOST_TEST(got == std::vector<double>({0, 0, 0, 0, -0.5, 0.5}), boost::test_tools::per_element());
 }
 
+// The middle sample sees no key, and each position of the last one does by the mask or not.
+BOOST_AUTO_TEST_CASE(attention_with_lengths_and_a_mask) {
+  check([](GradientCase& c) {
+    const Tensor lengths = constant(c.graph, DType::i32, {3}, {2, 0, 4});
+    std::vector<double> unseen(48);
+    for (size_t i = 0; i < unseen.size(); ++i) unseen[i] = i % 5 == 0 || i >= 44 ? -HUGE_VAL : 0;
+    const Tensor mask = c.x({4, 4}) + constant(c.graph, DType::f64, {3, 4, 4}, unseen);
+    const Tensor q = c.x({3, 4, 2}), k = c.x({3, 4, 2}), v = c.x({3, 4, 4});
+    return std::vector<Tensor>{attention(q, k, v, {.heads = 2, .causal = c.coin(), .lengths = lengths, .mask = mask})};
+  });
+}
+
+BOOST_AUTO_TEST_CASE(positions_that_see_no_key_have_no_gradient) {
+  Graph graph;
+  const Tensor q = splat(graph, DType::f64, 0.5, {2, 3, 2}), k = splat(graph, DType::f64, 2, {2, 5, 2}),
+               v = splat(graph, DType::f64, 3, {2, 5, 2});
+  const Tensor y = attention(q, k, v, {.lengths = constant(graph, DType::i32, {2}, {0, 0})});
+  for (const Tensor& d : gradients(sum(y * y + y), {q, k, v})) {
+    const Value value = d.value();
+    const Array got = interpret_values(graph, {}, std::span(&value, 1))[0];
+    for (const double number : got.data) BOOST_TEST(number == 0);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(products_that_broadcast) {
+  check([](GradientCase& c) {
+    const bool ta = c.coin(), tb = c.coin();
+    const auto a = [&](Dims leading) {
+      leading.insert(leading.end(), {ta ? 3 : 2, ta ? 2 : 3});
+      return c.x(leading);
+    };
+    const auto b = [&](Dims leading) {
+      leading.insert(leading.end(), {tb ? 2 : 3, tb ? 3 : 2});
+      return c.x(leading);
+    };
+    return std::vector<Tensor>{matmul(a({2, 2}), b({}), ta, tb), matmul(a({}), b({2}), ta, tb),
+                               matmul(a({1, 2}), b({2, 1}), ta, tb), matmul(a({2}), b({2, 1}), ta, tb)};
+  });
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace kb::composite_gradients_test

@@ -7,6 +7,7 @@
 #include "graph/interpreter.h"
 #include "graph/layers.h"
 #include "graph/scope.h"
+#include "graph/transformer.h"
 
 namespace kb::network_gradients_test {
 namespace {
@@ -37,6 +38,17 @@ Tensor transformer_block(Graph& graph) {
   const Tensor seen = attention(slice(all, 2, 0, 4), slice(all, 2, 4, 8), slice(all, 2, 8, 12), {2, true});
   const Tensor y = x + linear("c_proj", seen, 4);
   return sum(y * gelu_tanh(linear("c_fc", layer_norm("ln_2", y), 4)));
+}
+
+// A decoder layer over an encoder's, of samples whose lengths differ.
+Tensor encoder_and_decoder(Graph& graph) {
+  const Tensor x = input(graph, "x", DType::f64, {2, 3, 4}, "NTC"), y = input(graph, "y", DType::f64, {2, 2, 4}, "NTC");
+  const Tensor lengths = constant(graph, DType::i32, {2}, {3, 1});
+  TransformerOptions options{.heads = 2, .hidden = 3, .dropout = 0.25, .activation = [](Tensor h) { return tanh(h); }};
+  const Tensor memory = encoder_layer("encoder", x, options, {.lengths = lengths});
+  options.pre_norm = true;
+  const Tensor z = decoder_layer("decoder", y, memory, options, {.causal = true}, {.lengths = lengths});
+  return sum(z * sin(z));
 }
 
 // Compares the gradient of the loss by each parameter, element by element, with a difference quotient of order 4.
@@ -80,6 +92,11 @@ BOOST_AUTO_TEST_CASE(of_a_network_that_is_called_twice) {
 BOOST_AUTO_TEST_CASE(of_a_block_of_a_transformer) {
   Graph graph("transformer");
   check_gradients(graph, transformer_block(graph));
+}
+
+BOOST_AUTO_TEST_CASE(of_an_encoder_and_a_decoder_layer) {
+  Graph graph("translator");
+  check_gradients(graph, encoder_and_decoder(graph));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
