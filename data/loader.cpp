@@ -23,7 +23,7 @@ class RowGatherer {
   }
 
   void operator()(int64_t step, const BatchMemory& memory) const {
-    check(memory);
+    check(step, memory);
     for (size_t row = 0; row < memory.weights.size(); ++row) {
       const auto [sample, weight] = order_.row(step, first_row_ + static_cast<int64_t>(row));
       memory.weights[row] = weight;
@@ -38,19 +38,19 @@ class RowGatherer {
   }
 
  private:
-  void check(const BatchMemory& memory) const {
+  void check(int64_t step, const BatchMemory& memory) const {
     const size_t rows = memory.weights.size(), pixels = memory.pixels.size();
     const AugmentMemory& a = memory.augment;
     const auto fits = [&](size_t size, size_t each) { return size == 0 || size == each * rows; };
     if (fits(pixels, static_cast<size_t>(split_.shape.size())) && fits(memory.labels.size(), 1) &&
         fits(memory.samples.size(), 1) && first_row_ >= 0 &&
-        first_row_ + static_cast<int64_t>(rows) <= order_.minibatch() && fits(a.windows.size(), 3) &&
+        first_row_ + static_cast<int64_t>(rows) <= order_.minibatch(step) && fits(a.windows.size(), 3) &&
         fits(a.boxes.size(), 4) && fits(a.partners.size(), 1) && fits(a.mix.size(), 1))
       return;
     throw std::logic_error(
         fmt::format("batch memory of {} labels, {} weights, {} pixels at row {} does not fit a "
                     "minibatch of {} rows of {} pixels",
-                    memory.labels.size(), rows, pixels, first_row_, order_.minibatch(), split_.shape.size()));
+                    memory.labels.size(), rows, pixels, first_row_, order_.minibatch(step), split_.shape.size()));
   }
 
   // Returns the image before window and box are applied. An image that lies in a file is read into `memory`.

@@ -13,6 +13,7 @@ static void check_rows(RunConfig given, const Rules& own) {
   Recipe recipe;
   recipe.optimizers = own.optimizers;
   recipe.schedules = own.schedules;
+  recipe.is_ragged = true;
   RunConfig read = given;
   const std::vector<FlagRow> table = flag_table(recipe);
   for (const FlagRow& row : table) {

@@ -56,6 +56,11 @@ FlagRow FlagRow::of_images() && {
   return std::move(*this);
 }
 
+FlagRow FlagRow::of_sequences() && {
+  is_of_sequences = true;
+  return std::move(*this);
+}
+
 FlagRow FlagRow::common() && {
   is_common = true;
   return std::move(*this);

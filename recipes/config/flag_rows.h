@@ -44,14 +44,16 @@ struct FlagRow {
   // compared once they are read.
   bool differs = false;
   FlagNeed need = {};
-  bool is_of_images = false;  // whether only recipes of labelled images have the flag
-  std::string heading = {};   // heading of the help that begins with this flag; empty: none begins here
-  bool is_common = false;     // whether it is in the short help
+  bool is_of_images = false;     // whether only recipes of labelled images have the flag
+  bool is_of_sequences = false;  // whether only recipes with ragged fields have the flag
+  std::string heading = {};      // heading of the help that begins with this flag; empty: none begins here
+  bool is_common = false;        // whether it is in the short help
 
   // Each returns the row with one fact changed.
   FlagRow as(FlagEffect what) &&;
   FlagRow of_a_process() &&;
   FlagRow of_images() &&;
+  FlagRow of_sequences() &&;
   FlagRow common() &&;
   FlagRow under(std::string title) &&;
   FlagRow needs(std::string expected, std::string flag, std::function<bool(const RunConfig&)> is_met) &&;

@@ -224,7 +224,8 @@ std::vector<FlagRow> flag_table(const Recipe& recipe) {
   for (const RecipeOption& option : recipe.options) table.push_back(recipe_option(option).common());
   if (!table.empty()) table.front().heading = "This recipe";
   for (FlagRow& row : stable_flags(recipe))
-    if (!recipe.task || !row.is_of_images) table.push_back(std::move(row));
+    if ((!recipe.task || !row.is_of_images) && (recipe.is_ragged || !row.is_of_sequences))
+      table.push_back(std::move(row));
   return table;
 }
 

@@ -1,5 +1,8 @@
 #include "recipes/config/length_rows.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 namespace kb {
 
 FlagRow stop_at() {
@@ -35,6 +38,24 @@ FlagRow minibatch_schedule() {
        "learning rate stays that of the schedule; :sqrt or :linear behind a growth multiplies it by sqrt(F) or F"},
       [](RunConfig& config, const std::string& value) { config.batch.growths = parse_growths(kName, value); },
       [](const RunConfig& config) { return growths_text(config.batch.growths); }};
+}
+
+FlagRow bucket_lengths() {
+  static constexpr const char* kName = "--bucket";
+  return {
+      {kName, "L,L",
+       "rising lengths to which samples are padded, in place of those that --buckets chooses; training samples that "
+       "are longer than the last are left out. inspect, bench and scale take the last one"},
+      [](RunConfig& config, const std::string& value) {
+        std::vector<int64_t> lengths;
+        for (const std::string& word : comma_separated(value)) {
+          const int64_t least = lengths.empty() ? 1 : lengths.back() + 1;
+          lengths.push_back(
+              parse_whole(kName, word, fmt::format("rising whole numbers, here >= {}", least), least, kWholeBelow));
+        }
+        config.batch.bucket = std::move(lengths);
+      },
+      [](const RunConfig& config) { return fmt::format("{}", fmt::join(config.batch.bucket, ",")); }};
 }
 
 FlagRow log_layers() {

@@ -7,6 +7,7 @@ namespace kb {
 FlagRow stop_at();
 FlagRow target();
 FlagRow minibatch_schedule();
+FlagRow bucket_lengths();
 FlagRow log_layers();
 
 }  // namespace kb

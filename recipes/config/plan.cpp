@@ -66,9 +66,30 @@ void check_growth(const TrainConfig& config, const RunPlan& plan, int64_t begin,
                             growths_member(config), plan.samples, minibatch, epoch));
 }
 
+// Returns an order of as many samples, with minibatches `factor` times those of the buckets.
+Order order_of(const std::vector<BucketSize>& buckets, int64_t factor = 1) {
+  std::vector<OrderBucket> all;
+  for (const auto& [samples, minibatch] : buckets) all.push_back({samples, minibatch * factor, nullptr});
+  return Order::training(0, std::move(all));
+}
+
+// Returns the phase that begins after `begin` steps with an epoch of several buckets.
+MinibatchPhase grown_phase_of_buckets(const RunPlan& plan, int64_t begin, int64_t minibatch, int64_t factor) {
+  if (!plan.ends_epoch(begin))
+    throw Error(
+        fmt::format("batch.growths: expected growths at the begin of an epoch, for there are {} buckets, got one "
+                    "at epoch {:.6g}",
+                    plan.buckets.size(), plan.epochs(begin)));
+  return {.begin_step = begin,
+          .begin_epoch = std::llround(plan.epochs(begin)),
+          .minibatch = minibatch,
+          .steps_per_epoch = order_of(plan.buckets, factor).steps_per_epoch()};
+}
+
 // Returns the phase that begins after `begin` steps. If the rest of the epoch holds no minibatch, the phase begins with
 // the next one.
-MinibatchPhase grown_phase(const RunPlan& plan, int64_t begin, int64_t minibatch) {
+MinibatchPhase grown_phase(const RunPlan& plan, int64_t begin, int64_t minibatch, int64_t factor) {
+  if (plan.buckets.size() > 1) return grown_phase_of_buckets(plan, begin, minibatch, factor);
   const int64_t drawn = plan.samples_in(begin) - plan.samples_in(plan.epoch_begin(begin));
   const auto epoch = static_cast<int64_t>(std::floor(plan.epochs(begin)));
   const int64_t rest = drawn > 0 ? (plan.samples - drawn) / minibatch : 0;
@@ -81,7 +102,8 @@ std::vector<MinibatchPhase> grown_phases(const TrainConfig& config, RunPlan plan
     const MinibatchPhase before = plan.phase(plan.grown.size());
     const int64_t begin = steps_to(growth.at, plan), minibatch = before.minibatch * growth.factor;
     check_growth(config, plan, begin, minibatch);
-    MinibatchPhase now = grown_phase(plan, begin, minibatch);
+    MinibatchPhase now = grown_phase(plan, begin, minibatch, before.factor * growth.factor);
+    now.factor = before.factor * growth.factor;
     if (config.length.steps == 0 && now.epochs(begin) >= static_cast<double>(config.length.epochs))
       throw Error(
           fmt::format("{}: expected growths before the end of the run, after {} epochs, got one at epoch {:.6g}",
@@ -122,10 +144,37 @@ RunPlan schedule_plan(const Learning& learning, const RunPlan& plan) {
   return {plan.samples, learning.base_minibatch, plan.samples / learning.base_minibatch, plan.steps};
 }
 
+namespace {
+
+int64_t sum_of_samples(const std::vector<BucketSize>& buckets) {
+  int64_t samples = 0;
+  for (const BucketSize& bucket : buckets) samples += bucket.samples;
+  return samples;
+}
+
+// Returns the mean minibatch of an epoch's steps.
+int64_t mean_minibatch(const std::vector<BucketSize>& buckets) {
+  if (buckets.size() == 1) return buckets.front().minibatch;
+  const Order order = order_of(buckets);
+  return std::llround(static_cast<double>(sum_of_samples(buckets) - order.left_out()) /
+                      static_cast<double>(order.steps_per_epoch()));
+}
+
+void check_minibatch(const std::vector<BucketSize>& buckets) {
+  const int64_t samples = sum_of_samples(buckets), most = buckets.back().minibatch;
+  if (most > samples)
+    throw Error(fmt::format("batch.minibatch: expected at most the {} training samples, got {}", samples, most));
+}
+
+}  // namespace
+
 RunPlan make_plan(const TrainConfig& config, const BatchPlan& batch, int64_t samples) {
-  if (config.batch.minibatch > samples)
-    throw Error(fmt::format("batch.minibatch: expected at most the {} training samples, got {}", samples,
-                            config.batch.minibatch));
+  return make_plan(config, batch, {{samples, config.batch.minibatch}});
+}
+
+RunPlan make_plan(const TrainConfig& config, const BatchPlan& batch, const std::vector<BucketSize>& buckets) {
+  check_minibatch(buckets);
+  const int64_t samples = sum_of_samples(buckets);
   const int64_t n = batch.per_worker;
   if (config.judging.recompute_bn > samples / n)
     throw Error(fmt::format(
@@ -133,7 +182,7 @@ RunPlan make_plan(const TrainConfig& config, const BatchPlan& batch, int64_t sam
         samples / n, n, samples, config.judging.recompute_bn));
   check_workers(config, n);
   check_gains(config);
-  RunPlan plan{samples, config.batch.minibatch, samples / config.batch.minibatch, config.length.steps};
+  RunPlan plan{samples, mean_minibatch(buckets), order_of(buckets).steps_per_epoch(), config.length.steps, {}, buckets};
   plan.grown = grown_phases(config, plan);
   if (plan.steps == 0)
     plan.steps = schedule_plan(config.learning, plan).steps_in(static_cast<double>(config.length.epochs));
@@ -244,9 +293,14 @@ int64_t least_steps(const Learning& learning, const RunPlan& plan) {
   return (plan.steps * base + plan.minibatch - 1) / plan.minibatch;
 }
 
+int64_t RunPlan::left_out() const { return buckets.size() > 1 ? order_of(buckets).left_out() : samples % minibatch; }
+
 std::string RunPlan::derivation(const TrainConfig& config) const {
   std::string text = fmt::format("{} samples / {} = {} steps an epoch", samples, minibatch, steps_per_epoch);
-  if (int64_t rest = samples % minibatch; rest > 0) text += fmt::format(" ({} left out, others each time)", rest);
+  if (buckets.size() > 1)
+    text = fmt::format("{} samples in {} buckets, {} a step on average = {} steps an epoch", samples, buckets.size(),
+                       minibatch, steps_per_epoch);
+  if (int64_t rest = left_out(); rest > 0) text += fmt::format(" ({} left out, others each time)", rest);
   for (const MinibatchPhase& now : grown) {
     const std::string begin = now.rest_steps == 0
                                   ? fmt::format("epoch {}", now.begin_epoch)

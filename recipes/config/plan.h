@@ -6,6 +6,7 @@
 
 #include "optim/batch_plan.h"
 #include "optim/scaling.h"
+#include "recipes/config/buckets.h"
 #include "recipes/config/train_config.h"
 
 namespace kb {
@@ -19,6 +20,7 @@ struct MinibatchPhase {
   int64_t begin_sample = 0;                 // samples of the first epoch that earlier phases have drawn
   int64_t rest_steps = 0;                   // steps in the rest of that epoch; 0 if the phase begins with an epoch
   double rate = 1;                          // factor of the learning rate by this growth and those before it
+  int64_t factor = 1;                       // minibatch over that of the first phase
 
   // Returns the epochs in the first `done` steps of the run, of which the last is in this phase. An epoch in which the
   // minibatch grows is measured by its samples that are drawn.
@@ -33,15 +35,20 @@ struct RunPlan {
   int64_t steps_per_epoch = 0;             // floor(samples / minibatch), in the first phase
   int64_t steps = 0;                       // length of the run
   std::vector<MinibatchPhase> grown = {};  // later phases, one for each of batch.growths
+  // Buckets of the first phase (recipes/config/buckets.h), whose minibatches `factor` enlarges in a later one. The
+  // minibatch of a plan with several is the mean over the steps of an epoch, rounded. Empty: one bucket, of all
+  // samples.
+  std::vector<BucketSize> buckets = {};
 
   size_t phase_count() const { return grown.size() + 1; }
   MinibatchPhase phase(size_t number) const;  // counted from 0
   size_t phase_of(int64_t step) const;        // number of the phase that step `step` is in
   double epochs(int64_t done) const;          // epochs in the first `done` steps
   int64_t steps_in(double epochs) const;      // steps in the first `epochs` epochs, rounded to the nearest
-  int64_t samples_in(int64_t done) const;     // samples in the first `done` steps
+  int64_t samples_in(int64_t done) const;     // samples in the first `done` steps, of the mean minibatch each
   int64_t minibatch_at(int64_t step) const { return phase(phase_of(step)).minibatch; }
   bool ends_epoch(int64_t done) const;      // true if `done` steps are whole epochs, at least one
+  int64_t left_out() const;                 // samples of an epoch that fill no minibatch of the first phase
   int64_t epoch_begin(int64_t done) const;  // first step of the epoch that step `done` is in
   // Returns a text such as
   // "60000 samples / 64 = 937 steps an epoch (32 left out, others each time); x 6 epochs = 5622 steps".
@@ -62,11 +69,13 @@ BatchPlan batch_plan(const Batching& batch, int64_t processes);
 // Returns how many bytes of the gradient the processes sum at once: `megabytes` times 1e6, or 25e6 if it is 0.
 int64_t bucket_bytes(double megabytes);
 
-// Returns the plan of a training on `samples` samples whose steps are shared as `batch` says. Throws Error if the
-// minibatch, one that it grows to, or all minibatches of judging.recompute_bn together are larger than the data set; if
-// growths do not fit the run or do not follow each other; if AdaScale has growths, or a minibatch
-// below its base minibatch; or if judging.noise_scale or AdaScale lack a second worker whose gradient they compare.
+// Returns the plan of a training on `samples` samples, or on those of `buckets`, whose steps are shared as `batch`
+// says. Throws Error if the minibatch, one that it grows to, or all minibatches of judging.recompute_bn together are
+// larger than the data set; if growths do not fit the run or do not follow each other; if AdaScale has growths, or a
+// minibatch below its base minibatch; or if judging.noise_scale or AdaScale lack a second worker whose gradient they
+// compare.
 RunPlan make_plan(const TrainConfig& config, const BatchPlan& batch, int64_t samples);
+RunPlan make_plan(const TrainConfig& config, const BatchPlan& batch, const std::vector<BucketSize>& buckets);
 // Returns the plan by which the schedule of the learning rate counts its steps: with AdaScale the plan of the base
 // minibatch, else `plan`.
 RunPlan schedule_plan(const Learning& learning, const RunPlan& plan);

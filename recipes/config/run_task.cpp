@@ -105,14 +105,15 @@ std::string fingerprint_of(const Task& task) {
 }
 
 DataFacts facts_of(const Task& task) {
-  const std::string name = task.data.empty() ? task.name : task.data;
+  const std::string title = task.data.empty() ? task.name : task.data;
   std::string fields;
   for (const Field& field : task.fields)
-    fields +=
-        fmt::format("{}{} {}", fields.empty() ? "" : ", ", field.name, to_string(Type{field.dtype, field.shape, {}}));
+    fields += fmt::format("{}{} {}", fields.empty() ? "" : ", ", field.name,
+                          field.is_ragged() ? fmt::format("{}[length]", name(field.dtype))
+                                            : to_string(Type{field.dtype, field.shape, {}}));
   return {
-      name, fingerprint_of(task),
-      fmt::format("data {}: {} training and {} test samples of {}", name, task.train_count, task.test_count, fields)};
+      title, fingerprint_of(task),
+      fmt::format("data {}: {} training and {} test samples of {}", title, task.train_count, task.test_count, fields)};
 }
 
 LoadedTask with_facts(Task task) {

@@ -44,6 +44,10 @@ struct Batching {
   int64_t per_worker = 0;            // samples of one virtual worker, n; 0: each process is one worker
   bool fit = false;                  // choose per_worker as large as the memory allows
   NormGroup batch_norm = {};         // samples that share the statistics of batch norm
+  // How ragged fields are padded (recipes/config/buckets.h).
+  std::vector<int64_t> bucket = {};  // rising lengths of the buckets; empty: bucket_count of them that pad least
+  int64_t bucket_count = 6;
+  int64_t tokens = 0;  // padded positions of a step, from which the samples of each bucket follow; 0: minibatch samples
 };
 
 // Length of a training.

@@ -45,7 +45,10 @@ ProcessMemory process_memory(const Ready& ready) {
   if (ready.settled.target.processor == Processor::cpu) memory.programs = total_memory(all_of(programs));
   memory.itself = std::max<int64_t>(0, bytes_now() - memory.programs);
   const int batches = host_batches(programs.update(), *ready.task.train, threads);
-  memory.minibatches = batches * memory_answer(programs.update().compiled()).inputs;
+  int64_t inputs = 0;  // bytes of the largest minibatch
+  for (const Session* step : programs.all(Use::update))
+    inputs = std::max(inputs, memory_answer(step->compiled()).inputs);
+  memory.minibatches = batches * inputs;
   memory.decoding = decoding_bytes(ready.task, threads);
   if (ready.machine.world.leads()) memory.checkpoint = state_bytes(programs.store);
   return memory;
@@ -82,22 +85,31 @@ std::string over_memory_note(const ProcessMemory& memory, double gigabytes) {
 }
 
 // Returns one or more lines per program.
-std::vector<std::string> lines_of_programs(const LoadedPrograms& programs, const RunPlan& plan) {
+std::vector<std::string> lines_of_programs(const LoadedPrograms& programs, const Settled& settled) {
   const MemoryAnswer first = memory_answer(programs.update().compiled());
   std::vector<std::string> lines = {to_text(first)};
   int64_t arena = first.arena;  // bytes of the one arena that all programs share
-  const auto more = [&](const std::string& what, const Session& session) {
-    const MemoryAnswer answer = memory_answer(session.compiled());
-    lines.push_back(
-        fmt::format("{} {} more", what, bytes_text(answer.own() + std::max<int64_t>(0, answer.arena - arena))));
-    arena = std::max(arena, answer.arena);
+  const auto more = [&](const std::string& what, const std::vector<const Session*>& sessions) {
+    int64_t bytes = 0;
+    for (const Session* session : sessions) {
+      const MemoryAnswer answer = memory_answer(session->compiled());
+      bytes += answer.own() + std::max<int64_t>(0, answer.arena - arena);
+      arena = std::max(arena, answer.arena);
+    }
+    lines.push_back(fmt::format("{} {} more", what, bytes_text(bytes)));
   };
-  more("evaluation takes", programs.evaluate());
+  more("evaluation takes", {&programs.evaluate()});
   if (const Session* averages = programs.find(Use::evaluate_averages))
-    more("evaluation of the averaged parameters takes", *averages);
-  if (programs.find(Use::estimate)) more("running statistics of batch norm anew take", *programs.find(Use::estimate));
-  for (size_t phase = 1; phase < plan.phase_count(); ++phase)
-    more(fmt::format("steps of minibatch {} take", plan.phase(phase).minibatch), *programs.find(Use::update, phase));
+    more("evaluation of the averaged parameters takes", {averages});
+  if (const Session* estimate = programs.find(Use::estimate))
+    more("running statistics of batch norm anew take", {estimate});
+  for (size_t bucket = 1; bucket < settled.buckets.size(); ++bucket)
+    more(fmt::format("steps and evaluation of length {} take", settled.buckets[bucket].length),
+         {programs.find(Use::update, 0, bucket), programs.find(Use::evaluate, 0, bucket)});
+  for (size_t phase = 1; phase < settled.plan.phase_count(); ++phase)
+    for (size_t bucket = 0; bucket < settled.buckets.size(); ++bucket)
+      more(fmt::format("steps of minibatch {} take", settled.batch_of(phase, bucket).global),
+           {programs.find(Use::update, phase, bucket)});
   return lines;
 }
 
@@ -107,7 +119,7 @@ std::vector<std::string> memory_lines(const Ready& ready, const ProcessMemory& m
   const int64_t of_programs = total_memory(all_of(ready.programs));
   std::vector<std::string> lines;
   if (all) {
-    lines = lines_of_programs(ready.programs, ready.settled.plan);
+    lines = lines_of_programs(ready.programs, ready.settled);
     lines.push_back(fmt::format("all programs together take {}", bytes_text(of_programs)));
     lines.push_back(to_text(memory));
   } else {

@@ -165,6 +165,12 @@ void add_metrics(Json& manifest, const std::vector<NamedMetric>& metrics) {
                                    {"higher_is_better", metric.kind.higher_is_better}});
 }
 
+void add_buckets(Json& manifest, const std::vector<Bucket>& buckets) {
+  for (const Bucket& bucket : buckets)
+    if (bucket.length > 0)
+      manifest["buckets"].push_back({{"length", bucket.length}, {"per_worker", bucket.per_worker}});
+}
+
 void add_plan(Json& manifest, const RunPlan& plan) {
   for (const MinibatchPhase& now : plan.grown) {
     Json phase = {{"begin_step", now.begin_step},
@@ -202,6 +208,7 @@ Json manifest_of(const ManifestFacts& facts) {
   manifest["steps_per_epoch"] = settled.plan.steps_per_epoch;
   add_metrics(manifest, programs.metrics.test);
   add_plan(manifest, settled.plan);
+  add_buckets(manifest, settled.buckets);
   manifest["learning_rate"] = rate_derivation(rules_of(facts.recipe), settled.config.learning, settled.plan);
   manifest["parameters"] = programs.parameters;
   add_memory(manifest, facts);

@@ -137,7 +137,7 @@ class NoiseRows : public Source {
   bool is_constant() const override { return true; }
 
   FieldFill gather(const Order& order, int64_t /*first_row*/) const override {
-    return [this, weight = order.weight()](int64_t, const FieldMemory& memory) {
+    return [this, order](int64_t step, const FieldMemory& memory) {
       uint32_t word = 1;
       for (uint8_t& pixel : typed<uint8_t>(memory.fields[kImages]))
         pixel = static_cast<uint8_t>((word = word * 1664525u + 1013904223u) >> 24);
@@ -145,7 +145,7 @@ class NoiseRows : public Source {
       for (size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<int32_t>(static_cast<int64_t>(i) % classes_);
       for (const size_t field : {kWindow, kBox, kPartner}) std::ranges::fill(memory.fields[field], std::byte{0});
       std::ranges::fill(typed<float>(memory.fields[kMix]), 1.0f);
-      std::ranges::fill(memory.weights, weight);
+      std::ranges::fill(memory.weights, order.weight(step));
     };
   }
 

@@ -94,6 +94,7 @@ struct Recipe {
   std::string benchmark = {};                 // MLPerf's name of the benchmark (--mllog); empty: `name`
   LoadImages load = nullptr;                  // loads the data set "own"; null: there is none
   LoadTask task = nullptr;                    // makes a task of any fields; not null: `model` is not used
+  bool is_ragged = false;                     // whether the task has ragged fields: it has the flags of buckets
 };
 
 }  // namespace kb

@@ -20,7 +20,7 @@ void check_memory(const FieldMemory& memory, const std::vector<size_t>& sample_b
     throw Error(fmt::format("a source of {} fields: expected those of the task, got {} there", sample_bytes.size(),
                             memory.fields.size()));
   for (size_t f = 0; f < sample_bytes.size(); ++f)
-    if (!memory.fields[f].empty() && memory.fields[f].size() != rows * sample_bytes[f])
+    if (sample_bytes[f] > 0 && !memory.fields[f].empty() && memory.fields[f].size() != rows * sample_bytes[f])
       throw Error(fmt::format("field {} of a source: expected {} bytes a sample, as the task's field has, got {}", f,
                               memory.fields[f].size() / rows, sample_bytes[f]));
 }
@@ -36,14 +36,17 @@ FieldFill SampleSource::gather(const Order& order, int64_t first_row) const {
     throw Error(fmt::format("a source of {} samples: expected an order of at most so many, got one of {}", count(),
                             order.sample_end()));
   return [this, order, first_row](int64_t step, const FieldMemory& memory) {
-    check_memory(memory, sample_bytes_, first_row, order.minibatch());
+    check_memory(memory, sample_bytes_, first_row, order.minibatch(step));
     std::vector<std::span<std::byte>> fields(memory.fields.size());
-    for (size_t row = 0; row < memory.weights.size(); ++row) {
+    const size_t rows = memory.weights.size();
+    for (size_t row = 0; row < rows; ++row) {
       const auto [sample, weight] = order.row(step, first_row + static_cast<int64_t>(row));
       memory.weights[row] = weight;
       if (!memory.samples.empty()) memory.samples[row] = static_cast<int32_t>(sample);
-      for (size_t f = 0; f < fields.size(); ++f)
-        if (!memory.fields[f].empty()) fields[f] = memory.fields[f].subspan(row * sample_bytes_[f], sample_bytes_[f]);
+      for (size_t f = 0; f < fields.size(); ++f) {
+        const size_t bytes = memory.fields[f].size() / rows;
+        if (bytes > 0) fields[f] = memory.fields[f].subspan(row * bytes, bytes);
+      }
       read({sample, order.seed(), order.epoch(step)}, fields);
     }
   };
@@ -75,13 +78,14 @@ void TableSource::read(const SampleRequest& sample, std::span<const std::span<st
                   fields[f].size());
 }
 
-FieldFill gather_workers(const Source& source, const Order& order, int64_t first_worker, int64_t workers,
-                         int64_t rows) {
-  std::vector<FieldFill> fills;
-  for (int64_t worker = first_worker; worker < first_worker + workers; ++worker)
-    fills.push_back(source.gather(order, worker * rows));
-  return [fills = std::move(fills), workers](int64_t batch, const FieldMemory& memory) {
-    fills[static_cast<size_t>(batch % workers)](batch / workers, memory);
+FieldFill gather_workers(const Source& source, const Order& order, const WorkerRange& range) {
+  std::vector<std::vector<FieldFill>> fills(order.bucket_count());  // of each bucket, of each worker
+  for (size_t bucket = 0; bucket < fills.size(); ++bucket)
+    for (int64_t worker = range.first; worker < range.first + range.workers; ++worker)
+      fills[bucket].push_back(source.gather(order, worker * (order.minibatch_of(bucket) / range.all)));
+  return [fills = std::move(fills), order, workers = range.workers](int64_t batch, const FieldMemory& memory) {
+    const int64_t step = batch / workers;
+    fills[order.bucket(step)][static_cast<size_t>(batch % workers)](step, memory);
   };
 }
 

@@ -40,6 +40,10 @@ class Source {
   virtual std::string fingerprint() const { return {}; }
   // Returns the dtype of the field's bytes; nothing: it is the one that the task declares.
   virtual std::optional<DType> field_dtype(size_t /*field*/) const { return {}; }
+  // Return the greatest length of a sample's ragged fields, which decides its bucket, and the number of values that
+  // they have together; 0 where no field is ragged.
+  virtual int64_t length(int64_t /*sample*/) const { return 0; }
+  virtual int64_t ragged_values(int64_t /*sample*/) const { return 0; }
   // Returns the number of a sample among those that there were before some were held out.
   virtual int64_t number_before(int64_t sample) const { return sample; }
   // Returns a line for each sample that could not be read and was replaced so far: its name and why.
@@ -69,7 +73,7 @@ struct SampleRequest {
 // A source that gives one sample at a time.
 class SampleSource : public Source {
  public:
-  // `sample_bytes`: of each field.
+  // `sample_bytes`: of each field; 0 for a ragged one, which has as many bytes a sample as the memory has.
   explicit SampleSource(std::vector<size_t> sample_bytes) : sample_bytes_(std::move(sample_bytes)) {}
 
   // Writes the fields of one sample, those whose span is not empty. Called by several threads at once.
@@ -115,8 +119,11 @@ class TableSource : public SampleSource {
   std::vector<FieldBytes> fields_;
 };
 
-// Gathers for a run of virtual workers, a batch each: batch b is of step b / workers, and holds the rows of worker
-// first_worker + b % workers, `rows` each.
-FieldFill gather_workers(const Source& source, const Order& order, int64_t first_worker, int64_t workers, int64_t rows);
+// Gathers for a run of `workers` of `all` virtual workers, a batch each: batch b is of step b / workers, and holds the
+// rows of worker first_worker + b % workers, an equal share of the step's minibatch.
+struct WorkerRange {
+  int64_t first = 0, workers = 1, all = 1;
+};
+FieldFill gather_workers(const Source& source, const Order& order, const WorkerRange& range);
 
 }  // namespace kb

@@ -43,8 +43,8 @@ void check_rows(const std::string& recipe, const std::string& what, Tensor value
 
 // Keys that lines of metrics.jsonl have themselves (recipes/train/metrics.h). A metric is a key in the same lines and
 // must not be called like one of them.
-constexpr const char* kKeys[] = {"kind", "step",          "epoch",        "wall_s",     "loss",
-                                 "lr",   "samples_per_s", "data_wait_ms", "loss_scale", "count"};
+constexpr const char* kKeys[] = {"kind",          "step",         "epoch",      "wall_s", "loss",   "lr",
+                                 "samples_per_s", "data_wait_ms", "loss_scale", "count",  "length", "padding"};
 
 // Returns whether a name can be written without quoting or escapes in JSON, CSV, TensorBoard's tags and values of
 // flags.
@@ -146,9 +146,20 @@ struct Declared {
   }
 };
 
-Declared declare(Graph& graph, const Task& task, int64_t minibatch, DType real) {
+void check_length(const Task& task, int64_t length) {
+  if (!task.is_ragged() || length > 0) return;
+  throw Error(
+      fmt::format("task {}: expected a length for its ragged fields, got 0\n  hint:     batch.bucket = 64, or "
+                  "Task::length of the task",
+                  task.name));
+}
+
+Declared declare(Graph& graph, const Task& task, BatchShape batch, DType real) {
   check_fields(task);
-  Inputs inputs(graph, task.fields, minibatch, real);
+  if (batch.length == 0) batch.length = task.length;
+  check_length(task, batch.length);
+  const int64_t minibatch = batch.samples;
+  Inputs inputs(graph, task.fields, batch, real);
   ModelOutput output = task.model(inputs);
   check_losses(task.name, output.losses, minibatch);
   check_metrics(task.name, output.metrics);
@@ -281,14 +292,39 @@ std::map<std::string, std::string> owned(const Graph& graph) {
 
 }  // namespace
 
-int64_t Field::sample_bytes() const {
+int64_t Field::sample_bytes(int64_t length) const {
   int64_t elements = 1;
-  for (const int64_t extent : shape) elements *= extent;
+  for (const int64_t extent : shape) elements *= extent == kLength ? length : extent;
   return elements * static_cast<int64_t>(size_of(dtype));
 }
 
+Field ragged_field(std::string name, int64_t below) {
+  return {.name = std::move(name), .dtype = DType::i32, .shape = {Field::kLength}, .below = below};
+}
+
+Field length_field(const std::string& name) { return {.name = name + ".length", .dtype = DType::i32}; }
+
+namespace {
+
+void check_ragged(const Task& task, const Field& field) {
+  if (std::count(field.shape.begin(), field.shape.end(), Field::kLength) > (field.is_ragged() ? 1 : 0))
+    throw Error(
+        fmt::format("task {}: field '{}' is ragged\n  expected: kLength as its first extent alone\n  got:      {}",
+                    task.name, field.name, shape_text({field.dtype, field.shape, ""})));
+  if (!field.is_ragged()) return;
+  const std::string lengths = length_field(field.name).name;
+  if (std::ranges::none_of(task.fields, [&](const Field& other) { return other.name == lengths; }))
+    throw Error(
+        fmt::format("task {}: field '{}' is ragged\n  expected: a field '{}' with its lengths, length_field(\"{}\")\n"
+                    "  got:      none of that name",
+                    task.name, field.name, lengths, field.name));
+}
+
+}  // namespace
+
 void check_fields(const Task& task) {
   for (const Field& field : task.fields) {
+    check_ragged(task, field);
     const bool is_bound = field.below > 0 || field.below == Field::kRows;
     if (field.below == 0 || (is_bound && field.dtype == DType::i32)) continue;
     throw Error(fmt::format(
@@ -322,6 +358,10 @@ std::vector<std::string> Task::fields_in_memory() const {
   return names;
 }
 
+bool Task::is_ragged() const { return std::ranges::any_of(fields, &Field::is_ragged); }
+
+Tensor Inputs::length(const std::string& field) { return (*this)[length_field(field).name]; }
+
 Tensor Inputs::operator[](const std::string& name) {
   for (const auto& [known, tensor] : declared_)
     if (known == name) return tensor;
@@ -329,6 +369,7 @@ Tensor Inputs::operator[](const std::string& name) {
     if (field.name != name) continue;
     Dims shape = {minibatch_};
     shape.insert(shape.end(), field.shape.begin(), field.shape.end());
+    if (field.is_ragged()) shape[1] = length_;
     const std::string axes = "N" + (field.axes.empty() ? std::string(field.shape.size(), '_') : field.axes);
     Tensor tensor;
     if (field.below != 0)
@@ -357,9 +398,9 @@ Tensor Inputs::scalar(const std::string& name) {
   return declared_.back().second;
 }
 
-TrainingGraph declare_training(const Task& task, int64_t minibatch, DType real, bool with_metrics) {
+TrainingGraph declare_training(const Task& task, BatchShape batch, DType real, bool with_metrics) {
   TrainingGraph training{Graph(task.name, Mode::training), {}, {}};
-  const Declared declared = declare(training.graph, task, minibatch, real);
+  const Declared declared = declare(training.graph, task, batch, real);
   const Losses& losses = declared.output.losses;
   if (losses.size() == 1)
     add_objective(training, declared, losses.front());
@@ -372,9 +413,9 @@ TrainingGraph declare_training(const Task& task, int64_t minibatch, DType real, 
   return training;
 }
 
-InferenceGraph declare_inference(const Task& task, int64_t minibatch, DType real) {
+InferenceGraph declare_inference(const Task& task, BatchShape batch, DType real) {
   InferenceGraph inference{Graph(task.name + ".predict", Mode::inference), {}, {}};
-  const Declared declared = declare(inference.graph, task, minibatch, real);
+  const Declared declared = declare(inference.graph, task, batch, real);
   inference.loss = add_gathered(inference.graph, declared, loss_figure(declared.output.losses), real);
   std::vector<Metric> metrics = declared.output.metrics;
   for (Metric& loss : losses_by_name(declared.output.losses)) metrics.push_back(std::move(loss));
@@ -386,17 +427,17 @@ InferenceGraph declare_inference(const Task& task, int64_t minibatch, DType real
   return inference;
 }
 
-Graph build_training_graph(const Task& task, int64_t minibatch, DType real) {
-  return declare_training(task, minibatch, real, false).graph;
+Graph build_training_graph(const Task& task, BatchShape batch, DType real) {
+  return declare_training(task, batch, real, false).graph;
 }
 
-Graph build_inference_graph(const Task& task, int64_t minibatch, DType real) {
-  return declare_inference(task, minibatch, real).graph;
+Graph build_inference_graph(const Task& task, BatchShape batch, DType real) {
+  return declare_inference(task, batch, real).graph;
 }
 
-Graph build_logits_graph(const Task& task, int64_t minibatch, DType real) {
+Graph build_logits_graph(const Task& task, BatchShape batch, DType real) {
   Graph graph(task.name + ".logits", Mode::inference);
-  const Declared declared = declare(graph, task, minibatch, real);
+  const Declared declared = declare(graph, task, batch, real);
   if (!declared.output.logits.valid())
     throw Error(fmt::format("recipe {}: expected a model whose output has logits (classification), got one without",
                             task.name));
@@ -404,9 +445,9 @@ Graph build_logits_graph(const Task& task, int64_t minibatch, DType real) {
   return graph;
 }
 
-Graph build_statistics_graph(const Task& task, int64_t minibatch, DType real) {
+Graph build_statistics_graph(const Task& task, BatchShape batch, DType real) {
   Graph graph(task.name + ".statistics", Mode::statistics);
-  Declared declared = declare(graph, task, minibatch, real);
+  Declared declared = declare(graph, task, batch, real);
   if (graph.writes.empty())
     throw Error(
         fmt::format("judging.recompute_bn: expected a model with batch norm, got {}, which has none", task.name));

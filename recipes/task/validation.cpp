@@ -27,6 +27,10 @@ class SourcePart : public Source {
   }
   int64_t reading_bytes() const override { return whole_->reading_bytes(); }
   std::string fingerprint() const override { return whole_->fingerprint(); }
+  int64_t length(int64_t sample) const override { return whole_->length(members_->at(static_cast<size_t>(sample))); }
+  int64_t ragged_values(int64_t sample) const override {
+    return whole_->ragged_values(members_->at(static_cast<size_t>(sample)));
+  }
 
   FieldFill gather(const Order& order, int64_t first_row) const override {
     return [fill = whole_->gather(order.within(members_), first_row), order, first_row](int64_t step,

@@ -10,12 +10,14 @@ namespace {
 // Memory for the float fields of one batch that a program reads, and a search for values that are not finite.
 class FloatFields {
  public:
-  FloatFields(const Session& session, const std::vector<Field>& fields, int64_t rows)
-      : fields_(fields), weights_(static_cast<size_t>(rows)), samples_(static_cast<size_t>(rows)) {
+  FloatFields(const Session& session, const std::vector<Field>& fields, const Bucket& bucket)
+      : fields_(fields),
+        weights_(static_cast<size_t>(bucket.per_worker)),
+        samples_(static_cast<size_t>(bucket.per_worker)) {
     for (const Field& field : fields) {
       const bool is_read = is_float(field.dtype) && (field.in_memory || session.has_input(field.name));
       is_any_ = is_any_ || is_read;
-      bytes_.emplace_back(is_read ? static_cast<size_t>(rows * field.sample_bytes()) : 0);
+      bytes_.emplace_back(is_read ? static_cast<size_t>(bucket.per_worker * field.sample_bytes(bucket.length)) : 0);
     }
     for (std::vector<std::byte>& bytes : bytes_) memory_.fields.emplace_back(bytes);
     memory_.weights = weights_;
@@ -52,7 +54,8 @@ class FloatFields {
 
 std::string data_fault(const LoopParts& parts, int64_t step) {
   const Source& source = *parts.task.train;
-  FloatFields fields(parts.training(), parts.task.fields, parts.batch.per_worker);
+  const size_t bucket = parts.order.bucket(step);
+  FloatFields fields(*parts.of_phase()[bucket], parts.task.fields, parts.settled.buckets[bucket]);
   if (!fields.is_any() || source.is_constant()) return "";
   const FieldFill fill = training_fill(parts);
   for (int64_t worker = 0; worker < parts.batch.virtual_workers; ++worker) {
@@ -64,13 +67,15 @@ std::string data_fault(const LoopParts& parts, int64_t step) {
 
 std::string judged_data_fault(const LoopParts& parts) {
   const Source& part = judged_part(parts.task);
-  FloatFields fields(parts.inference, parts.task.fields, parts.batch.per_worker);
-  if (!fields.is_any() || part.is_constant()) return "";
-  const Order order = Order::evaluation(part.count(), parts.batch.per_worker);
+  const Order order = evaluation_order(parts.settled, part);
   const FieldFill fill = part.gather(order, 0);
-  for (int64_t batch = 0; batch < order.steps_per_epoch(); ++batch)
+  for (int64_t batch = 0; batch < order.steps_per_epoch(); ++batch) {
+    const size_t bucket = order.bucket(batch);
+    FloatFields fields(*parts.inference[bucket], parts.task.fields, parts.settled.buckets[bucket]);
+    if (!fields.is_any() || part.is_constant()) return "";
     if (std::string fault = fields.fault(fill, batch, {judged_part_word(parts.task), &part}); !fault.empty())
       return fault;
+  }
   return "";
 }
 

@@ -1,5 +1,7 @@
 #include "recipes/train/evaluate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -30,34 +32,35 @@ std::vector<Gathered> outputs_of(const std::vector<GatheredMetric>& metrics) {
 
 }  // namespace
 
-Evaluator::Evaluator(Session& session, const std::vector<Field>& fields, const ComputedMetrics& metrics,
-                     const Source& source, const char* part, World& world)
-    : session_(session),
+Evaluator::Evaluator(std::vector<Session*> sessions, const std::vector<Field>& fields, const ComputedMetrics& metrics,
+                     const Source& source, Order order, const char* part, World& world)
+    : sessions_(std::move(sessions)),
       world_(world),
-      order_(Order::evaluation(source.count(), session.input_type("weights").shape.at(0))),
+      order_(std::move(order)),
       fill_(source.gather(order_, 0)),
       names_{part, &source},
       count_(source.count()),
-      rows_(session.input_type("weights").shape.at(0)),
       metrics_(with_loss(metrics)),
       outputs_(outputs_of(metrics_)) {
-  for (int i = 0; i < session.depth(); ++i) slots_.emplace_back(session, fields);
-  fill_tables(session, fields, source, part);
+  for (int i = 0; i < sessions_.front()->depth(); ++i) slots_.emplace_back(sessions_, fields);
+  fill_tables(*sessions_.front(), fields, source, part);
 }
 
 // Returns how many numbers a batch contributes to an output: the elements of one sum, or those of a row for each of its
-// samples; 0 if earlier batches already have all the rows that are kept.
+// samples; 0 if none of its samples has a row that is kept.
 int64_t Evaluator::width(const Gathered& output, int64_t batch) const {
   if (!output.keeps_rows) return elements_of(output.shape);
-  const bool is_wanted = output.rows == 0 || batch * rows_ < output.rows;
-  return is_wanted ? rows_ * elements_of(output.shape) : 0;
+  const int64_t rows = order_.minibatch(batch);
+  bool is_wanted = output.rows == 0;
+  for (int64_t row = 0; row < rows && !is_wanted; ++row) is_wanted = order_.row(batch, row).sample < output.rows;
+  return is_wanted ? rows * elements_of(output.shape) : 0;
 }
 
-// Reads the results of a batch and keeps them for total(). The batch was the session's step `age` steps ago.
+// Reads the results of a batch and keeps them for total(). The batch was its session's step `age` steps ago.
 void Evaluator::report(int64_t batch, int age) {
   for (const Gathered& output : outputs_) {
     if (width(output, batch) == 0) continue;
-    session_.read(output.output, value_, age);
+    session_of(batch).read(output.output, value_, age);
     own_.insert(own_.end(), value_.begin(), value_.end());
   }
 }
@@ -75,7 +78,8 @@ std::vector<MetricValues> Evaluator::total() {
   std::vector<size_t> read(all.size());  // bytes of each process's text that have been read
   std::vector<MetricValues> totals;
   for (const Gathered& output : outputs_)
-    totals.push_back({output.shape, std::vector<double>(output.keeps_rows ? 0 : elements_of(output.shape))});
+    totals.push_back(
+        {output.shape, std::vector<double>(static_cast<size_t>(kept_rows(output) * elements_of(output.shape)))});
   std::vector<double> values;
   for (int64_t batch = 0; batch < order_.steps_per_epoch(); ++batch) {
     const auto rank = static_cast<size_t>(batch % world_.size());
@@ -84,19 +88,29 @@ std::vector<MetricValues> Evaluator::total() {
       const size_t bytes = values.size() * sizeof(double);
       if (bytes > 0) std::memcpy(values.data(), all[rank].data() + read[rank], bytes);
       read[rank] += bytes;
-      std::vector<double>& total = totals[i].values;
       if (outputs_[i].keeps_rows)
-        total.insert(total.end(), values.begin(), values.end());
+        keep_rows(totals[i], batch, values);
       else
-        for (size_t k = 0; k < values.size(); ++k) total[k] += values[k];
+        for (size_t k = 0; k < values.size(); ++k) totals[i].values[k] += values[k];
     }
   }
-  for (size_t i = 0; i < outputs_.size(); ++i) {
-    if (!outputs_[i].keeps_rows) continue;
-    const int64_t kept = outputs_[i].rows == 0 ? count_ : std::min(count_, outputs_[i].rows);
-    totals[i].values.resize(static_cast<size_t>(kept * elements_of(outputs_[i].shape)));  // removes padded rows
-  }
   return totals;
+}
+
+// Returns how many rows of an output are kept; 1 for a sum.
+int64_t Evaluator::kept_rows(const Gathered& output) const {
+  if (!output.keeps_rows) return 1;
+  return output.rows == 0 ? count_ : std::min(count_, output.rows);
+}
+
+// Puts the rows of a batch where their samples stand. A row that only pads the batch repeats a sample.
+void Evaluator::keep_rows(MetricValues& total, int64_t batch, std::span<const double> rows) const {
+  const auto width = static_cast<size_t>(elements_of(total.shape));
+  for (size_t row = 0; row * width < rows.size(); ++row) {
+    const auto at = static_cast<size_t>(order_.row(batch, static_cast<int64_t>(row)).sample) * width;
+    if (at < total.values.size())
+      std::ranges::copy(rows.subspan(row * width, width), total.values.begin() + static_cast<std::ptrdiff_t>(at));
+  }
 }
 
 Evaluation Evaluator::finish(std::span<const MetricValues> values) {
@@ -126,19 +140,24 @@ Evaluation Evaluator::finish(std::span<const MetricValues> values) {
 
 std::optional<Evaluation> Evaluator::run(bool may_stop) {
   own_.clear();
-  session_.set_scalar(kLabelSmoothing, 0);
-  const int lag = has_rows() ? 0 : session_.lag();  // a step may overwrite outputs with rows or a shape
+  for (Session* session : sessions_) session->set_scalar(kLabelSmoothing, 0);
+  const int lag = has_rows() ? 0 : sessions_.front()->lag();  // a step may overwrite outputs with rows or a shape
   const int64_t each = world_.size();
   int64_t reported = world_.rank(), next = reported;  // this process's first batch not read, and not begun
   const auto report_until = [&](int64_t end) {
-    for (; reported < end; reported += each) report(reported, static_cast<int>((next - each - reported) / each));
+    for (; reported < end; reported += each) {  // at most one batch is begun behind the one that is read
+      const int64_t behind = reported + each;
+      report(reported, behind < next && &session_of(behind) == &session_of(reported) ? 1 : 0);
+    }
   };
   for (; next < order_.steps_per_epoch();) {
     if (may_stop && world_.is_over()) break;
     HostBatch& slot = slots_[static_cast<size_t>(next / each) % slots_.size()];
+    Session& session = session_of(next);
+    slot.fit(session);
     slot.fill(fill_, next, names_);
-    slot.lend(session_);
-    session_.step();
+    slot.lend(session);
+    session.step();
     next += each;
     report_until(next - lag * each);
   }

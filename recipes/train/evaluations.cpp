@@ -7,15 +7,18 @@ namespace kb {
 Evaluations::Evaluations(const LoopParts& parts, const Instruments& instruments)
     : parts_(parts),
       instruments_(instruments),
-      evaluator_(parts.inference, parts.task.fields, parts.metrics, judged_part(parts.task),
-                 judged_part_word(parts.task), parts.world),
+      evaluator_(evaluator(parts.inference, judged_part(parts.task), judged_part_word(parts.task))),
       averaged_evaluator_(averaged_evaluator(judged_part(parts.task), judged_part_word(parts.task))),
       part_(judged_part_name(parts.task)) {}
 
 std::optional<Evaluator> Evaluations::averaged_evaluator(const Source& source, const char* word) const {
-  if (!parts_.averaged) return std::nullopt;
-  return std::optional<Evaluator>(std::in_place, *parts_.averaged, parts_.task.fields, parts_.metrics, source, word,
-                                  parts_.world);
+  if (parts_.averaged.empty()) return std::nullopt;
+  return evaluator(parts_.averaged, source, word);
+}
+
+Evaluator Evaluations::evaluator(const std::vector<Session*>& sessions, const Source& source, const char* word) const {
+  return {sessions, parts_.task.fields, parts_.metrics, source, evaluation_order(parts_.settled, source),
+          word,     parts_.world};
 }
 
 void Evaluations::restore(const FlatJson& line) {
@@ -64,12 +67,12 @@ void Evaluations::test(int64_t done) {
   if (!parts_.task.valid || !parts_.task.test) return;
   parts_.world.at("evaluation of the test part");
   part_ = kTestPart;
-  Evaluator evaluator(parts_.inference, parts_.task.fields, parts_.metrics, *parts_.task.test, part_, parts_.world);
-  evaluation_ = evaluator.run(false);
+  Evaluator own = evaluator(parts_.inference, *parts_.task.test, part_);
+  evaluation_ = own.run(false);
   if (std::optional<Evaluator> averaged = averaged_evaluator(*parts_.task.test, part_))
     averaged_ = averaged->run(false);
   parts_.observer.tested({done, parts_.plan.epochs(done), false, *evaluation_, averaged_});
-  for (const auto& instrument : instruments_) instrument->tested({done, *evaluation_, evaluator});
+  for (const auto& instrument : instruments_) instrument->tested({done, *evaluation_, own});
 }
 
 // The result has no evaluation if the last one is of an earlier state than the final one.

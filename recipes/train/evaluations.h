@@ -28,6 +28,7 @@ class Evaluations {
   void tell(LoopResult& result) const;
 
  private:
+  Evaluator evaluator(const std::vector<Session*>& sessions, const Source& source, const char* word) const;
   std::optional<Evaluator> averaged_evaluator(const Source& source, const char* word) const;
 
   const LoopParts& parts_;

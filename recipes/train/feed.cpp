@@ -1,5 +1,6 @@
 #include "recipes/train/feed.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace kb {
@@ -11,6 +12,10 @@ constexpr size_t kLentBytes = 4096;
 
 size_t elements(const Session& session, const std::string& input) {
   return session.has_input(input) ? static_cast<size_t>(session.input_type(input).elements()) : 0;
+}
+
+size_t bytes_of(const Session& session, const Field& field) {
+  return elements(session, field.name) * static_cast<size_t>(size_of(field.dtype));
 }
 
 // Returns the samples of a program's minibatch. A program that gives no loss has no weights.
@@ -36,39 +41,48 @@ void write(Session& session, const std::string& name, DType dtype, std::span<con
 
 }  // namespace
 
-HostBatch::HostBatch(const Session& session, const std::vector<Field>& fields)
-    : weights_(samples_of(session, fields)), samples_(weights_.size()) {
+HostBatch::HostBatch(std::span<Session* const> sessions, const std::vector<Field>& fields) : fields_(fields) {
   for (const Field& field : fields) {
-    const size_t bytes = elements(session, field.name) * static_cast<size_t>(size_of(field.dtype));
-    Part part{field, session.allocate_host(static_cast<int64_t>(bytes)), {}};
-    part.bytes = {part.block->data(), bytes};
-    memory_.fields.push_back(part.bytes);
-    parts_.push_back(std::move(part));
+    size_t bytes = 0;
+    for (const Session* session : sessions) bytes = std::max(bytes, bytes_of(*session, field));
+    parts_.push_back({sessions[0]->allocate_host(static_cast<int64_t>(bytes)), {}});
   }
-  memory_.weights = weights_;
-  memory_.samples = samples_;
+  size_t rows = 0;
+  for (const Session* session : sessions) rows = std::max(rows, samples_of(*session, fields));
+  weights_.resize(rows);
+  samples_.resize(rows);
+  memory_.fields.resize(fields.size());
+  fit(*sessions[0]);
+}
+
+void HostBatch::fit(const Session& session) {
+  for (size_t f = 0; f < parts_.size(); ++f)
+    memory_.fields[f] = parts_[f].bytes = {parts_[f].block->data(), bytes_of(session, fields_[f])};
+  const size_t rows = samples_of(session, fields_);
+  memory_.weights = std::span(weights_).first(rows);
+  memory_.samples = std::span(samples_).first(rows);
 }
 
 void HostBatch::fill(const FieldFill& fill, int64_t step, const SampleNames& names) {
   fill(step, memory_);
-  for (const Part& part : parts_)
-    check_indices(part.field, part.bytes, static_cast<int64_t>(weights_.size()), samples_, names);
+  for (size_t f = 0; f < fields_.size(); ++f)
+    check_indices(fields_[f], parts_[f].bytes, std::ssize(memory_.weights), memory_.samples, names);
 }
 
 void HostBatch::copy(Session& session, bool may_lend) const {
-  for (const Part& part : parts_) {
-    const bool is_lent =
-        may_lend && part.bytes.size() >= kLentBytes && session.input_type(part.field.name).dtype == part.field.dtype;
+  for (size_t f = 0; f < fields_.size(); ++f) {
+    const Field& field = fields_[f];
+    const std::span<const std::byte> bytes = parts_[f].bytes;
+    const bool is_lent = may_lend && bytes.size() >= kLentBytes && session.input_type(field.name).dtype == field.dtype;
     if (!is_lent) {
-      write(session, part.field.name, part.field.dtype, part.bytes);
+      write(session, field.name, field.dtype, bytes);
       continue;
     }
-    ensure(part.bytes.size() == elements(session, part.field.name) * static_cast<size_t>(size_of(part.field.dtype)),
-           "lend: a batch of another program");
-    session.lend(part.field.name, part.block->data());
+    ensure(bytes.size() == bytes_of(session, field), "lend: a batch of another program");
+    session.lend(field.name, parts_[f].block->data());
   }
-  if (session.has_input("samples")) write(session, "samples", DType::i32, std::as_bytes(std::span(samples_)));
-  if (session.has_input("weights")) write(session, "weights", DType::f32, std::as_bytes(std::span(weights_)));
+  if (session.has_input("samples")) write(session, "samples", DType::i32, std::as_bytes(memory_.samples));
+  if (session.has_input("weights")) write(session, "weights", DType::f32, std::as_bytes(memory_.weights));
 }
 
 void HostBatch::feed(Session& session) const { copy(session, false); }

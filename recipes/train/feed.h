@@ -1,7 +1,9 @@
 // Host memory for a batch, which a loader fills with the fields that a session's program reads, and which is then
 // copied or lent to the program's inputs.
 #pragma once
+#include <array>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,8 +17,12 @@ inline constexpr const char* kTrainingPart = "training";
 
 class HostBatch {
  public:
-  // `fields` are those of the task; memory is allocated for the ones that the program reads.
-  HostBatch(const Session& session, const std::vector<Field>& fields);
+  // `fields` are those of the task; memory is allocated for the ones that the programs read, as much as the largest
+  // needs. The batch takes the shapes of the first program.
+  HostBatch(std::span<Session* const> sessions, const std::vector<Field>& fields);
+  HostBatch(Session& session, const std::vector<Field>& fields) : HostBatch(std::array{&session}, fields) {}
+  // Takes the shapes of another of these programs, for the next fill() and feed() or lend().
+  void fit(const Session& session);
 
   const FieldMemory& memory() const { return memory_; }
   // Fills the memory with the batch of `step`. Throws Error, with the sample's name, if an index is out of its field's
@@ -33,12 +39,12 @@ class HostBatch {
 
  private:
   struct Part {
-    Field field;
     std::unique_ptr<DeviceMemory> block;  // host memory that may be lent to a session
-    std::span<std::byte> bytes;
+    std::span<std::byte> bytes;           // begin of the block
   };
   void copy(Session& session, bool may_lend) const;
 
+  std::vector<Field> fields_;
   std::vector<Part> parts_;  // one for each field
   std::vector<float> weights_;
   std::vector<int32_t> samples_;

@@ -36,13 +36,14 @@ Fault data_fault_of(const std::string& what, int64_t updates, const std::string&
 }  // namespace
 
 FiniteGuard::FiniteGuard(const LoopParts& parts) : parts_(parts) {
-  if (parts.config.judging.check_finite) check();
+  if (parts.config.judging.check_finite) check(parts.start.step);
 }
 
-FiniteCheck& FiniteGuard::check() {
-  if (!check_ || phase_ != parts_.phase) check_ = parts_.make_check(parts_);
-  phase_ = parts_.phase;
-  return *check_;
+FiniteCheck& FiniteGuard::check(int64_t step) {
+  const size_t bucket = parts_.order.bucket(step);
+  std::unique_ptr<FiniteCheck>& check = checks_[{parts_.phase, bucket}];
+  if (!check) check = parts_.make_check(parts_, bucket);
+  return *check;
 }
 
 // Collective call. Returns the finding of the lowest rank that has one, and names the rank if there are several
@@ -59,7 +60,7 @@ std::string FiniteGuard::found_by_any(std::string own) {
 void FiniteGuard::before(int64_t step) {
   parts_.world.at("check of a step");
   if (const std::string fault = not_finite_text(parts_.store.views()); !fault.empty()) refuse_state(fault, step);
-  if (const std::string maker = found_by_any(check().run(step)); !maker.empty()) refuse_step(step, maker);
+  if (const std::string maker = found_by_any(check(step).run(step)); !maker.empty()) refuse_step(step, maker);
 }
 
 void FiniteGuard::stepped(const ReportedStep& reported) {
@@ -101,7 +102,7 @@ std::string FiniteGuard::maker_in_first_step() {
   std::string own;
   try {
     parts_.restore();
-    own = check().run(parts_.start.step);
+    own = check(parts_.start.step).run(parts_.start.step);
   } catch (const std::exception&) {
     // If memory or a compiler is missing, the run ends in the same way, but without the name of the op.
   }
@@ -133,7 +134,8 @@ void FiniteGuard::refuse_state(const std::string& fault, int64_t updates) {
   const std::string maker = is_first(step) ? maker_in_first_step() : "";
   if (!maker.empty())
     throw Fault{what, step, maker, "the loss is finite, its gradient is not: look at that op's inputs and its limits"};
-  if (is_first(step) || check_) throw Fault{what, step, "the update: losses and gradients are finite", kLowerRate};
+  if (is_first(step) || !checks_.empty())
+    throw Fault{what, step, "the update: losses and gradients are finite", kLowerRate};
   throw Fault{what, step, "", with_check_hint()};
 }
 

@@ -22,7 +22,7 @@ class FiniteGuard : public Instrument {
   void keeps_model(int64_t done) override;
 
  private:
-  FiniteCheck& check();
+  FiniteCheck& check(int64_t step);
   bool is_first(int64_t step) const { return step == parts_.start.step; }
   std::string found_by_any(std::string own);
   std::optional<std::string> fault_of_samples(int64_t updates);
@@ -32,8 +32,8 @@ class FiniteGuard : public Instrument {
   [[noreturn]] void refuse_state(const std::string& fault, int64_t updates);
 
   const LoopParts& parts_;
-  std::unique_ptr<FiniteCheck> check_;  // made when it is first needed, anew for each phase; null before
-  size_t phase_ = 0;                    // phase of the plan for which the check was made
+  // Made when they are first needed, by phase of the plan and bucket.
+  std::map<std::pair<size_t, size_t>, std::unique_ptr<FiniteCheck>> checks_;
 };
 
 }  // namespace kb

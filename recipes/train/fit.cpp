@@ -54,6 +54,7 @@ Fit fit_per_worker(const Task& task, const Settled& open, int64_t processes, int
   const auto taken_with = [&](int64_t n) -> Taken {
     Settled one = open;
     one.batch = make_batch_plan(minibatch, n, processes);
+    one.buckets = {{0, n}};
     one.plan = settle_for_one_step(open.config, open.target, processes).plan;
     const Programs programs = compile_programs(task, one);
     return {total_memory(all_of(programs)), std::ssize(programs.update().recomputed)};

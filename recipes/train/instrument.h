@@ -13,10 +13,19 @@
 
 namespace kb {
 
+// The outputs of a step that was taken.
+struct StepOutputs {
+  const Session& session;  // the program that took the step
+  int age = 0;             // number of steps that this program has taken since
+  bool is_last = true;     // whether no program has taken one since; only then can the step's gradient be read
+
+  double scalar(const std::string& output) const { return session.read_scalar(output, age); }
+};
+
 // A step that was taken and whose results were read.
 struct ReportedStep {
   const StepMetrics& metrics;
-  int age = 0;               // number of steps taken since; the step's gradient can be read only if this is 0
+  const StepOutputs& outputs;
   double train_seconds = 0;  // seconds of training in this process so far, without evaluations
 };
 
@@ -73,8 +82,8 @@ class Instrument {
   virtual void before(int64_t) {}
   // Returns true if the step must be reported before the next one begins.
   virtual bool reads_at_once(int64_t) const { return false; }
-  // Adds figures to the report of a step that was taken `age` (the second argument) steps ago.
-  virtual void add_to_step(StepMetrics&, int) {}
+  // Adds figures to the report of a step that was taken.
+  virtual void add_to_step(StepMetrics&, const StepOutputs&) {}
   // Called after the observer was told of the step.
   virtual void stepped(const ReportedStep&) {}
 

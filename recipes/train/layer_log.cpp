@@ -89,18 +89,17 @@ bool LayerLog::is_due(int64_t step) const {
 void LayerLog::stepped(const ReportedStep& reported) {
   const int64_t step = reported.metrics.step;
   if (!is_due(step)) return;
-  parts_.observer.layers(read(step, reported.age));
-  if (reported.age == 0 && parts_.observer.wants_histograms()) parts_.observer.histograms(histograms(step));
+  parts_.observer.layers(read(step, reported.outputs));
+  if (reported.outputs.is_last && parts_.observer.wants_histograms()) parts_.observer.histograms(histograms(step));
 }
 
-// Reads the norms of a step that was taken `age` steps ago.
-LayerNorms LayerLog::read(int64_t step, int age) const {
-  const Session& training = parts_.training();
+LayerNorms LayerLog::read(int64_t step, const StepOutputs& outputs) const {
+  const Session& training = outputs.session;
   LayerNorms norms{step, {}, {}, {}};
   for (const auto& [name, values] :
        {std::pair{"weight", &norms.weight}, {"gradient", &norms.gradient}, {"trust", &norms.trust}}) {
     if (!training.has_output(kLayerOutput + name)) continue;
-    training.read(kLayerOutput + name, *values, age);
+    training.read(kLayerOutput + name, *values, outputs.age);
     std::reverse(values->begin(), values->end());
   }
   for (size_t i = 0; i < norms.trust.size(); ++i)
@@ -108,8 +107,8 @@ LayerNorms LayerLog::read(int64_t step, int age) const {
   return norms;
 }
 
-// Makes the histograms of the last step. No further step may have begun, since weights and gradients are read as they
-// are.
+// Makes the histograms of the last step, whose program is that of the loop's parts. No further step may have begun,
+// since weights and gradients are read as they are.
 LayerHistograms LayerLog::histograms(int64_t step) const {
   const Session& training = parts_.training();
   LayerHistograms all{step, {}, {}};

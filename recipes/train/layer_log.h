@@ -34,7 +34,7 @@ class LayerLog : public Instrument {
 
  private:
   bool is_due(int64_t step) const;
-  LayerNorms read(int64_t step, int age) const;
+  LayerNorms read(int64_t step, const StepOutputs& outputs) const;
   LayerHistograms histograms(int64_t step) const;
 
   const LoopParts& parts_;

@@ -31,6 +31,8 @@ struct StepMetrics {
   // With f16: the loss scale of the next step. If it is half of the one before, the gradients of this step were not
   // finite, and the step changed no parameter.
   std::optional<double> loss_scale = std::nullopt;
+  // With ragged fields: the length to which they are padded, and the share of padding, in [0, 1).
+  std::optional<double> length = std::nullopt, padding = std::nullopt;
   std::span<const NamedMetric> metrics = {};      // training metrics (judging.train_metrics)
   std::span<const double> means = {};             // mean of each of `metrics` over the step's samples
   std::span<const NamedScalar> group_rates = {};  // learning rates "lr.GROUP"; empty if there is one group

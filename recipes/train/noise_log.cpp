@@ -2,15 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "compiler/passes/gradient_norms.h"
 
 namespace kb {
 
 NoiseLog::NoiseLog(const LoopParts& parts)
-    : parts_(parts), is_on_(reads_gradient_norms(parts.config)), per_worker_(parts.batch.per_worker) {}
+    : parts_(parts),
+      is_on_(reads_gradient_norms(parts.config)),
+      per_worker_(std::max<int64_t>(1, parts.plan.minibatch / parts.settled.batch.workers())) {}
 
 int64_t NoiseLog::workers(int64_t step) const {
-  return parts_.plan.phase(parts_.plan.phase_of(step)).minibatch / per_worker_;
+  return parts_.settled.batch.workers() * parts_.plan.phase(parts_.plan.phase_of(step)).factor;
 }
 
 void NoiseLog::take(const GradientNorms& norms, int64_t step) {
@@ -26,11 +30,10 @@ void NoiseLog::restore(const FlatJson& line) {
 // GradientNorms::worker is the mean over the k workers of |k g_j|^2, where g_j is worker j's part of the minibatch's
 // mean gradient. kWorkersNorm is the sum of |g_j|^2 (compiler/passes/gradient_norms.h), so that its factor is k^2 / k =
 // k.
-void NoiseLog::add_to_step(StepMetrics& metrics, int age) {
+void NoiseLog::add_to_step(StepMetrics& metrics, const StepOutputs& outputs) {
   if (!is_on_) return;
-  const Session& training = parts_.training();
-  metrics.norms = {static_cast<double>(workers(metrics.step)) * training.read_scalar(kWorkersNorm, age),
-                   training.read_scalar(kMeanNorm, age)};
+  metrics.norms = {static_cast<double>(workers(metrics.step)) * outputs.scalar(kWorkersNorm),
+                   outputs.scalar(kMeanNorm)};
   take(*metrics.norms, metrics.step);
 }
 

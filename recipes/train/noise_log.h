@@ -16,7 +16,7 @@ class NoiseLog : public Instrument {
   explicit NoiseLog(const LoopParts& parts);
 
   void restore(const FlatJson& line) override;
-  void add_to_step(StepMetrics& metrics, int age) override;
+  void add_to_step(StepMetrics& metrics, const StepOutputs& outputs) override;
   // Both leave `noise` empty until two steps have been taken.
   void add_to_epoch(EpochMetrics& metrics) override { metrics.noise = average_.estimate(); }
   void add_to_evaluation(EvaluationReport& report) override { report.noise = average_.estimate(); }

@@ -17,15 +17,30 @@ bool evaluation_is_due(const Period& eval_every, const RunPlan& plan, const RunS
 
 void set_phase(LoopParts& parts, size_t phase) {
   parts.phase = phase;
-  parts.batch = parts.settled.batch_of(phase);
+  const MinibatchPhase now = parts.plan.phase(phase);
+  std::vector<int64_t> minibatches;
+  for (size_t bucket = 0; bucket < parts.settled.buckets.size(); ++bucket)
+    minibatches.push_back(parts.settled.batch_of(phase, bucket).global);
+  parts.order = Order::training(order_seed(parts.config.arithmetic),
+                                in_buckets(*parts.task.train, parts.settled.buckets, minibatches))
+                    .beginning(now.begin_step, now.begin_epoch, now.begin_sample);
+  set_step(parts, now.begin_step);
+}
+
+void set_step(LoopParts& parts, int64_t step) {
+  parts.bucket = parts.order.bucket(step);
+  parts.batch = parts.settled.batch_of(parts.phase, parts.bucket);
+}
+
+Order evaluation_order(const Settled& settled, const Source& part) {
+  std::vector<int64_t> rows;
+  for (const Bucket& bucket : settled.buckets) rows.push_back(bucket.per_worker);
+  return Order::evaluation(in_buckets(part, settled.buckets, rows));
 }
 
 FieldFill training_fill(const LoopParts& parts) {
-  const MinibatchPhase now = parts.plan.phase(parts.phase);
-  const Order order = Order::training(order_seed(parts.config.arithmetic), parts.plan.samples, now.minibatch)
-                          .beginning(now.begin_step, now.begin_epoch, now.begin_sample);
-  return gather_workers(*parts.task.train, order, first_worker(parts), parts.batch.virtual_workers,
-                        parts.batch.per_worker);
+  return gather_workers(*parts.task.train, parts.order,
+                        {first_worker(parts), parts.batch.virtual_workers, parts.batch.workers()});
 }
 
 int64_t first_worker(const LoopParts& parts) { return parts.world.rank() * parts.batch.virtual_workers; }

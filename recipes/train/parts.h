@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "data/order.h"
 #include "recipes/config/learning.h"
@@ -41,29 +42,40 @@ struct LoopParts {
   const Settled& settled;
   const TrainConfig& config;
   const RunPlan& plan;
-  BatchPlan batch;  // sharing of a step in the current phase
+  BatchPlan batch;  // sharing of a step in the current phase and bucket
   RunSchedule schedule;
-  const Task& task;                // has its sources
-  int loader_threads;              // 0: the training thread fills each minibatch
-  std::vector<Session*> sessions;  // training step of each phase of the plan
-  Session& inference;
+  const Task& task;    // has its sources
+  int loader_threads;  // 0: the training thread fills each minibatch
+  std::vector<Session*>
+      sessions;  // training step of each phase of the plan and bucket, as LoadedPrograms::all() has them
+  std::vector<Session*> inference;  // evaluation of each bucket
   const ComputedMetrics& metrics;
   StateStore& store;
   World& world;
   Observer& observer;
   const LoopStart& start;
   Session* statistics;  // estimates batch norm's statistics before each evaluation (judging.recompute_bn), or null
-  Session* averaged;    // evaluates the averaged parameters (judging.eval_ema), or null
-  std::function<std::unique_ptr<FiniteCheck>(const LoopParts&)> make_check;
+  std::vector<Session*> averaged;  // evaluate the averaged parameters (judging.eval_ema) of each bucket; or none
+  // Makes the check of the steps of a bucket.
+  std::function<std::unique_ptr<FiniteCheck>(const LoopParts&, size_t bucket)> make_check;
   std::function<void()> restore;  // loads the state of the start into the store again
-  size_t phase = 0;               // phase of the plan to which the next step belongs
+  size_t phase = 0, bucket = 0;   // phase of the plan and bucket to which the next step belongs
+  Order order = {};               // order of the samples in this phase
 
-  Session& training() const { return *sessions[phase]; }
+  Session& training() const { return *of_phase()[bucket]; }
+  // Returns the training step of each bucket in the current phase.
+  std::span<Session* const> of_phase() const {
+    return std::span(sessions).subspan(phase * settled.buckets.size(), settled.buckets.size());
+  }
 };
 
-// Sets the phase of the plan to which the next step belongs, and its batch plan.
+// Sets the phase of the plan to which the next step belongs, and its order.
 void set_phase(LoopParts& parts, size_t phase);
+// Sets the bucket of a step of the current phase, and its batch plan.
+void set_step(LoopParts& parts, int64_t step);
 
+// Returns the order in which an evaluation reads a part of the data.
+Order evaluation_order(const Settled& settled, const Source& part);
 // Returns the function that fills the batches of this process's virtual workers in the current phase.
 FieldFill training_fill(const LoopParts& parts);
 // Returns the number of this process's first virtual worker among those of all processes.

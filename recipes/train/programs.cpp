@@ -64,10 +64,12 @@ Compiled compile_with_tables(Graph graph, const Task& task, int64_t rows, const 
   return compiled;
 }
 
-TrainingGraph training_graph(const Task& task, const Settled& settled) {
+BatchShape shape_of(const Bucket& bucket) { return {bucket.per_worker, bucket.length}; }
+
+TrainingGraph training_graph(const Task& task, const Settled& settled, size_t bucket) {
   const TrainConfig& config = settled.config;
-  TrainingGraph training = declare_training(task, settled.batch.per_worker, graph_dtype(config.arithmetic.precision),
-                                            config.judging.train_metrics);
+  TrainingGraph training = declare_training(task, shape_of(settled.buckets.at(bucket)),
+                                            graph_dtype(config.arithmetic.precision), config.judging.train_metrics);
   if (config.learning.label_smoothing > 0 && !training.graph.find_input(kLabelSmoothing).valid())
     throw Error(
         fmt::format("learning.label_smoothing = {}: expected a task whose loss reads it, got {}\n"
@@ -175,13 +177,13 @@ CompileOptions training_options(const Task& task, const std::vector<Objective>& 
 }
 
 Compiled compile_training(const Task& task, const Settled& settled) {
-  TrainingGraph training = training_graph(task, settled);
+  TrainingGraph training = training_graph(task, settled, 0);
   return compile_with_tables(std::move(training.graph), task, settled.residency.train,
-                             training_options(task, training.objectives, settled, settled.batch));
+                             training_options(task, training.objectives, settled, settled.batch_of(0)));
 }
 
-CheckProgram compile_check(const Task& task, const Settled& settled, const ParameterSpace& space) {
-  TrainingGraph step = training_graph(task, settled);
+CheckProgram compile_check(const Task& task, const Settled& settled, size_t bucket, const ParameterSpace& space) {
+  TrainingGraph step = training_graph(task, settled, bucket);
   const CompileOptions training = training_options(task, step.objectives, settled, settled.batch);
   CompileState state{training, {}, {}};
   CheckProgram check{{}, find_probes(differentiate(std::move(step.graph), state))};
@@ -214,13 +216,42 @@ void make_room(Programs& programs, const Task& task, const Settled& settled, con
   }
 }
 
-ProgramSpec update_of_phase(const Task& task, const Settled& settled, size_t phase, const TrainingGraph& training) {
-  return {.name = phase == 0 ? "train" : fmt::format("train-{}", phase),
+// Returns the name of a program: `word`, with the phase and with the bucket's length where there are several of them.
+std::string program_name(const std::string& word, const Settled& settled, size_t phase, size_t bucket) {
+  const std::string of_phase = phase == 0 ? word : fmt::format("{}-{}", word, phase);
+  return settled.buckets.size() == 1 ? of_phase : fmt::format("{}.{}", of_phase, settled.buckets[bucket].length);
+}
+
+ProgramSpec update_of(const Task& task, const Settled& settled, size_t phase, size_t bucket,
+                      const TrainingGraph& training) {
+  return {.name = program_name("train", settled, phase, bucket),
           .use = Use::update,
           .phase = phase,
+          .bucket = bucket,
           .graph = training.graph,
-          .options = training_options(task, training.objectives, settled, settled.batch_of(phase)),
+          .options = training_options(task, training.objectives, settled, settled.batch_of(phase, bucket)),
           .rows = settled.residency.train};
+}
+
+// Adds the programs of a bucket that evaluate.
+void add_evaluations(std::vector<ProgramSpec>& specs, const Settled& settled, size_t bucket, const Graph& graph) {
+  CompileOptions options;
+  options.target = settled.target;
+  options.precision = settled.config.arithmetic.precision;
+  specs.push_back(
+      {program_name("predict", settled, 0, bucket), Use::evaluate, 0, bucket, graph, options, settled.residency.test});
+  if (!settled.config.judging.eval_ema) return;
+  options.offset = kEmaOffset;
+  specs.push_back({program_name("averaged", settled, 0, bucket), Use::evaluate_averages, 0, bucket, graph, options,
+                   settled.residency.test});
+}
+
+ProgramSpec estimate_of(const Task& task, const Settled& settled, DType real) {
+  CompileOptions options;
+  options.target = settled.target;
+  options.precision = settled.config.arithmetic.precision;
+  return {
+      "statistics", Use::estimate, 0, 0, build_statistics_graph(task, shape_of(settled.buckets[0]), real), options, 0};
 }
 
 }  // namespace
@@ -228,25 +259,24 @@ ProgramSpec update_of_phase(const Task& task, const Settled& settled, size_t pha
 std::vector<ProgramSpec> programs_of(const Task& task, const Settled& settled, Programs& facts) {
   const TrainConfig& config = settled.config;
   const DType real = graph_dtype(config.arithmetic.precision);
-  const int64_t n = settled.batch.per_worker;
-  const TrainingGraph training = training_graph(task, settled);
-  InferenceGraph inference = declare_inference(task, n, real);
-  facts.metrics = {figures_of(inference.metrics), training.metrics, std::move(inference.loss),
-                   std::move(inference.metrics), groups_of(training.objectives)};
-  CompileOptions for_inference;
-  for_inference.target = settled.target;
-  for_inference.precision = config.arithmetic.precision;
+  std::vector<TrainingGraph> trainings;
+  std::vector<InferenceGraph> inferences;
+  for (size_t bucket = 0; bucket < settled.buckets.size(); ++bucket) {
+    trainings.push_back(training_graph(task, settled, bucket));
+    inferences.push_back(declare_inference(task, shape_of(settled.buckets[bucket]), real));
+  }
+  const TrainingGraph& training = trainings.front();
+  const InferenceGraph& inference = inferences.front();
+  facts.metrics = {figures_of(inference.metrics), training.metrics, inference.loss, inference.metrics,
+                   groups_of(training.objectives)};
 
   std::vector<ProgramSpec> specs;
   for (size_t phase = 0; phase < settled.plan.phase_count(); ++phase)
-    specs.push_back(update_of_phase(task, settled, phase, training));
-  specs.push_back({"predict", Use::evaluate, 0, inference.graph, for_inference, settled.residency.test});
-  if (config.judging.eval_ema) {
-    specs.push_back({"averaged", Use::evaluate_averages, 0, inference.graph, for_inference, settled.residency.test});
-    specs.back().options.offset = kEmaOffset;
-  }
-  if (config.judging.recompute_bn > 0)
-    specs.push_back({"statistics", Use::estimate, 0, build_statistics_graph(task, n, real), for_inference, 0});
+    for (size_t bucket = 0; bucket < trainings.size(); ++bucket)
+      specs.push_back(update_of(task, settled, phase, bucket, trainings[bucket]));
+  for (size_t bucket = 0; bucket < inferences.size(); ++bucket)
+    add_evaluations(specs, settled, bucket, inferences[bucket].graph);
+  if (config.judging.recompute_bn > 0) specs.push_back(estimate_of(task, settled, real));
 
   check_target(config, facts.metrics.test);
   check_statistics(task, config, training);
@@ -267,7 +297,7 @@ Programs compile_programs(const Task& task, const Settled& settled, const std::v
     dumps.hook(spec.name, spec.options);
     if (spec.use != Use::update) spec.options.space = &programs.update().space;
     programs.list.push_back(
-        {spec.name, spec.use, spec.phase, compile_with_tables(spec.graph, task, spec.rows, spec.options)});
+        {spec.name, spec.use, spec.phase, spec.bucket, compile_with_tables(spec.graph, task, spec.rows, spec.options)});
   }
   make_room(programs, task, settled, specs);
   for (const CompiledProgram& program : programs.list)
@@ -278,20 +308,22 @@ Programs compile_programs(const Task& task, const Settled& settled, const std::v
 namespace {
 
 template <class List>
-auto* find_in(List& list, Use use, size_t phase) {
-  const auto at =
-      std::find_if(list.begin(), list.end(), [&](const auto& p) { return p.use == use && p.phase == phase; });
+auto* find_in(List& list, Use use, size_t phase, size_t bucket) {
+  const auto at = std::find_if(list.begin(), list.end(),
+                               [&](const auto& p) { return p.use == use && p.phase == phase && p.bucket == bucket; });
   return at == list.end() ? nullptr : &*at;
 }
 
 }  // namespace
 
-Compiled* Programs::find(Use use, size_t phase) {
-  CompiledProgram* program = find_in(list, use, phase);
+Compiled* Programs::find(Use use, size_t phase, size_t bucket) {
+  CompiledProgram* program = find_in(list, use, phase, bucket);
   return program ? &program->compiled : nullptr;
 }
 
-const Compiled* Programs::find(Use use, size_t phase) const { return const_cast<Programs*>(this)->find(use, phase); }
+const Compiled* Programs::find(Use use, size_t phase, size_t bucket) const {
+  return const_cast<Programs*>(this)->find(use, phase, bucket);
+}
 
 std::vector<const Compiled*> all_of(const Programs& programs) {
   std::vector<const Compiled*> all;
@@ -310,20 +342,20 @@ LoadedPrograms::LoadedPrograms(Backend& backend, Programs compiled, uint32_t see
   for (const CompiledProgram& program : compiled.list) bytes = std::max(bytes, arena_bytes(program.compiled.program));
   const std::shared_ptr<DeviceMemory> arena = backend.allocate(bytes);
   for (CompiledProgram& program : compiled.list)
-    list.push_back(
-        {program.use, program.phase, std::make_unique<Session>(backend, store, std::move(program.compiled), arena)});
+    list.push_back({program.use, program.phase, program.bucket,
+                    std::make_unique<Session>(backend, store, std::move(program.compiled), arena)});
   store.initialise(seed);
 }
 
-Session* LoadedPrograms::find(Use use, size_t phase) const {
-  const LoadedProgram* program = find_in(list, use, phase);
+Session* LoadedPrograms::find(Use use, size_t phase, size_t bucket) const {
+  const LoadedProgram* program = find_in(list, use, phase, bucket);
   return program ? program->session.get() : nullptr;
 }
 
-std::vector<Session*> LoadedPrograms::updates() const {
+std::vector<Session*> LoadedPrograms::all(Use use) const {
   std::vector<Session*> sessions;
   for (const LoadedProgram& program : list)
-    if (program.use == Use::update) sessions.push_back(program.session.get());
+    if (program.use == use) sessions.push_back(program.session.get());
   return sessions;
 }
 

@@ -31,7 +31,8 @@ enum class Use : uint8_t { update, evaluate, evaluate_averages, estimate };
 struct ProgramSpec {
   std::string name = {};  // part of the names of dumped files, such as "train"
   Use use = Use::update;
-  size_t phase = 0;  // phase of the plan in which an update runs; 0 for other uses
+  size_t phase = 0;   // phase of the plan in which an update runs; 0 for other uses
+  size_t bucket = 0;  // bucket of Settled::buckets to which its samples are padded
   Graph graph{};
   CompileOptions options = {};
   int64_t rows = 0;  // rows of the tables on the device from which fields are gathered; 0: batches are sent
@@ -40,12 +41,13 @@ struct ProgramSpec {
 struct CompiledProgram {
   std::string name = {};
   Use use = Use::update;
-  size_t phase = 0;
+  size_t phase = 0, bucket = 0;
   Compiled compiled = {};
 };
 
 struct Programs {
-  std::vector<CompiledProgram> list = {};  // begins with the first phase's update, whose parameter space all share
+  std::vector<CompiledProgram> list =
+      {};  // begins with the first phase's first update, whose parameter space all share
   ComputedMetrics metrics = {};
   int64_t parameters = 0;                // number of elements of all parameters
   std::vector<std::string> unused = {};  // names of parameters on which no output depends: they never learn
@@ -53,8 +55,8 @@ struct Programs {
   std::vector<DumpFile> dumps = {};      // dumps that were asked for
 
   // Returns null if there is no such program.
-  Compiled* find(Use use, size_t phase = 0);
-  const Compiled* find(Use use, size_t phase = 0) const;
+  Compiled* find(Use use, size_t phase = 0, size_t bucket = 0);
+  const Compiled* find(Use use, size_t phase = 0, size_t bucket = 0) const;
   Compiled& update() { return list.front().compiled; }
   const Compiled& update() const { return list.front().compiled; }
   const Compiled& evaluate() const { return *find(Use::evaluate); }
@@ -86,7 +88,7 @@ CompileOptions training_options(const Task& task, const std::vector<Objective>& 
 std::vector<std::string> groups_of(const std::vector<Objective>& objectives);
 std::vector<std::string> groups_of(const Task& task);
 
-// Compiles only the training step of the plan's first phase.
+// Compiles only the training step of the plan's first phase and of the first bucket.
 Compiled compile_training(const Task& task, const Settled& settled);
 
 // A program that computes the losses and gradients of a step on one virtual worker, with a probe for each value. It
@@ -95,11 +97,11 @@ struct CheckProgram {
   Compiled compiled = {};
   Probes probes;
 };
-CheckProgram compile_check(const Task& task, const Settled& settled, const ParameterSpace& space);
+CheckProgram compile_check(const Task& task, const Settled& settled, size_t bucket, const ParameterSpace& space);
 
 struct LoadedProgram {
   Use use = Use::update;
-  size_t phase = 0;
+  size_t phase = 0, bucket = 0;
   std::unique_ptr<Session> session = {};
 };
 
@@ -109,10 +111,11 @@ struct LoadedPrograms {
   LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed);
 
   // Returns null if there is no such program.
-  Session* find(Use use, size_t phase = 0) const;
+  Session* find(Use use, size_t phase = 0, size_t bucket = 0) const;
   Session& update() const { return *list.front().session; }
   Session& evaluate() const { return *find(Use::evaluate); }
-  std::vector<Session*> updates() const;  // returns the training step of each phase of the plan
+  // Returns all programs of a use: those of the first phase, one a bucket, then those of the next.
+  std::vector<Session*> all(Use use) const;
 
   int64_t parameters;  // Programs describes this member and the next four
   std::vector<std::string> unused;

@@ -16,7 +16,7 @@ void ProgressReport::stepped(const ReportedStep& reported) {
                             .loss = m.loss,
                             .learning_rate = m.lr,
                             .best = best_.figure(),
-                            .samples_per_second = static_cast<double>(parts_.batch.global) / seconds,
+                            .samples_per_second = static_cast<double>(parts_.plan.minibatch_at(m.step)) / seconds,
                             .seconds_left = static_cast<double>(end - done) * seconds,
                             .data_wait_ms = m.data_wait_ms});
 }

@@ -24,6 +24,10 @@ void check_any_plan(TrainConfig config, int64_t processes, int64_t samples) {
 
 void choose_per_worker(Settled& settled, const Task& task, Machine machine, int64_t memory) {
   const Batching& batch = settled.config.batch;
+  if (task.is_ragged())
+    throw UsageError(
+        "batch.fit: expected samples of one shape, got a task with ragged fields: batch.tokens sets the size of a "
+        "step");
   if (batch.per_worker > 0 || batch.batch_norm != NormGroup{})
     throw UsageError("batch.fit: it chooses batch.per_worker itself: leave batch.per_worker and batch.batch_norm out");
   const int64_t processes = machine.world.size();
@@ -48,7 +52,11 @@ Settled settle(const Task& task, const TrainConfig& config, Machine machine) {
     choose_per_worker(settled, task, machine, memory);
   else
     settled.batch = batch_plan(config.batch, machine.world.size());
-  settled.plan = make_plan(config, settled.batch, task.train_count);
+  if (task.is_ragged() && config.judging.recompute_bn > 0)
+    throw Error("judging.recompute_bn: expected samples of one shape, got a task with ragged fields");
+  settled.buckets = choose_buckets(task, config.batch, settled.batch);
+  if (std::string text = buckets_text(task, settled.buckets); !text.empty()) settled.reasons.push_back(std::move(text));
+  settled.plan = make_plan(config, settled.batch, bucket_sizes(task, settled.buckets, settled.batch.workers()));
   const BucketChoice bucket = choose_bucket_of(task, settled, machine);
   settled.bucket_mb = bucket.megabytes;
   settled.bucket_bytes = bucket_bytes(bucket.megabytes);

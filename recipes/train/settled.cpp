@@ -2,17 +2,21 @@
 
 namespace kb {
 
-BatchPlan Settled::batch_of(size_t number) const {
-  if (number == 0) return batch;
-  return make_batch_plan(plan.phase(number).minibatch, batch.per_worker, batch.processes);
+BatchPlan Settled::batch_of(size_t phase, size_t bucket) const {
+  const int64_t n = buckets.at(bucket).per_worker, factor = plan.phase(phase).factor;
+  if (factor == 1 && n == batch.per_worker) return batch;
+  return make_batch_plan(batch.workers() * n * factor, n, batch.processes);
 }
 
 Settled settle_for_one_step(const TrainConfig& config, const Target& target, int64_t processes, Residency residency) {
   Settled settled{.config = config, .batch = batch_plan(config.batch, processes)};
+  settled.buckets = bucket_of_one_step(config.batch, settled.batch);
   settled.plan = {config.batch.minibatch, config.batch.minibatch, 1, 1};
-  for (const Growth& growth : config.batch.growths)
+  for (const Growth& growth : config.batch.growths) {
+    const int64_t factor = settled.plan.phase(settled.plan.grown.size()).factor * growth.factor;
     settled.plan.grown.push_back(
-        {.minibatch = settled.plan.phase(settled.plan.grown.size()).minibatch * growth.factor, .steps_per_epoch = 1});
+        {.minibatch = config.batch.minibatch * factor, .steps_per_epoch = 1, .factor = factor});
+  }
   settled.target = target;
   settled.residency = residency;
   settled.bucket_mb = config.arithmetic.bucket_mb;

@@ -8,6 +8,7 @@
 
 #include "compiler/target.h"
 #include "optim/batch_plan.h"
+#include "recipes/config/buckets.h"
 #include "recipes/config/plan.h"
 #include "recipes/train/residency.h"
 
@@ -24,8 +25,9 @@ struct Fit {
 
 // Everything that determines the programs of a training and its loop, except the task.
 struct Settled {
-  TrainConfig config = {};  // the configuration as it was given
-  BatchPlan batch = {};     // sharing of a step in the first phase of the plan
+  TrainConfig config = {};             // the configuration as it was given
+  BatchPlan batch = {};                // sharing of a step of config.batch.minibatch samples
+  std::vector<Bucket> buckets = {{}};  // at least one
   RunPlan plan = {};
   Target target = {};                     // the device; arithmetic.memory, if given, replaces its memory
   Residency residency = {};               // rows of the data that live on the device
@@ -37,8 +39,9 @@ struct Settled {
   std::optional<Fit> fit = {};            // set if batch.fit asks for it
   std::vector<std::string> reasons = {};  // a sentence for people about each choice that needs one
 
-  // Returns how a step of the plan's phase `number` is shared. A growth adds virtual workers; n stays the same.
-  BatchPlan batch_of(size_t number) const;
+  // Returns how a step of a phase of the plan and of a bucket is shared. A growth adds virtual workers; n stays the
+  // same.
+  BatchPlan batch_of(size_t phase, size_t bucket = 0) const;
 };
 
 // Returns choices for programs that are compiled for `processes` processes in order to inspect or time single steps.

@@ -9,10 +9,10 @@ namespace kb {
 void StepFeed::open(int64_t step) {
   Session& training = parts_.training();
   const Source& source = *parts_.task.train;
-  set_constants(training, parts_);
+  for (Session* session : parts_.of_phase()) set_constants(*session, parts_);
   slots_.clear();
   for (int i = host_batches(training, source, parts_.loader_threads); i > 0; --i)
-    slots_.emplace_back(training, parts_.task.fields);
+    slots_.emplace_back(parts_.of_phase(), parts_.task.fields);
   FieldFill fill = training_fill(parts_);
   if (source.is_constant()) {
     slots_.front().fill(fill, 0);
@@ -23,8 +23,11 @@ void StepFeed::open(int64_t step) {
   const bool is_last = parts_.phase + 1 == parts_.plan.phase_count();
   const int64_t end = is_last ? parts_.plan.steps : parts_.plan.phase(parts_.phase + 1).begin_step;
   loader_.emplace(
-      [this, fill = std::move(fill)](int64_t batch, int slot) {
-        slots_[static_cast<size_t>(slot)].fill(fill, batch, {kTrainingPart, parts_.task.train.get()});
+      [this, fill = std::move(fill), sessions = parts_.of_phase(), order = parts_.order, workers](int64_t batch,
+                                                                                                  int slot) {
+        HostBatch& memory = slots_[static_cast<size_t>(slot)];
+        memory.fit(*sessions[order.bucket(batch / workers)]);
+        memory.fill(fill, batch, {kTrainingPart, parts_.task.train.get()});
       },
       static_cast<int>(slots_.size()),
       LoaderOptions{step * workers, end * workers, parts_.loader_threads, training.depth()});

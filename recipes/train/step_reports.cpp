@@ -20,14 +20,22 @@ void StepReports::until(int64_t end) {
   while (reported_ < end) report(reported_++);
 }
 
-double StepReports::read(const std::string& output, int age) {
-  parts_.training().read(output, value_, age);
+// At most one step was begun after a step that is not reported.
+StepOutputs StepReports::outputs_of(int64_t step) const {
+  const Session* own = taken_[static_cast<size_t>(step) % taken_.size()].session;
+  const bool is_last = step + 1 == begun_;
+  const bool is_followed = !is_last && taken_[static_cast<size_t>(step + 1) % taken_.size()].session == own;
+  return {*own, is_followed ? 1 : 0, is_last};
+}
+
+double StepReports::read(const std::string& output, const StepOutputs& outputs) {
+  outputs.session.read(output, value_, outputs.age);
   return value_.at(0);
 }
 
-void StepReports::read_means(int age) {
+void StepReports::read_means(const StepOutputs& outputs) {
   means_.clear();
-  for (const NamedMetric& metric : parts_.metrics.training) means_.push_back(read(metric.name, age));
+  for (const NamedMetric& metric : parts_.metrics.training) means_.push_back(read(metric.name, outputs));
 }
 
 // Returns the seconds that the step took: to now from its begin or, if that is later, from the end of the step before.
@@ -43,28 +51,33 @@ double StepReports::end_step(const TakenStep& taken) {
 // Waits for the step, reads its results, and tells the instruments and the observer.
 void StepReports::report(int64_t step) {
   const TakenStep& taken = taken_[static_cast<size_t>(step) % taken_.size()];
-  const int age = static_cast<int>(begun_ - 1 - step);
-  const double loss = read("loss", age);
-  read_means(age);
+  const StepOutputs outputs = outputs_of(step);
+  const double loss = read("loss", outputs);
+  read_means(outputs);
   const double seconds = end_step(taken);
-  StepMetrics metrics{.step = step,
-                      .epoch = parts_.plan.epochs(step),
-                      .loss = loss,
-                      .lr = parts_.schedule.rate(step),
-                      .samples_per_s = static_cast<double>(parts_.batch.global) / seconds,
-                      .data_wait_ms = taken.wait_ms,
-                      .loss_scale = loss_scale(age),
-                      .metrics = parts_.metrics.training,
-                      .means = means_,
-                      .group_rates = parts_.schedule.group_rates(step)};
-  for (const auto& instrument : instruments_) instrument->add_to_step(metrics, age);
+  StepMetrics metrics{
+      .step = step,
+      .epoch = parts_.plan.epochs(step),
+      .loss = loss,
+      .lr = parts_.schedule.rate(step),
+      .samples_per_s = static_cast<double>(taken.minibatch) / seconds,
+      .data_wait_ms = taken.wait_ms,
+      .loss_scale = outputs.session.has_output(kLossScale) ? std::optional(outputs.scalar(kLossScale)) : std::nullopt,
+      .metrics = parts_.metrics.training,
+      .means = means_,
+      .group_rates = parts_.schedule.group_rates(step)};
+  add_padding(metrics);
+  for (const auto& instrument : instruments_) instrument->add_to_step(metrics, outputs);
   parts_.observer.step(metrics);
-  for (const auto& instrument : instruments_) instrument->stepped({metrics, age, train_seconds_});
+  for (const auto& instrument : instruments_) instrument->stepped({metrics, outputs, train_seconds_});
 }
 
-std::optional<double> StepReports::loss_scale(int age) const {
-  if (!parts_.training().has_output(kLossScale)) return std::nullopt;
-  return parts_.training().read_scalar(kLossScale, age);
+void StepReports::add_padding(StepMetrics& metrics) const {
+  const int64_t length = parts_.settled.buckets[parts_.order.bucket(metrics.step)].length;
+  if (length == 0 || parts_.task.train->is_constant()) return;
+  metrics.length = static_cast<double>(length);
+  metrics.padding = padding_of(*parts_.task.train, parts_.order, metrics.step, length,
+                               std::ranges::count_if(parts_.task.fields, &Field::is_ragged));
 }
 
 void StepReports::end_epoch(int64_t done) {

@@ -29,10 +29,11 @@ class StepReports {
  private:
   using Clock = std::chrono::steady_clock;
   void report(int64_t step);
-  void read_means(int age);
+  StepOutputs outputs_of(int64_t step) const;
+  void read_means(const StepOutputs& outputs);
+  void add_padding(StepMetrics& metrics) const;
   double end_step(const TakenStep& taken);
-  double read(const std::string& output, int age);
-  std::optional<double> loss_scale(int age) const;
+  double read(const std::string& output, const StepOutputs& outputs);
 
   LoopParts& parts_;
   const Instruments& instruments_;

@@ -6,7 +6,7 @@ namespace kb {
 
 std::optional<TakenStep> StepRunner::take(int64_t step) {
   using Clock = std::chrono::steady_clock;
-  TakenStep taken{step, Clock::now(), 0, 0};
+  TakenStep taken{step, Clock::now(), 0, 0, &parts_.training(), parts_.batch.global};
   parts_.world.at_step(step);
   set_scalars(parts_.training(), parts_.schedule, step);
   for (int64_t worker = 0; worker < parts_.batch.virtual_workers; ++worker) {

@@ -13,8 +13,10 @@ namespace kb {
 struct TakenStep {
   int64_t step = 0;
   std::chrono::steady_clock::time_point begun;
-  double wait_ms = 0;       // milliseconds that the step waited for data
-  double host_seconds = 0;  // seconds that the host took to begin the step, without that wait
+  double wait_ms = 0;                // milliseconds that the step waited for data
+  double host_seconds = 0;           // seconds that the host took to begin the step, without that wait
+  const Session* session = nullptr;  // the program of the step, which has its outputs
+  int64_t minibatch = 0;             // samples of the step
 };
 
 class StepRunner {

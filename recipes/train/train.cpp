@@ -30,7 +30,9 @@ class Preparation {
 
   Prepared run(const Task& given) {
     const Task declared = complete(given);
-    return declared.read ? compile_beside_reading(declared) : compile_with_data(declared);
+    if (!declared.read) return compile_with_data(declared);
+    // The samples of a ragged task decide the lengths for which programs are compiled.
+    return declared.is_ragged() ? compile_with_data(complete(declared.read())) : compile_beside_reading(declared);
   }
 
  private:
@@ -114,9 +116,9 @@ void check_step(const LoopStart& start, const RunPlan& plan) {
 
 LoopResult run_loop(const Ready& ready, const LoopStart& start, Observer& observer) {
   const auto& [task, settled, machine, programs] = ready;
-  const auto make_check = [&](const LoopParts& parts) {
+  const auto make_check = [&](const LoopParts& parts, size_t bucket) {
     const ParameterSpace& space = programs.update().compiled().space;
-    return std::make_unique<FiniteCheck>(parts, machine.backend, compile_check(task, settled, space));
+    return std::make_unique<FiniteCheck>(parts, machine.backend, compile_check(task, settled, bucket, space));
   };
   const auto restore = [&] {
     programs.store.initialise(weights_seed(settled.config.arithmetic));
@@ -125,9 +127,9 @@ LoopResult run_loop(const Ready& ready, const LoopStart& start, Observer& observ
   TrainingLoop loop({settled, settled.config, settled.plan, settled.batch,
                      make_run_schedule(rules_of(task), learning_of_groups(settled.config, programs.metrics.groups),
                                        settled.batch, settled.plan, start.step, start.schedule_state),
-                     task, settled.loader_threads, programs.updates(), programs.evaluate(), programs.metrics,
-                     programs.store, machine.world, observer, start, programs.find(Use::estimate),
-                     programs.find(Use::evaluate_averages), make_check, restore});
+                     task, settled.loader_threads, programs.all(Use::update), programs.all(Use::evaluate),
+                     programs.metrics, programs.store, machine.world, observer, start, programs.find(Use::estimate),
+                     programs.all(Use::evaluate_averages), make_check, restore});
   return loop.run();
 }
 

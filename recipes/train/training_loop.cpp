@@ -83,6 +83,7 @@ void TrainingLoop::take_step() {
 
 // Lets the instruments act before a step. Returns whether the step must be reported before the next one begins.
 bool TrainingLoop::prepare(int64_t step) {
+  set_step(parts_, step);
   bool reads_at_once = false;
   for (const auto& instrument : instruments_) {
     reads_at_once = reads_at_once || instrument->reads_at_once(step);

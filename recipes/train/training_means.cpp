@@ -17,7 +17,7 @@ void TrainingMeans::stepped(const ReportedStep& reported) {
 }
 
 std::optional<Evaluation> TrainingMeans::mean(const StepSums& sums) const {
-  return sums.mean(parts_.metrics.training, parts_.batch.global);
+  return sums.mean(parts_.metrics.training, parts_.plan.phase(parts_.phase).minibatch);
 }
 
 }  // namespace kb

@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(an_order_of_members_is_that_of_their_positions) {
     const Order order = plain.within(members);
     BOOST_TEST(order.steps_per_epoch() == plain.steps_per_epoch());
     for (int64_t step = 0; step < plain.steps_per_epoch(); ++step)
-      for (int64_t row = 0; row < plain.minibatch(); ++row) {
+      for (int64_t row = 0; row < plain.minibatch(0); ++row) {
         const kb::OrderRow expected = plain.row(step, row);
         BOOST_TEST(order.row(step, row).sample == (*members)[static_cast<size_t>(expected.sample)]);
         BOOST_TEST(order.row(step, row).weight == expected.weight);
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(an_order_may_begin_within_a_run) {
     for (int64_t position = 0; position < 90; ++position)
       BOOST_TEST(late.row(20 + (epoch - 2) * 3 + position / 30, position % 30).sample ==
                  early.row(epoch * 10 + position / 10, position % 10).sample);
-  BOOST_TEST(late.weight() == 1.0f / 30);
+  BOOST_TEST(late.weight(20) == 1.0f / 30);
 }
 
 BOOST_AUTO_TEST_CASE(an_order_may_begin_within_an_epoch) {
@@ -202,6 +202,63 @@ BOOST_AUTO_TEST_CASE(error_texts) {
       "sample order: it begins before the run\n  expected: a step and an epoch >= 0\n  got:      step -1, epoch 0");
   BOOST_TEST(text([] { Order::training(1, 7, 2).beginning(1, 0, 7); }) ==
              "sample order: it begins outside its epoch\n  expected: a sample in [0, 7)\n  got:      7");
+}
+
+// Each epoch draws every sample at most once, and the samples of a bucket that fill no batch with those of the next.
+BOOST_AUTO_TEST_CASE(buckets_share_an_epoch) {
+  const auto samples = [](int64_t first, int64_t count) {
+    std::vector<int64_t> all;
+    for (int64_t i = 0; i < count; ++i) all.push_back(first + i);
+    return std::make_shared<const std::vector<int64_t>>(all);
+  };
+  // 13 samples in steps of 5 carry 3; 3 + 4 in steps of 8 carry 7; 7 + 30 in steps of 4 leave 1.
+  const Order order = Order::training(9, {{13, 5, samples(0, 13)}, {4, 8, samples(13, 4)}, {30, 4, samples(17, 30)}});
+  BOOST_TEST(order.steps_of(0) == 2);
+  BOOST_TEST(order.steps_of(1) == 0);
+  BOOST_TEST(order.steps_of(2) == 9);
+  BOOST_TEST(order.left_out() == 1);
+  std::set<std::vector<size_t>> sequences;
+  std::set<int64_t> left_out;
+  for (int64_t epoch = 0; epoch < 20; ++epoch) {
+    std::set<int64_t> seen;
+    std::vector<size_t> buckets;
+    for (int64_t step = epoch * 11; step < (epoch + 1) * 11; ++step) {
+      BOOST_TEST(order.epoch(step) == epoch);
+      const size_t bucket = order.bucket(step);
+      buckets.push_back(bucket);
+      BOOST_TEST(order.weight(step) == 1.0f / static_cast<float>(order.minibatch(step)));
+      for (int64_t row = 0; row < order.minibatch(step); ++row) {
+        const int64_t sample = order.row(step, row).sample;
+        BOOST_TEST((bucket == 0 ? sample < 13 : sample < 47));
+        BOOST_TEST(seen.insert(sample).second);
+      }
+    }
+    BOOST_TEST(std::count(buckets.begin(), buckets.end(), 0u) == 2);
+    BOOST_TEST(seen.size() == 46u);
+    for (int64_t sample = 0; sample < 47; ++sample)
+      if (!seen.contains(sample)) left_out.insert(sample);
+    sequences.insert(buckets);
+  }
+  BOOST_TEST(sequences.size() > 10u);  // the steps of an epoch have an order of their own
+  BOOST_TEST(left_out.size() > 5u);
+}
+
+BOOST_AUTO_TEST_CASE(an_evaluation_of_buckets_has_every_sample_once) {
+  const auto even = std::make_shared<const std::vector<int64_t>>(std::vector<int64_t>{0, 2, 4});
+  const auto odd = std::make_shared<const std::vector<int64_t>>(std::vector<int64_t>{1, 3, 5, 7});
+  const Order order = Order::evaluation({{3, 2, even}, {0, 2, nullptr}, {4, 3, odd}});
+  BOOST_TEST(order.steps_per_epoch() == 4);
+  std::vector<int64_t> samples;
+  for (int64_t step = 0; step < 4; ++step)
+    for (int64_t row = 0; row < order.minibatch(step); ++row)
+      if (const OrderRow at = order.row(step, row); at.weight == 1) samples.push_back(at.sample);
+  BOOST_TEST(samples == (std::vector<int64_t>{0, 2, 4, 1, 3, 5, 7}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(one_bucket_of_all_samples_is_the_plain_order) {
+  const Order plain = Order::training(5, 40, 7), one = Order::training(5, {{40, 7, nullptr}});
+  for (int64_t step = 0; step < 10; ++step)
+    for (int64_t row = 0; row < 7; ++row) BOOST_TEST((plain.row(step, row) == one.row(step, row)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

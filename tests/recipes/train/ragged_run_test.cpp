@@ -1,0 +1,219 @@
+// Trainings on samples of different lengths: buckets, their order, and means over tokens. A linear model of tokens has
+// closed forms, by which plain loops train in double.
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "recipes/config/buckets.h"
+#include "recipes/config/learning.h"
+#include "recipes/task/ragged_source.h"
+#include "recipes/train/train.h"
+#include "tests/recipes/ranks.h"
+#include "tests/support/says.h"
+
+namespace kb::ragged_run_test {
+namespace {
+
+using test::says;
+
+constexpr int64_t kBelow = 50, kTrain = 90, kTest = 23;
+
+// Lengths from 1 to 20, short ones more often; values from 1 to kBelow - 1, so that 0 is padding alone.
+RaggedTokens sequences(int64_t count, uint32_t word) {
+  const auto next = [&word](uint32_t below) { return ((word = word * 1664525u + 1013904223u) >> 8) % below; };
+  RaggedTokens all;
+  for (int64_t i = 0; i < count; ++i) {
+    std::vector<int32_t> tokens(1 + std::min(next(20), next(20)));
+    for (int32_t& token : tokens) token = static_cast<int32_t>(1 + next(kBelow - 1));
+    all.append(tokens);
+  }
+  return all;
+}
+
+double loss_of(double w, int32_t token) { return std::pow(w * token / kBelow - 1, 2) / 2; }
+double slope_of(double w, int32_t token) { return (w * token / kBelow - 1) * token / kBelow; }
+
+ModelOutput linear_model(Inputs& in) {
+  const Tensor tokens = in["x"], lengths = in.length("x");
+  const DType real = in.real();
+  const Tensor w = parameter(in.graph(), "w", Role::weight, {real, {1}, ""}, {InitKind::constant, 0.5, 0});
+  const Tensor x = cast(tokens, real) * (1.0 / kBelow);
+  const Tensor error = x * broadcast_axes(reshape(w, {}), x.shape(), {}) - 1.0;
+  const Tensor place = broadcast_axes(iota(in.graph(), DType::i32, x.size(1)), x.shape(), {1});
+  const Tensor is_token = place < broadcast_axes(lengths, x.shape(), {0});
+  const Tensor losses = sum(select(is_token, 0.5 * error * error, 0.0), {1}), count = cast(lengths, real);
+  ModelOutput output;
+  output.losses = {{.values = losses, .count = count}};
+  output.metrics = {{{{"first"}}, {{count, true}}, [](std::span<const MetricValues> rows, int64_t) {
+                       return std::vector{rows[0].values.at(5)};
+                     }}};
+  return output;
+}
+
+Task task_of() {
+  const auto source = [](int64_t count, uint32_t seed) {
+    return std::make_shared<RaggedSource>(std::vector{sequences(count, seed)}, "");
+  };
+  return {.name = "ragged",
+          .fields = {ragged_field("x", kBelow), length_field("x")},
+          .model = linear_model,
+          .length = 16,
+          .train = source(kTrain, 7),
+          .test = source(kTest, 8)};
+}
+
+TrainConfig config_of_run() {
+  TrainConfig config = config_of({.minibatch = 8, .optimizer = "sgd", .lr = 0.3, .schedule = "constant"});
+  config.length.epochs = 2;
+  config.batch.bucket_count = 3;
+  config.arithmetic.shards = 2;
+  config.arithmetic.precision = Precision::f64;
+  return config;
+}
+
+struct Seen : Observer {
+  std::vector<StepMetrics> steps;
+  std::vector<Bucket> buckets;
+  RunPlan plan;
+
+  void settled(const Task&, const Settled& choices) override {
+    buckets = choices.buckets;
+    plan = choices.plan;
+  }
+  void step(const StepMetrics& metrics) override {
+    steps.push_back(metrics);
+    steps.back().metrics = {};
+  }
+};
+
+Result trained(const Task& task, const TrainConfig& config, Observer& observer, const TrainingState* from = nullptr) {
+  LocalMachine machine(2);
+  return train(task, config, machine, observer, from);
+}
+
+double weight_of(const TrainingState& state) {
+  for (const NamedTensor& tensor : state.tensors)
+    if (tensor.name == "w") return load_element(tensor.type.dtype, tensor.data.data(), 0);
+  throw Error("there is no w");
+}
+
+std::string hash(const TrainingState& state) { return state_sha256(views_of(state.tensors)); }
+
+const auto kClose = boost::test_tools::tolerance(1e-12);
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(ragged_run)
+
+BOOST_AUTO_TEST_CASE(a_run_is_that_of_plain_loops) {
+  Seen seen;
+  const Task task = task_of();
+  const Result result = trained(task, config_of_run(), seen);
+  BOOST_REQUIRE(seen.buckets.size() == 3u);
+  const RaggedTokens tokens = sequences(kTrain, 7);
+  const Order order =
+      Order::training(1, in_buckets(*task.train, seen.buckets, std::vector<int64_t>(seen.buckets.size(), 8)));
+  BOOST_TEST(seen.plan.steps_per_epoch == order.steps_per_epoch());
+  BOOST_REQUIRE(std::ssize(seen.steps) == 2 * order.steps_per_epoch());
+  double w = 0.5;
+  for (int64_t step = 0; step < std::ssize(seen.steps); ++step) {
+    double loss = 0, slope = 0, count = 0;
+    for (int64_t row = 0; row < 8; ++row)
+      for (const int32_t token : tokens[order.row(step, row).sample]) {
+        loss += loss_of(w, token);
+        slope += slope_of(w, token);
+        ++count;
+      }
+    const StepMetrics& told = seen.steps[static_cast<size_t>(step)];
+    const double length = static_cast<double>(seen.buckets[order.bucket(step)].length);
+    BOOST_TEST(told.loss == loss / count, kClose);
+    BOOST_TEST(told.length.value() == length);
+    BOOST_TEST(told.padding.value() == 1 - count / (8 * length), kClose);
+    w -= 0.3 * slope / count;
+  }
+  BOOST_TEST(weight_of(result.state) == w, kClose);
+
+  const RaggedTokens judged = sequences(kTest, 8);
+  double loss = 0;
+  for (const int32_t token : judged.values) loss += loss_of(w, token);
+  BOOST_TEST(result.loop.evaluation->loss == loss / static_cast<double>(judged.values.size()), kClose);
+  BOOST_TEST(result.loop.evaluation->value("first").value() == static_cast<double>(judged[5].size()));
+}
+
+BOOST_AUTO_TEST_CASE(every_split_and_a_resumed_run_have_the_same_bits) {
+  TrainConfig config = config_of_run();
+  config.batch.per_worker = 2;
+  config.arithmetic.precision = Precision::f32;
+  const Task task = task_of();
+  Seen seen;
+  const std::string whole = hash(trained(task, config, seen).state);
+  for (const int ranks : {2, 4})
+    test::on_ranks(ranks, [&](int, Machine machine) {
+      Observer silent;
+      BOOST_TEST(hash(train(task, config, machine, silent).state) == whole);
+    });
+  TrainConfig first = config;
+  first.length.stop_at = parse_stop_at("7st");
+  const TrainingState middle = trained(task, first, seen).state;
+  BOOST_TEST(hash(trained(task, config, seen, &middle).state) == whole);
+}
+
+// A step of T positions has T / L samples of a bucket of length L.
+BOOST_AUTO_TEST_CASE(tokens_give_each_bucket_its_minibatch) {
+  TrainConfig config = config_of_run();
+  config.batch.tokens = 64;
+  config.batch.bucket = {4, 8, 20};
+  config.batch.per_worker = 4;  // of 8: two workers
+  Seen seen;
+  trained(task_of(), config, seen);
+  BOOST_REQUIRE(seen.buckets.size() == 3u);
+  for (const auto& [length, n] : seen.buckets) BOOST_TEST(n == 32 / length);
+  std::set<double> lengths;
+  for (const StepMetrics& step : seen.steps) lengths.insert(step.length.value());
+  BOOST_TEST(lengths.size() == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(a_minibatch_grows_at_the_begin_of_an_epoch) {
+  TrainConfig config = config_of_run();
+  config.batch.growths = parse_growths("--minibatch-schedule", "1ep:x2");
+  Seen seen;
+  trained(task_of(), config, seen);
+  BOOST_TEST(std::ssize(seen.steps) == seen.plan.steps_per_epoch + seen.plan.grown.at(0).steps_per_epoch);
+  config.batch.growths = parse_growths("--minibatch-schedule", "3st:x2");
+  BOOST_CHECK_EXCEPTION(trained(task_of(), config, seen), Error,
+                        says("batch.growths: expected growths at the begin of an epoch"));
+}
+
+BOOST_AUTO_TEST_CASE(held_out_samples_and_noise_have_buckets) {
+  TrainConfig config = config_of_run();
+  config.judging.validation = 20;
+  Seen seen;
+  const Result result = trained(task_of(), config, seen);
+  BOOST_TEST(result.loop.evaluation->count == kTest);
+  BOOST_TEST(seen.plan.samples == kTrain - 20);
+}
+
+BOOST_AUTO_TEST_CASE(lengths_that_do_not_fit_are_refused) {
+  Observer silent;
+  TrainConfig config = config_of_run();
+  config.batch.bucket = {4};
+  BOOST_CHECK_EXCEPTION(trained(task_of(), config, silent), Error,
+                        says("batch.bucket: expected a last length that every sample to evaluate on fits"));
+  config = config_of_run();
+  config.batch.tokens = 100;
+  Task square = task_of();
+  square.fields = {{.name = "x", .shape = {2}}};
+  square.train = square.test = std::make_shared<TableSource>(8, std::vector{field_bytes(std::vector<float>(16))});
+  square.model = [](Inputs& in) -> ModelOutput { return {mean(linear("fc", in["x"], 2), {1}), {}}; };
+  BOOST_CHECK_EXCEPTION(trained(square, config, silent), Error,
+                        says("batch.tokens: expected a task with ragged fields, got ragged"));
+  Task without_lengths = task_of();
+  without_lengths.fields.pop_back();
+  BOOST_CHECK_EXCEPTION(trained(without_lengths, config_of_run(), silent), Error,
+                        says("field 'x' is ragged", "a field 'x.length' with its lengths"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::ragged_run_test
