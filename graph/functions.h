@@ -191,6 +191,10 @@ Tensor mse(Tensor prediction, Tensor target, Where where = Where::current());
 Tensor parameter(Graph& graph, const std::string& name, Role role, Type type, Init init, double rate = 1,
                  Where where = Where::current());
 Tensor state(Graph& graph, const std::string& name, Type type, Init init, Where where = Where::current());
+// Adds values that a program carries from one call to the next, such as the keys of a decoder, and reads what the call
+// before wrote; zeros at first. They are in no checkpoint. write_cache() says what the next call reads.
+Tensor cache(Graph& graph, const std::string& name, Type type, Where where = Where::current());
+void write_cache(Tensor cache, Tensor value, Where where = Where::current());
 // Makes `value` the state's value after the step. A state is written once.
 void write_state(Tensor state, Tensor value, Where where = Where::current());
 

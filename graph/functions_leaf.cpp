@@ -165,13 +165,36 @@ Tensor state(Graph& graph, const std::string& name, Type type, Init init, Where 
   return reuses_variables() ? as_written(graph, state) : state;
 }
 
+Tensor cache(Graph& graph, const std::string& name, Type type, Where where) {
+  const Call call(where);
+  return {graph, declared(graph, {scoped(name), std::move(type), VariableKind::cache, Role::none, {}, {}})};
+}
+
+void write_cache(Tensor cache, Tensor value, Where where) {
+  const Call call(where);
+  require_same_graph("write_cache", {cache, value});
+  Graph& graph = cache.graph();
+  const Node& node = graph.node(cache.value());
+  const Variable* variable = variable_of(graph, node);
+  if (variable == nullptr || variable->kind != VariableKind::cache)
+    report("write_cache", {"the target is no cache", "a tensor that cache(...) gave",
+                           variable ? std::string(name(variable->kind)) + " '" + variable->name + "'"
+                                    : "the result of " + std::string(name(node.op)),
+                           ""});
+  if (!(value.type() == variable->type))
+    report("write_cache",
+           {"the value does not fit '" + variable->name + "'", to_string(variable->type), to_string(value.type()), ""});
+  if (!graph.add_write(variable->name, value.value()))
+    report("write_cache", {"'" + variable->name + "' is written a second time", "one write a call", "two", ""});
+}
+
 void write_state(Tensor state, Tensor value, Where where) {
   const Call call(where);
   require_same_graph("write_state", {state, value});
   Graph& graph = state.graph();
   const Node& node = graph.node(state.value());
   const Variable* variable = variable_of(graph, node);
-  if (variable == nullptr || variable->kind == VariableKind::parameter)
+  if (variable == nullptr || variable->kind != VariableKind::state)
     report("write_state",
            {"the target is no state", "a tensor that state(...) gave",
             variable ? "parameter '" + variable->name + "'" : "the result of " + std::string(name(node.op)),

@@ -66,6 +66,8 @@ std::string_view name(VariableKind kind) {
       return "prepared";
     case VariableKind::partial:
       return "partial";
+    case VariableKind::cache:
+      return "cache";
   }
   throw InternalError("unknown kind of variable");
 }

@@ -62,8 +62,9 @@ std::string_view name(Role role);
 
 // The use of a variable. parameter: it is trained. state: running statistics. slot: a vector of the optimizer. table:
 // constant data of the compiler, for example the decay of each block. prepared: computed from the parameters once a
-// step, by the `prepare` program. partial: a sum over some of a step's workers, on its way to the update.
-enum class VariableKind : uint8_t { parameter, state, slot, table, prepared, partial };
+// step, by the `prepare` program. partial: a sum over some of a step's workers, on its way to the update. cache: values
+// that a program carries from one call to the next, in no checkpoint.
+enum class VariableKind : uint8_t { parameter, state, slot, table, prepared, partial, cache };
 std::string_view name(VariableKind kind);
 
 // The distribution of a variable's initial values. normal: N(a, b^2); uniform: [a, b); constant: a; runs:

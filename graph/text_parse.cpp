@@ -271,7 +271,7 @@ class GraphParser {
     mark(':');
     variable.type = type();
     variable.kind = choose_named({VariableKind::parameter, VariableKind::state, VariableKind::slot, VariableKind::table,
-                                  VariableKind::prepared, VariableKind::partial});
+                                  VariableKind::prepared, VariableKind::partial, VariableKind::cache});
     variable.role =
         choose_named({Role::none, Role::weight, Role::bias, Role::norm_scale, Role::norm_shift, Role::embedding});
     variable.init.kind = choose<InitKind>({{"constant", InitKind::constant},

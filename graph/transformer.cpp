@@ -147,7 +147,16 @@ Tensor sinusoids(Tensor positions, int64_t features, DType dtype, Where where) {
 Tensor sinusoidal_positions(Graph& graph, int64_t count, int64_t features, DType dtype, Where where) {
   const Call call(where);
   require_positive("sinusoidal_positions", count, "count");
-  return sinusoids(iota(graph, DType::i32, count), features, dtype);
+  require_positive("sinusoidal_positions", features, "features");
+  std::vector<double> values;
+  for (int64_t position = 0; position < count; ++position)
+    for (int64_t feature = 0; feature < features; ++feature) {
+      const auto pair = static_cast<double>(feature - feature % 2);
+      const double angle =
+          static_cast<double>(position) * std::exp(pair * -std::log(kWavelengths) / static_cast<double>(features));
+      values.push_back(feature % 2 == 0 ? std::sin(angle) : std::cos(angle));
+    }
+  return constant(graph, dtype, {count, features}, std::move(values));
 }
 
 }  // namespace kb

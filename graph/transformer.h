@@ -72,7 +72,7 @@ Tensor with_residual(const std::string& number, Tensor x, const std::function<Te
 // Positions of any shape -> positions.shape + (features): feature 2i is sin(p / 10000^(2i / features)), and feature
 // 2i + 1 the cosine of the same (section 3.5). They are computed in f64.
 Tensor sinusoids(Tensor positions, int64_t features, DType dtype = DType::f32, Where where = Where::current());
-// Sinusoids of the positions 0 to count - 1: [count, features].
+// Sinusoids of the positions 0 to count - 1, as a constant [count, features].
 Tensor sinusoidal_positions(Graph& graph, int64_t count, int64_t features, DType dtype = DType::f32,
                             Where where = Where::current());
 

@@ -90,6 +90,7 @@ MemoryAnswer memory_answer(const Compiled& compiled) {
         break;
       case VariableKind::table:
       case VariableKind::prepared:
+      case VariableKind::cache:
         (is_filled_table(variable) ? answer.data : answer.prepared) += bytes;
         break;
       case VariableKind::partial:

@@ -20,17 +20,34 @@ namespace kb {
 // An input of the model, which has a value for each sample.
 struct Field {
   static constexpr int64_t kRows = -1;
+  static constexpr int64_t kLength = -1;
 
   std::string name;          // name of the graph's input
   DType dtype = DType::f32;  // dtype of the source's values; a program in f64 takes a float field as f64
-  Dims shape = {};           // shape for one sample: the graph's input is [N, shape...]
-  std::string axes = {};     // one letter per axis of the shape, "_" for an axis without a name; empty: no axis has one
+  // Shape for one sample: the graph's input is [N, shape...]. kLength in place of the first extent makes the field
+  // ragged: its samples differ in that extent, and are padded with zeros to the length of their minibatch's bucket. A
+  // ragged field NAME has a field length_field(NAME) beside it.
+  Dims shape = {};
+  std::string axes = {};  // one letter per axis of the shape, "_" for an axis without a name; empty: no axis has one
   // Bound of an index field, whose dtype is i32: its values are in [0, below), or in [0, N) if it is kRows. 0: the
   // field holds no indices.
   int64_t below = 0;
   bool in_memory = false;  // whether the source holds the values of all samples in memory (Source::table)
 
-  int64_t sample_bytes() const;
+  bool is_ragged() const { return !shape.empty() && shape[0] == kLength; }
+  int64_t sample_bytes(int64_t length = 0) const;  // `length`: that of a ragged field
+};
+
+// Return the fields of a sequence of i32 values in [0, below): the ragged field itself, and one with its lengths.
+Field ragged_field(std::string name, int64_t below);
+Field length_field(const std::string& name);
+
+// Shape of a minibatch: its samples, and the length to which ragged fields are padded.
+struct BatchShape {
+  BatchShape(int64_t samples, int64_t length = 0) : samples(samples), length(length) {}
+
+  int64_t samples;
+  int64_t length;  // 0: that of the task (Task::length)
 };
 
 // Throws Error, which names the value and its sample, if a value of an index field is out of range: kernels use indices
@@ -44,6 +61,7 @@ void check_indices(const Field& field, std::span<const std::byte> values, int64_
 inline constexpr const char* kLabelSmoothing = "label_smoothing";
 
 struct Task;
+struct SequenceModel;
 // Throws Error for an index field (Field::below) that is not i32, or whose bound is negative and not kRows.
 void check_fields(const Task& task);
 
@@ -51,10 +69,11 @@ void check_fields(const Task& task);
 // graph has only the inputs that its model asks for.
 class Inputs {
  public:
-  Inputs(Graph& graph, const std::vector<Field>& fields, int64_t minibatch, DType real)
-      : graph_(graph), fields_(fields), minibatch_(minibatch), real_(real) {}
+  Inputs(Graph& graph, const std::vector<Field>& fields, BatchShape batch, DType real)
+      : graph_(graph), fields_(fields), minibatch_(batch.samples), length_(batch.length), real_(real) {}
 
   Tensor operator[](const std::string& field);  // [N, shape...]; throws Error if the task has no such field
+  Tensor length(const std::string& field);      // i32 [N]: the lengths of a ragged field's samples
   Tensor weights();                             // float [N]: weight of each sample in sums over the samples
   Tensor scalar(const std::string& name);       // float [], which does not depend on the sample
   Graph& graph() { return graph_; }
@@ -64,7 +83,7 @@ class Inputs {
  private:
   Graph& graph_;
   const std::vector<Field>& fields_;
-  int64_t minibatch_;
+  int64_t minibatch_, length_;
   DType real_;
   std::vector<std::pair<std::string, Tensor>> declared_;
 };
@@ -86,21 +105,24 @@ struct Task {
   std::string data = {};         // name of the data set
   std::string fingerprint = {};  // hash of the data's contents in hexadecimal digits; "" if it is not known yet
   int64_t train_count = 0, test_count = 0;  // numbers of samples; may be set before the sources are
-  int64_t valid_count = 0;                  // number of training samples that are held out; 0: none are
-  bool is_noise = false;                    // whether the training part is noise, so that its losses mean nothing
-  bool is_learnable = true;                 // whether the labels can be learnt from the samples
-  std::string sent_because = {};            // reason why the data set cannot live on a device; empty: it can
+  int64_t length = 0;  // of ragged fields in programs that are made without the data; 0: the task has no ragged field
+  int64_t valid_count = 0;        // number of training samples that are held out; 0: none are
+  bool is_noise = false;          // whether the training part is noise, so that its losses mean nothing
+  bool is_learnable = true;       // whether the labels can be learnt from the samples
+  std::string sent_because = {};  // reason why the data set cannot live on a device; empty: it can
   // The parts of the data, which must be set before the task is trained; programs are compiled without them. `plain` is
   // the training part without augmentation (null: `train` is used), `valid` the held-out part of
   // recipes/task/validation.h (null: there is none), `test` may be null if there is `valid`.
   std::shared_ptr<const Source> train = nullptr, test = nullptr, plain = nullptr, valid = nullptr;
+  std::shared_ptr<const SequenceModel> sequences = nullptr;  // how the model writes sequences; null: it does not
   // Reads the data and returns the task with its sources, while programs are compiled. Empty: the sources are set.
   std::function<Task()> read = {};
 
   std::vector<std::string> fields_in_memory() const;  // names of the fields with Field::in_memory
+  bool is_ragged() const;                             // whether a field is ragged
 };
 
-// The graph of a training step on `minibatch` = N samples. Its inputs are "weights" float [N] and the fields and
+// The graph of a training step on batch.samples = N samples. Its inputs are "weights" float [N] and the fields and
 // scalars that the model asks for. Its output "loss" is the sum over samples and losses of loss times weight; with the
 // weights 1 / kn it adds up to the mean over the global minibatch. Several losses are also outputs under their own
 // names. A loss with a count (Loss::count) has it as an output beside it, by which the compiler divides it.
@@ -120,19 +142,19 @@ struct InferenceGraph {
 // All functions that build a graph declare float values in `real`, so that an f64 graph has no constant that was
 // rounded to f32. They throw Error, which names the model's source line, if a value that the model returns does not
 // have N rows. With `with_metrics`, the training graph also has the metrics that are means as outputs.
-TrainingGraph declare_training(const Task& task, int64_t minibatch, DType real, bool with_metrics);
-InferenceGraph declare_inference(const Task& task, int64_t minibatch, DType real);
-Graph build_training_graph(const Task& task, int64_t minibatch, DType real = DType::f32);
-Graph build_inference_graph(const Task& task, int64_t minibatch, DType real = DType::f32);
+TrainingGraph declare_training(const Task& task, BatchShape batch, DType real, bool with_metrics);
+InferenceGraph declare_inference(const Task& task, BatchShape batch, DType real);
+Graph build_training_graph(const Task& task, BatchShape batch, DType real = DType::f32);
+Graph build_inference_graph(const Task& task, BatchShape batch, DType real = DType::f32);
 
 // Returns the graph of inference with the model's logits as its only output, "logits". Throws Error if the model
 // returns none.
-Graph build_logits_graph(const Task& task, int64_t minibatch, DType real = DType::f32);
+Graph build_logits_graph(const Task& task, BatchShape batch, DType real = DType::f32);
 
 // Returns the graph that estimates batch norm's running statistics anew. It has no augmentation and no dropout, reads
 // the scalar input `statistics_share` (graph/layers.h) beside the model's inputs, and has the single output "count".
 // Throws Error if no layer has running statistics.
-Graph build_statistics_graph(const Task& task, int64_t minibatch, DType real = DType::f32);
+Graph build_statistics_graph(const Task& task, BatchShape batch, DType real = DType::f32);
 
 // Throws Error, which lists the differences, unless both graphs have the same parameters and running statistics.
 void check_same_parameters(const Graph& training, const Graph& inference);

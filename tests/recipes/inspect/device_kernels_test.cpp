@@ -21,7 +21,7 @@
 namespace kb::device_kernels_test {
 namespace {
 
-constexpr size_t kMostKernels = 72;
+constexpr size_t kMostKernels = 88;
 
 RunConfig flags_of(const Recipe& recipe, const std::string& precision) {
   RunConfig config = default_config(recipe);

@@ -1,0 +1,43 @@
+// Sequences that a run's model writes for others, by beam search: translations, numbers in words.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "recipes/models/run_model.h"
+
+namespace kb {
+
+struct SequencePairs;
+
+struct TranslateOptions {
+  int64_t beams = 4;            // beginnings that are kept of each sentence; 1: greedy decoding
+  double length_penalty = 0.6;  // alpha of Wu et al. 2016, eq. 14
+  int64_t minibatch = 32;       // sentences that are written at once
+};
+
+// A run's model of sequences with its weights, on the CPU of this machine.
+class Translator {
+ public:
+  // Loads the model; the arguments are those of RunModel and RunModel::load. Throws Error, too, unless the recipe's
+  // task writes sequences (Task::sequences).
+  Translator(const RunModelRequest& request, const std::optional<Recipe>& own,
+             const std::function<void(const std::string&)>& say);
+  ~Translator();
+  Translator(const Translator&) = delete;
+  Translator& operator=(const Translator&) = delete;
+
+  const std::string& description() const;  // text that RunModel::load returned
+  const SequencePairs& pairs() const;      // the data of the run, with their tokenizers
+  // Returns what the model writes for each sequence of tokens. A sequence gets at most twice the tokens of the longest
+  // one that is written beside it, and ten. Sequences of about one length are written together.
+  std::vector<std::vector<int32_t>> write(const std::vector<std::vector<int32_t>>& sources,
+                                          const TranslateOptions& options);
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace kb
