@@ -182,6 +182,8 @@ struct AttentionOptions {
 // 0 and passes no gradient on. Keys and values that no position sees still have to be finite numbers: they are
 // multiplied by 0.
 Tensor attention(Tensor q, Tensor k, Tensor v, const AttentionOptions& options = {}, Where where = Where::current());
+// Returns what a sum is divided by for a mean: `count`, or a small positive number where it is 0, as the sum then is.
+Tensor divisor_of(Tensor count, Where where = Where::current());
 // Takes the mean square over all axes but the first; gives one loss a sample, [N].
 Tensor mse(Tensor prediction, Tensor target, Where where = Where::current());
 

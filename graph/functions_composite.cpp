@@ -145,6 +145,12 @@ Tensor cross_entropy(Tensor logits, Tensor labels, Operand smoothing, int64_t ig
   return reshape(select(ignored, 0.0, losses), shape);
 }
 
+Tensor divisor_of(Tensor count, Where where) {
+  constexpr double kLeast = 0x1p-100;  // its inverse is a number of f32 and of bf16, too
+  const Call call(where);
+  return maximum(count, kLeast);
+}
+
 Tensor mse(Tensor prediction, Tensor target, Where where) {
   const Call call(where);
   require_same_graph("mse", {prediction, target});

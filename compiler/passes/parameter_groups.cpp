@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "graph/functions.h"
 #include "graph/graph.h"
 
 namespace kb {
@@ -55,11 +54,6 @@ int32_t owner_of(const std::string& parameter, const std::vector<ParameterGroup>
 }
 
 }  // namespace
-
-Tensor divisor_of(const Tensor& count) {
-  constexpr double kLeast = 0x1p-100;  // its inverse is a number of f32 and of bf16, too
-  return maximum(count, kLeast);
-}
 
 std::function<bool(const std::string& parameter)> owns_scope(const std::string& scope) {
   return [start = scope + "."](const std::string& parameter) { return parameter.starts_with(start); };

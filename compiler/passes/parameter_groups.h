@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "graph/tensor.h"
 #include "graph/update_rule.h"
 
 namespace kb {
@@ -18,8 +17,6 @@ struct Objective {
   std::string count = {};
 };
 
-// Returns the denominator of a mean: `count`, or the least positive number where it is 0, as the sum above it then is.
-Tensor divisor_of(const Tensor& count);
 
 // Parameters that one rule updates. All groups are updated in the same step, from the values before it. Where there are
 // several, a group's name stands before the scalars of its rule: "generator.learning_rate".

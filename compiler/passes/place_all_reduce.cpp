@@ -8,12 +8,10 @@
 // may depend on a total, and wait for the rest. The pass stands after the last rewrite of what a worker computes, so
 // that a worker computes the same bits in every split; `cut` turns worker_sums into carries and all-reduces.
 //
-// Running statistics are those of global worker 0 (Goyal et al. 2017, section 2.3: no statistics over workers): every
-// other worker adds zeros (x + 0 = x but for the sign of a zero). If their mean is asked for, every worker adds its
-// share.
-//
-// Norms of the workers' gradients (compiler/passes/gradient_norms.h) are taken of the flat vectors as they leave a
-// worker, and their sum joins the rest, which then goes last.
+// Running statistics are those of global worker 0 (Goyal et al. 2017, section 2.3): every other worker adds zeros
+// (x + 0 = x but for the sign of a zero). If their mean is asked for, every worker adds its share. Norms of the
+// workers' gradients are taken of the flat vectors as they leave a worker, and their sum joins the rest, which then
+// goes last.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -168,8 +166,7 @@ class Placer {
     return to_.add(Op::reshape, {own}, {{"shape", from_.type(part).shape}, {"names", std::string()}});
   }
 
-  // Returns the new value for an old one. Views, and the zeros between segments, may stand after the nodes copied so
-  // far.
+  // Returns the new value for an old one. Views and the zeros between segments may stand after the nodes copied so far.
   Value mapped(Value value) {
     if (!rewriter_.has(value)) rewriter_.copy_upto(value);
     return rewriter_.map(value);
@@ -249,8 +246,7 @@ class Placer {
 
   bool is_own(Value value) const { return own_[static_cast<size_t>(value.node)] != 0; }
 
-  // Returns the node that computes the last value of "rest". Losses and statistics belong to the forward pass, so their
-  // sum can run during the whole backward pass.
+  // Returns the node that computes the last value of "rest", whose sum can run during the whole backward pass.
   int32_t find_rest_ready() const {
     int32_t last = -1;
     for (const int32_t n : rest_sums_) last = std::max(last, ready(old(n).inputs[0]));

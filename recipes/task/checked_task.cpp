@@ -47,13 +47,13 @@ void bound_labels(Task& task) {
 
 Task checked_task(Task task) {
   if (!task.train && task.read) {
-    check_fields(task);
+    check_fields(task.name, task.fields);
     bound_labels(task);
     return task;
   }
   if (!task.train)
     throw Error(fmt::format("task {}: expected a source of training samples, got no training samples", task.name));
-  check_fields(task);
+  check_fields(task.name, task.fields);
   check_dtypes(task, "training", task.train.get());
   check_dtypes(task, "training", task.plain.get());
   check_dtypes(task, "test", task.test.get());

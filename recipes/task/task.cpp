@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 
 #include "graph/error.h"
@@ -146,18 +145,9 @@ struct Declared {
   }
 };
 
-void check_length(const Task& task, int64_t length) {
-  if (!task.is_ragged() || length > 0) return;
-  throw Error(
-      fmt::format("task {}: expected a length for its ragged fields, got 0\n  hint:     batch.bucket = 64, or "
-                  "Task::length of the task",
-                  task.name));
-}
-
 Declared declare(Graph& graph, const Task& task, BatchShape batch, DType real) {
-  check_fields(task);
+  check_fields(task.name, task.fields);
   if (batch.length == 0) batch.length = task.length;
-  check_length(task, batch.length);
   const int64_t minibatch = batch.samples;
   Inputs inputs(graph, task.fields, batch, real);
   ModelOutput output = task.model(inputs);
@@ -173,9 +163,7 @@ void add_output(Graph& graph, const std::string& name, Tensor value) {
   graph.outputs.push_back({name, value.value(), Merge::sum});
 }
 
-bool has_counts(const Losses& losses) {
-  return std::ranges::any_of(losses, [](const Loss& loss) { return loss.count.valid(); });
-}
+bool has_counts(const Losses& losses) { return std::ranges::any_of(losses, &Tensor::valid, &Loss::count); }
 
 // Returns the sum of all losses for each sample, if no loss has a count.
 Tensor total_of(const Losses& losses) {
@@ -210,7 +198,8 @@ void add_objective(TrainingGraph& training, const Declared& declared, const Loss
   training.objectives.push_back(std::move(objective));
 }
 
-// Returns several losses as metrics under their own names. A single loss is the output "loss" already: returns nothing.
+// Returns several losses as metrics under their own names; nothing for a single one, which is the output "loss"
+// already.
 std::vector<Metric> losses_by_name(const Losses& losses) {
   std::vector<Metric> metrics;
   if (losses.size() > 1)
@@ -222,12 +211,12 @@ std::vector<Metric> losses_by_name(const Losses& losses) {
 Metric loss_figure(const Losses& losses) {
   if (!has_counts(losses)) return {"loss", total_of(losses)};
   std::vector<MetricOutput> sums;
+  std::vector<bool> is_counted;
   for (const Loss& loss : losses) {
     sums.push_back({loss.values});
+    is_counted.push_back(loss.count.valid());
     if (loss.count.valid()) sums.push_back({loss.count});
   }
-  std::vector<bool> is_counted;
-  for (const Loss& loss : losses) is_counted.push_back(loss.count.valid());
   return {{{"loss"}}, sums, [is_counted](std::span<const MetricValues> all, int64_t samples) {
             double total = 0;
             size_t at = 0;
@@ -239,8 +228,6 @@ Metric loss_figure(const Losses& losses) {
           }};
 }
 
-double mean_figure(const MetricKind& kind, double mean) { return kind.finish ? kind.finish(mean) : mean; }
-
 // Adds the outputs that an evaluation gathers for the metric. Sums over the samples are weighted, so that rows which
 // only pad the last batch, and have the weight 0, do not count.
 GatheredMetric add_gathered(Graph& graph, const Declared& declared, const Metric& metric, DType real) {
@@ -248,7 +235,8 @@ GatheredMetric add_gathered(Graph& graph, const Declared& declared, const Metric
   if (metric.is_mean)
     gathered.finish = [kind = metric.figures.front().kind](std::span<const MetricValues> sums, int64_t samples) {
       const double count = sums.size() > 1 ? sums[1].values[0] : static_cast<double>(samples);
-      return std::vector{mean_figure(kind, counted_mean(sums[0].values[0], count))};
+      const double mean = counted_mean(sums[0].values[0], count);
+      return std::vector{kind.finish ? kind.finish(mean) : mean};
     };
   for (const MetricOutput& output : metric.outputs) {
     const std::string& first = metric.figures.front().name;
@@ -292,65 +280,6 @@ std::map<std::string, std::string> owned(const Graph& graph) {
 
 }  // namespace
 
-int64_t Field::sample_bytes(int64_t length) const {
-  int64_t elements = 1;
-  for (const int64_t extent : shape) elements *= extent == kLength ? length : extent;
-  return elements * static_cast<int64_t>(size_of(dtype));
-}
-
-Field ragged_field(std::string name, int64_t below) {
-  return {.name = std::move(name), .dtype = DType::i32, .shape = {Field::kLength}, .below = below};
-}
-
-Field length_field(const std::string& name) { return {.name = name + ".length", .dtype = DType::i32}; }
-
-namespace {
-
-void check_ragged(const Task& task, const Field& field) {
-  if (std::count(field.shape.begin(), field.shape.end(), Field::kLength) > (field.is_ragged() ? 1 : 0))
-    throw Error(
-        fmt::format("task {}: field '{}' is ragged\n  expected: kLength as its first extent alone\n  got:      {}",
-                    task.name, field.name, shape_text({field.dtype, field.shape, ""})));
-  if (!field.is_ragged()) return;
-  const std::string lengths = length_field(field.name).name;
-  if (std::ranges::none_of(task.fields, [&](const Field& other) { return other.name == lengths; }))
-    throw Error(
-        fmt::format("task {}: field '{}' is ragged\n  expected: a field '{}' with its lengths, length_field(\"{}\")\n"
-                    "  got:      none of that name",
-                    task.name, field.name, lengths, field.name));
-}
-
-}  // namespace
-
-void check_fields(const Task& task) {
-  for (const Field& field : task.fields) {
-    check_ragged(task, field);
-    const bool is_bound = field.below > 0 || field.below == Field::kRows;
-    if (field.below == 0 || (is_bound && field.dtype == DType::i32)) continue;
-    throw Error(fmt::format(
-        "task {}: field '{}' has `below`, as indices have\n  expected: dtype i32, below > 0 or Field::kRows\n"
-        "  got:      dtype {}, below {}",
-        task.name, field.name, name(field.dtype), field.below));
-  }
-}
-
-void check_indices(const Field& field, std::span<const std::byte> values, int64_t rows,
-                   std::span<const int32_t> samples, const SampleNames& names) {
-  if (field.below == 0) return;
-  const int64_t below = field.below == Field::kRows ? rows : field.below;
-  const auto count = static_cast<int64_t>(values.size() / sizeof(int32_t));
-  for (int64_t i = 0; i < count; ++i) {
-    int32_t value = 0;
-    std::memcpy(&value, values.data() + static_cast<size_t>(i) * sizeof value, sizeof value);
-    if (value >= 0 && value < below) continue;
-    const int64_t a_row = count / rows, row = i / a_row;
-    const int64_t sample = samples.empty() ? row : samples[static_cast<size_t>(row)];
-    throw Error(fmt::format("field '{}' of the task's source: expected indices in [0, {}), got {}{} of {}", field.name,
-                            below, value, a_row == 1 ? "" : fmt::format(" as value {}", i % a_row),
-                            names.text(sample)));
-  }
-}
-
 std::vector<std::string> Task::fields_in_memory() const {
   std::vector<std::string> names;
   for (const Field& field : fields)
@@ -359,44 +288,6 @@ std::vector<std::string> Task::fields_in_memory() const {
 }
 
 bool Task::is_ragged() const { return std::ranges::any_of(fields, &Field::is_ragged); }
-
-Tensor Inputs::length(const std::string& field) { return (*this)[length_field(field).name]; }
-
-Tensor Inputs::operator[](const std::string& name) {
-  for (const auto& [known, tensor] : declared_)
-    if (known == name) return tensor;
-  for (const Field& field : fields_) {
-    if (field.name != name) continue;
-    Dims shape = {minibatch_};
-    shape.insert(shape.end(), field.shape.begin(), field.shape.end());
-    if (field.is_ragged()) shape[1] = length_;
-    const std::string axes = "N" + (field.axes.empty() ? std::string(field.shape.size(), '_') : field.axes);
-    Tensor tensor;
-    if (field.below != 0)
-      tensor = index_input(graph_, name, shape, field.below == Field::kRows ? minibatch_ : field.below, axes);
-    else
-      tensor = input(graph_, name, is_float(field.dtype) ? real_ : field.dtype, shape, axes);
-    declared_.emplace_back(name, tensor);
-    return tensor;
-  }
-  std::string known;
-  for (const Field& field : fields_) known += (known.empty() ? "" : ", ") + field.name;
-  throw Error(fmt::format("the model asks for a field '{}'\n  expected: one of {}", name, known));
-}
-
-Tensor Inputs::weights() {
-  for (const auto& [known, tensor] : declared_)
-    if (known == "weights") return tensor;
-  declared_.emplace_back("weights", input(graph_, "weights", real_, {minibatch_}, "N"));
-  return declared_.back().second;
-}
-
-Tensor Inputs::scalar(const std::string& name) {
-  for (const auto& [known, tensor] : declared_)
-    if (known == name) return tensor;
-  declared_.emplace_back(name, scalar_input(graph_, name, real_));
-  return declared_.back().second;
-}
 
 TrainingGraph declare_training(const Task& task, BatchShape batch, DType real, bool with_metrics) {
   TrainingGraph training{Graph(task.name, Mode::training), {}, {}};

@@ -10,6 +10,7 @@
 #include "recipes/perf/overlap_forecast.h"
 #include "recipes/perf/step_profiles.h"
 #include "recipes/train/bucket_choice.h"
+#include "recipes/train/programs.h"
 
 namespace kb::overlap_report_test {
 namespace {

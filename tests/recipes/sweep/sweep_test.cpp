@@ -13,6 +13,7 @@
 #include "recipes/answer/store_results.h"
 #include "recipes/sweep/sweep_store.h"
 #include "recipes/trials/run_reader.h"
+#include "runtime/input_file.h"
 #include "tests/recipes/small_run.h"
 #include "tests/recipes/small_sweep.h"
 #include "tests/support/support.h"

@@ -1,0 +1,121 @@
+#include "recipes/task/fields.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "graph/error.h"
+
+namespace kb {
+
+int64_t Field::sample_bytes(int64_t length) const {
+  int64_t elements = 1;
+  for (const int64_t extent : shape) elements *= extent == kLength ? length : extent;
+  return elements * static_cast<int64_t>(size_of(dtype));
+}
+
+Field ragged_field(std::string name, int64_t below) {
+  return {.name = std::move(name), .dtype = DType::i32, .shape = {Field::kLength}, .below = below};
+}
+
+Field length_field(const std::string& name) { return {.name = name + ".length", .dtype = DType::i32}; }
+
+namespace {
+
+void check_ragged(const std::string& task, const std::vector<Field>& fields, const Field& field) {
+  if (std::count(field.shape.begin(), field.shape.end(), Field::kLength) > (field.is_ragged() ? 1 : 0))
+    throw Error(
+        fmt::format("task {}: field '{}' is ragged\n  expected: kLength as its first extent alone\n  got:      {}",
+                    task, field.name, shape_text({field.dtype, field.shape, ""})));
+  if (!field.is_ragged()) return;
+  const std::string lengths = length_field(field.name).name;
+  if (std::ranges::none_of(fields, [&](const Field& other) { return other.name == lengths; }))
+    throw Error(
+        fmt::format("task {}: field '{}' is ragged\n  expected: a field '{}' with its lengths, length_field(\"{}\")\n"
+                    "  got:      none of that name",
+                    task, field.name, lengths, field.name));
+}
+
+}  // namespace
+
+void check_fields(const std::string& task, const std::vector<Field>& fields) {
+  for (const Field& field : fields) {
+    check_ragged(task, fields, field);
+    const bool is_bound = field.below > 0 || field.below == Field::kRows;
+    if (field.below == 0 || (is_bound && field.dtype == DType::i32)) continue;
+    throw Error(fmt::format(
+        "task {}: field '{}' has `below`, as indices have\n  expected: dtype i32, below > 0 or Field::kRows\n"
+        "  got:      dtype {}, below {}",
+        task, field.name, name(field.dtype), field.below));
+  }
+}
+
+void check_indices(const Field& field, std::span<const std::byte> values, int64_t rows,
+                   std::span<const int32_t> samples, const SampleNames& names) {
+  if (field.below == 0) return;
+  const int64_t below = field.below == Field::kRows ? rows : field.below;
+  const auto count = static_cast<int64_t>(values.size() / sizeof(int32_t));
+  for (int64_t i = 0; i < count; ++i) {
+    int32_t value = 0;
+    std::memcpy(&value, values.data() + static_cast<size_t>(i) * sizeof value, sizeof value);
+    if (value >= 0 && value < below) continue;
+    const int64_t a_row = count / rows, row = i / a_row;
+    const int64_t sample = samples.empty() ? row : samples[static_cast<size_t>(row)];
+    throw Error(fmt::format("field '{}' of the task's source: expected indices in [0, {}), got {}{} of {}", field.name,
+                            below, value, a_row == 1 ? "" : fmt::format(" as value {}", i % a_row),
+                            names.text(sample)));
+  }
+}
+
+Tensor Inputs::length(const std::string& field) { return (*this)[length_field(field).name]; }
+
+namespace {
+
+int64_t checked_length(const Field& field, int64_t length) {
+  if (length > 0) return length;
+  throw Error(
+      fmt::format("the ragged field '{}': expected a length to which it is padded, got 0\n"
+                  "  hint:     batch.bucket = 64, or Task::length of the task",
+                  field.name));
+}
+
+}  // namespace
+
+Tensor Inputs::operator[](const std::string& name) {
+  for (const auto& [known, tensor] : declared_)
+    if (known == name) return tensor;
+  for (const Field& field : fields_) {
+    if (field.name != name) continue;
+    Dims shape = {minibatch_};
+    shape.insert(shape.end(), field.shape.begin(), field.shape.end());
+    if (field.is_ragged()) shape[1] = checked_length(field, length_);
+    const std::string axes = "N" + (field.axes.empty() ? std::string(field.shape.size(), '_') : field.axes);
+    Tensor tensor;
+    if (field.below != 0)
+      tensor = index_input(graph_, name, shape, field.below == Field::kRows ? minibatch_ : field.below, axes);
+    else
+      tensor = input(graph_, name, is_float(field.dtype) ? real_ : field.dtype, shape, axes);
+    declared_.emplace_back(name, tensor);
+    return tensor;
+  }
+  std::string known;
+  for (const Field& field : fields_) known += (known.empty() ? "" : ", ") + field.name;
+  throw Error(fmt::format("the model asks for a field '{}'\n  expected: one of {}", name, known));
+}
+
+Tensor Inputs::weights() {
+  for (const auto& [known, tensor] : declared_)
+    if (known == "weights") return tensor;
+  declared_.emplace_back("weights", input(graph_, "weights", real_, {minibatch_}, "N"));
+  return declared_.back().second;
+}
+
+Tensor Inputs::scalar(const std::string& name) {
+  for (const auto& [known, tensor] : declared_)
+    if (known == name) return tensor;
+  declared_.emplace_back(name, scalar_input(graph_, name, real_));
+  return declared_.back().second;
+}
+
+}  // namespace kb
