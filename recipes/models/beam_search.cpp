@@ -41,11 +41,12 @@ class Beams {
     const std::vector<Candidate> best = best_candidates(scores);
     std::vector<Hypothesis> next;
     parents_.clear();
-    for (const Candidate& candidate : best) {
+    for (size_t rank = 0; rank < best.size(); ++rank) {
+      const Candidate& candidate = best[rank];
       Hypothesis longer = live_[static_cast<size_t>(candidate.beam)];
       longer.log_probability = candidate.log_probability;
       if (candidate.token == options_.end) {
-        finish(longer);
+        if (rank < live_.size()) finish(longer);
       } else if (next.size() < live_.size()) {
         longer.tokens.push_back(candidate.token);
         next.push_back(std::move(longer));

@@ -21,9 +21,10 @@ using NextScores =
     std::function<std::span<const double>(std::span<const int32_t> tokens, std::span<const int32_t> parents)>;
 
 // Returns the best sequence of each, without begin and end: the one with the greatest log P / lp, where
-// lp = ((5 + tokens) / 6)^alpha and the end counts as a token. A search ends when no beginning can get better than the
-// best whole sequence, so that as many beams as there are sequences find the best of all. If none of them ends within
-// the steps, the best beginning is returned.
+// lp = ((5 + tokens) / 6)^alpha and the end counts as a token. A sequence is whole when its end is among the `beams`
+// most probable continuations of a step. A search ends when no beginning can get better than the best whole sequence,
+// so that as many beams as there are continuations find the best of all. If none of them ends within the steps, the
+// best beginning is returned.
 std::vector<std::vector<int32_t>> beam_search(int64_t sequences, int64_t vocabulary, const BeamOptions& options,
                                               const NextScores& next);
 

@@ -11,6 +11,7 @@
 #include "graph/transformer.h"
 #include "recipes/config/values.h"
 #include "recipes/papers/table.h"
+#include "recipes/task/noise.h"
 #include "recipes/task/ragged_source.h"
 #include "recipes/task/sequence_model.h"
 
@@ -236,7 +237,8 @@ TranslationOptions options_of_translation(const OptionValues& values) {
   return options;
 }
 
-constexpr int64_t kNoiseLength = 32;  // tokens of a sequence where a step is timed without data
+constexpr int64_t kNoiseLength = 32;     // tokens of a sequence where a step is timed without data
+constexpr int64_t kNoiseSamples = 1024;  // sequences of an epoch there
 
 Task transformer_task(const TaskRequest& request) {
   TranslationOptions options = options_of_translation(request.options);
@@ -245,6 +247,7 @@ Task transformer_task(const TaskRequest& request) {
     options.is_shared = true;
     Task task = task_of_model(options);
     task.length = kNoiseLength;
+    task.train = task.test = field_noise(task.fields, kNoiseSamples);
     return task;
   }
   const auto shared = std::make_shared<const SequencePairs>(is_drawn ? number_pairs() : pairs_of_corpus(request));
@@ -298,13 +301,11 @@ Recipe transformer() {
                       {.name = "hidden", .value = 256, .doc = "features between the two linear layers of a layer"},
                       fraction_option("dropout", 0.1, "share left out in training (section 5.4)"),
                       word_option("norm", {"pre", "post"},
-                                  "where layer norms stand: before a part of a layer, or "
-                                  "behind its sum with the residual, as in the paper"),
+                                  "layer norms: before a part of a layer, or behind it, as in the paper"),
                       {.name = "vocabulary", .value = 10000, .doc = "most tokens of a language of --data"},
                       word_option("units", {"words", "pieces"},
-                                  "tokens of --data: words in lower case, of each language its own, or pieces of words "
-                                  "of both languages (SentencePiece)"),
-                      switch_option("reverse", "translate the second language of --data, by name, into the first"),
+                                  "tokens of --data: words in lower case, or pieces of words"),
+                      switch_option("reverse", "translate the second language into the first"),
                       word_option("paper", {"none", "base", "big"}, "a model of the paper (table 3)")},
           .preset = transformer_preset,
           .task = transformer_task,

@@ -31,6 +31,7 @@ class FieldNoise : public Source {
     return [this, order, first_row](int64_t step, const FieldMemory& memory) {
       NoiseWords words;
       for (size_t f = 0; f < fields_.size(); ++f) {
+        if (fill_lengths(f, memory)) continue;
         const int64_t elements = static_cast<int64_t>(memory.fields[f].size() / size_of(fields_[f].dtype));
         for (int64_t i = 0; i < elements; ++i)
           store_element(fields_[f].dtype, memory.fields[f].data(), i,
@@ -42,6 +43,21 @@ class FieldNoise : public Source {
   }
 
  private:
+  // Fills the lengths of a ragged field, whose samples are as long as the memory has them. Returns whether the field is
+  // one of lengths.
+  bool fill_lengths(size_t field, const FieldMemory& memory) const {
+    const auto is_of = [&](const Field& other) {
+      return other.is_ragged() && length_field(other.name).name == fields_[field].name;
+    };
+    const auto ragged = std::ranges::find_if(fields_, is_of);
+    if (ragged == fields_.end()) return false;
+    const std::span<const std::byte> values = memory.fields[static_cast<size_t>(ragged - fields_.begin())];
+    const size_t length = values.size() / memory.weights.size() / static_cast<size_t>(size_of(ragged->dtype));
+    for (size_t row = 0; row * sizeof(int32_t) < memory.fields[field].size(); ++row)
+      store_element(DType::i32, memory.fields[field].data(), static_cast<int64_t>(row), static_cast<double>(length));
+    return true;
+  }
+
   std::vector<Field> fields_;
   int64_t count_;
 };

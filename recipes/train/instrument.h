@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "recipes/train/loop_result.h"
@@ -19,7 +20,7 @@ struct StepOutputs {
   int age = 0;             // number of steps that this program has taken since
   bool is_last = true;     // whether no program has taken one since; only then can the step's gradient be read
 
-  double scalar(const std::string& output) const { return session.read_scalar(output, age); }
+  double scalar(std::string_view output) const { return session.read_scalar(output, age); }
 };
 
 // A step that was taken and whose results were read.

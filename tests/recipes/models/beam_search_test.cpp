@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_SUITE(beam_searches)
 
 BOOST_AUTO_TEST_CASE(as_many_beams_as_sequences_find_the_best_of_all) {
   for (const double alpha : {0.0, 0.6, 1.5}) {
-    const auto found = searched(20, options_of(64, alpha));
+    const auto found = searched(20, options_of(128, alpha));
     for (int32_t sequence = 0; sequence < 20; ++sequence) {
       std::vector<int32_t> tokens, best;
       double most = -1e300;

@@ -158,6 +158,14 @@ BOOST_AUTO_TEST_CASE(steps_with_caches_are_the_whole_decoder) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_step_is_timed_without_data) {
+  Words words = small({"--data", "synthetic", "--bucket", "12"});
+  BOOST_TEST(test::run(out, words, find_recipe("transformer")) == 0);
+  const std::vector<nlohmann::json> steps = test::of_kind(test::lines_of(out), "step");
+  BOOST_TEST(steps.size() == 6u);
+  BOOST_TEST(steps.back().at("loss").get<double>() > 0);
+}
+
 // Sentences that are written together do not see each other, and a search of more beams finds no worse ones.
 BOOST_AUTO_TEST_CASE(a_run_writes_sequences) {
   BOOST_REQUIRE(test::run(out, small({}), find_recipe("transformer")) == 0);
