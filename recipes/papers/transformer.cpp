@@ -250,7 +250,8 @@ Task transformer_task(const TaskRequest& request) {
     task.train = task.test = field_noise(task.fields, kNoiseSamples);
     return task;
   }
-  const auto shared = std::make_shared<const SequencePairs>(is_drawn ? number_pairs() : pairs_of_corpus(request));
+  const auto shared = std::make_shared<const SequencePairs>(
+      is_drawn ? number_pairs({.count = request.options.whole("numbers")}) : pairs_of_corpus(request));
   const SequencePairs& pairs = *shared;
   options.counts_whole = is_drawn;
   options.is_shared = pairs.source.tokenizer == pairs.target.tokenizer;
@@ -284,32 +285,34 @@ Preset transformer_preset(const PresetChoice& choice) {
 }  // namespace
 
 Recipe transformer() {
-  return {.name = "transformer",
-          .summary = "The Transformer: numbers into words, or a translation of texts of yours",
-          .paper = "Vaswani et al. 2017, Attention is all you need",
-          .defaults = {.minibatch = 64,
-                       .epochs = 2,
-                       .optimizer = "adam",
-                       .hyper = {{"beta2", 0.98}, {"epsilon", 1e-9}},
-                       .lr = 2e-3,
-                       .schedule = "inverse-sqrt",
-                       .warmup_epochs = 0.2,
-                       .label_smoothing = 0.1},
-          .options = {{.name = "dim", .value = 64, .doc = "features of a position"},
-                      {.name = "layers", .value = 2, .doc = "layers of the encoder, and of the decoder", .below = 1001},
-                      {.name = "heads", .value = 4, .doc = "heads of an attention; they divide --dim"},
-                      {.name = "hidden", .value = 256, .doc = "features between the two linear layers of a layer"},
-                      fraction_option("dropout", 0.1, "share left out in training (section 5.4)"),
-                      word_option("norm", {"pre", "post"},
-                                  "layer norms: before a part of a layer, or behind it, as in the paper"),
-                      {.name = "vocabulary", .value = 10000, .doc = "most tokens of a language of --data"},
-                      word_option("units", {"words", "pieces"},
-                                  "tokens of --data: words in lower case, or pieces of words"),
-                      switch_option("reverse", "translate the second language into the first"),
-                      word_option("paper", {"none", "base", "big"}, "a model of the paper (table 3)")},
-          .preset = transformer_preset,
-          .task = transformer_task,
-          .is_ragged = true};
+  return {
+      .name = "transformer",
+      .summary = "The Transformer: numbers into words, or a translation of texts of yours",
+      .paper = "Vaswani et al. 2017, Attention is all you need",
+      .defaults = {.minibatch = 64,
+                   .epochs = 2,
+                   .optimizer = "adam",
+                   .hyper = {{"beta2", 0.98}, {"epsilon", 1e-9}},
+                   .lr = 2e-3,
+                   .schedule = "inverse-sqrt",
+                   .warmup_epochs = 0.2,
+                   .label_smoothing = 0.1},
+      .options = {{.name = "dim", .value = 64, .doc = "features of a position"},
+                  {.name = "layers", .value = 2, .doc = "layers of the encoder, and of the decoder", .below = 1001},
+                  {.name = "heads", .value = 4, .doc = "heads of an attention; they divide --dim"},
+                  {.name = "hidden", .value = 256, .doc = "features between the two linear layers of a layer"},
+                  fraction_option("dropout", 0.1, "share left out in training (section 5.4)"),
+                  word_option("norm", {"pre", "post"},
+                              "layer norms: before a part of a layer, or behind it, as in the paper"),
+                  {.name = "numbers", .value = 100'000, .doc = "without --data: [0, N)", .low = 10, .below = 1'000'001},
+                  {.name = "vocabulary", .value = 10000, .doc = "most tokens of a language of --data"},
+                  word_option("units", {"words", "pieces"},
+                              "tokens of --data: words in lower case, or pieces of words"),
+                  switch_option("reverse", "translate the second language into the first"),
+                  word_option("paper", {"none", "base", "big"}, "a model of the paper (table 3)")},
+      .preset = transformer_preset,
+      .task = transformer_task,
+      .is_ragged = true};
 }
 
 }  // namespace kb

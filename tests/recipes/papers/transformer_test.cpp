@@ -19,7 +19,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-const Words kNet = {"--dim", "16", "--layers", "2", "--heads", "2", "--hidden", "32"};
+const Words kNet = {"--numbers", "400", "--dim", "16", "--layers", "2", "--heads", "2", "--hidden", "32"};
 
 Words small(Words more) {
   Words words = kNet;
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_stopped_run_goes_on_to_the_same_bits) {
   const std::filesystem::path whole = directory / "whole";
   BOOST_REQUIRE(test::run(whole, small({}), find_recipe("transformer")) == 0);
   BOOST_REQUIRE(test::run(out, small({"--stop-at", "3st"}), find_recipe("transformer")) == 0);
-  BOOST_REQUIRE(test::run({"--resume", out.string()}, find_recipe("transformer")) == 0);
+  BOOST_REQUIRE(test::run({"--resume", out.string(), "--stop-at", "6st"}, find_recipe("transformer")) == 0);
   BOOST_TEST(test::state_sha256(out) == test::state_sha256(whole));
   const std::vector<nlohmann::json> steps = test::of_kind(test::lines_of(whole), "step");
   for (const nlohmann::json& step : steps) BOOST_TEST(step.at("length").get<double>() <= 9);
