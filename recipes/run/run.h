@@ -24,6 +24,7 @@ class Run : public RunObserver {
   // Trains and returns the exit code of the process.
   int go();
   std::vector<Dump> wants_dumps() override { return given_.looking.dump; }
+  bool wants_state() override { return false; }  // checkpoints have it
   void settled(const Task& task, const Settled& settled) override;
   bool ready(const Ready& ready, LoopStart& start) override;
   void ended(const Ready& ready, const LoopResult& result) override;

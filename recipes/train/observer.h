@@ -87,6 +87,8 @@ class Observer {
   // Called after every step. Returns true to end the training with a checkpoint. One process alone ends at once;
   // several end after the same step, as soon as all have learned of the wish.
   virtual bool wants_to_stop() { return false; }
+  // Returns whether the training's result shall have the state at its end, which is a copy of all that training keeps.
+  virtual bool wants_state() { return true; }
   // Called at the end. Waits for files that are being written in the background, and throws the error of one that
   // failed.
   virtual void finish() {}

@@ -146,7 +146,7 @@ Result train(const Task& given, const TrainConfig& config, Machine machine, Obse
   check_step(start, all.settled.plan);
   Result result{run_loop(ready, start, observer), {}};
   observer.ended(ready, result.loop);
-  result.state = {result.loop.steps, store.canonical(), result.loop.schedule_state};
+  if (observer.wants_state()) result.state = {result.loop.steps, store.canonical(), result.loop.schedule_state};
   return result;
 }
 

@@ -20,8 +20,8 @@ struct TrainingState {
 };
 
 struct Result {
-  LoopResult loop;  // how it ended, its evaluations and times
-  TrainingState state;
+  LoopResult loop;      // how it ended, its evaluations and times
+  TrainingState state;  // empty if the observer does not want it (Observer::wants_state)
 };
 
 // A training before its first step. Its programs are loaded, and their store holds the state from which it begins.
