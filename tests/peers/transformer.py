@@ -20,15 +20,16 @@ import compare
 import nets
 
 FLAGS = {"--dim": "32", "--heads": "4", "--hidden": "64", "--dropout": "0", "--minibatch": "32", "--per-worker": "8",
-         "--buckets": "3", "--clip-norm": "0.5", "--warmup-epochs": "0.001"}
+         "--buckets": "3", "--clip-norm": "1", "--warmup-epochs": "0.1", "--threads": "1"}
+NUMBERS = {"--numbers": "1000"}
 SHARED = {"--data": "synthetic", "--vocabulary": "50", "--bucket": "12"}  # noise has one vocabulary
 
 
-def model_of(trace, initial):
+def model_of(trace, initial, dropout=0.0):
     flags, is_shared = trace["flags"], "embedding.weight" in initial
     sizes = [initial["embedding.weight" if is_shared else f"{side}_embedding.weight"].shape[0] for side in ("source", "target")]
     net = nets.Transformer(*(int(flags[name]) for name in ("dim", "layers", "heads", "hidden")), *sizes, is_shared,
-                           flags["norm"] == "pre").to(compare.DTYPES[trace["precision"]])
+                           flags["norm"] == "pre", dropout).to(compare.DTYPES[trace["precision"]])
     compare.load(net, initial)
     return net.train()
 
@@ -74,7 +75,7 @@ def compare_steps(programs, flags):
         worst["loss"].note(f"of step {step}", *(torch.tensor(x, dtype=torch.float64) for x in (ours, theirs)))
     for tensor, value in net.named_parameters():
         worst["parameter"].note(tensor, final[tensor], value.detach())
-        worst["moved"].note(tensor, final[tensor], initial[tensor])
+        worst["moved"].note(tensor, initial[tensor], final[tensor])
         worst["mean"].note(tensor, final["exp_avg." + tensor], optimizer.state[value]["exp_avg"])
     precision = trace["precision"]
     print(f"transformer {precision}, norm {trace['flags']['norm']}, {trace['steps']} steps of {trace['minibatch']}, lengths "
@@ -89,10 +90,12 @@ def compare_steps(programs, flags):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", type=pathlib.Path, default=compare.ROOT / "build" / "bin")
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--precision", choices=list(compare.BARS), help="this one alone")
     arguments, words = parser.parse_known_intermixed_args()
+    torch.set_num_threads(arguments.threads)
     given = dict(zip(words[::2], words[1::2], strict=True))
-    cases = [{**FLAGS, **given, "--norm": norm} for norm in ("pre", "post")]
+    cases = [{**FLAGS, **(given or NUMBERS), "--norm": norm} for norm in ("pre", "post")]
     if not given:
         cases.append({**FLAGS, **SHARED, "--norm": "post"})
     print(f"PyTorch {torch.__version__}")
