@@ -3,23 +3,23 @@
 // The folder --out gets initial.safetensors (parameters, running statistics), batches.safetensors ("FIELD.S" of each
 // field and step S, as "images.0"), gradient.safetensors (of step 0), final.safetensors (parameters, running
 // statistics, the optimizer's slots as "SLOT.NAME", such as "velocity.fc.weight") and trace.json (losses, how each
-// group of parameters learns, which tensors decay and are adapted, their rates, and all else that a step depends on).
-// With --gradients also gradients.safetensors, of all steps as "NAME.S"; with --logits logits.safetensors: "logits",
-// what the state after the last step gives for its samples in evaluation. Optimizers and learning rates are those of a
-// run of as many steps with the same flags; the training samples come in their own order and are not augmented.
+// group of parameters learns, which tensors decay and are adapted, their rates, samples and length of each step, and
+// all else that a step depends on). With --gradients also gradients.safetensors, of all steps as "NAME.S"; with
+// --logits logits.safetensors: "logits", what the state after the last step gives for its samples in evaluation.
+// Optimizers and learning rates are those of a run of as many steps with the same flags. The training samples are not
+// augmented. They come in their own order, or, where their lengths decide the steps (recipes/config/buckets.h), in that
+// of a run. A batch has the rows of all virtual workers, one worker after another.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 
 #include "recipes/config/learning.h"
 #include "recipes/config/run_plan.h"
 #include "recipes/config/run_task.h"
 #include "recipes/inspect/commands.h"
+#include "recipes/inspect/traced_steps.h"
 #include "recipes/train/device.h"
-#include "recipes/train/feed.h"
 #include "recipes/train/programs.h"
-#include "recipes/train/run_scalars.h"
 #include "runtime/atomic_file.h"
 #include "runtime/json.h"
 #include "runtime/safetensors.h"
@@ -28,16 +28,6 @@ namespace kb {
 namespace {
 
 constexpr int64_t kDefaultSteps = 10;
-constexpr std::string_view kGradient = "gradient.";
-
-// The rule, which also keeps the gradient of the last step in a slot of its own.
-UpdateRule tracing(UpdateRule rule) {
-  return [rule = std::move(rule)](UpdateContext& context) {
-    context.slot("gradient");
-    context.set_slot("gradient", context.gradient);
-    return rule(context);
-  };
-}
 
 RunConfig with_steps(RunConfig config) {
   if (config.length.steps == 0) config.length.steps = kDefaultSteps;
@@ -45,17 +35,11 @@ RunConfig with_steps(RunConfig config) {
   return config;
 }
 
-// Throws UsageError for a schedule that depends on the workers' gradients: a trace has one worker.
+// Throws UsageError for a schedule that depends on the workers' gradients: a trace tells all rates beforehand.
 const RunConfig& without_gains(const RunConfig& config) {
   if (reference_rate(config.learning).has_gains())
     throw UsageError("--scaling: expected a rate that is known before the step, got adascale");
   return config;
-}
-
-NamedTensor tensor_of(std::string name, Type type, const void* data) {
-  const auto* bytes = static_cast<const std::byte*>(data);
-  std::vector<std::byte> copy(bytes, bytes + type.bytes());
-  return {std::move(name), std::move(type), std::move(copy)};
 }
 
 class Trace {
@@ -64,131 +48,54 @@ class Trace {
       : every_gradient_(every_gradient),
         has_logits_(logits),
         recipe_(call.recipe),
-        config_(with_steps(call.config)),
+        config_(without_gains(with_steps(call.config))),
         task_(load_task(recipe_, config_).task),
-        plan_(make_plan(without_gains(config_), task_.train_count)),
-        groups_(learning_of_groups(config_, groups_of(task_))),
-        scalars_(rules_of(task_), groups_, plan_),
         device_(choose_device(config_.machine, config_.arithmetic.shards)),
+        settled_(settle_to_trace(task_, config_, device_.backend->target())),
+        groups_(learning_of_groups(config_, groups_of(task_))),
+        scalars_(rules_of(task_), groups_, settled_.plan),
         store_(*device_.backend),
-        session_(*device_.backend, store_, compiled()),
-        batch_(session_, task_.fields),
-        fill_(task_.plain->gather(whole_order(plan_.steps * config_.batch.minibatch), 0)) {}
+        steps_(task_, settled_, *device_.backend, store_, scalars_) {}
 
   void run() {
     std::filesystem::create_directories(config_.out.folder);
-    store_.initialise(weights_seed(config_.arithmetic));
     write("initial", store_.canonical(false));
-    session_.set_scalar(kLabelSmoothing, config_.learning.label_smoothing);
-    session_.set_scalar("seed", static_cast<double>(config_.arithmetic.seed));
-    for (const NamedScalar& scalar : scalars_.constants()) session_.set_scalar(scalar.name, scalar.value);
-    for (int64_t step = 0; step < plan_.steps; ++step) {
-      feed_rows(step);
-      set_scalars(step);
-      session_.step();
-      losses_.push_back(session_.read_scalar("loss"));
-      if (step == 0) write("gradient", gradients());
-      if (every_gradient_) keep_gradients(step);
+    std::vector<NamedTensor> batches, gradients;
+    for (int64_t step = 0; step < settled_.plan.steps; ++step) {
+      losses_.push_back(steps_.take(step));
+      for (NamedTensor& field : steps_.batch()) batches.push_back(std::move(field));
+      if (step == 0) write("gradient", steps_.gradients());
+      if (every_gradient_) append(gradients, steps_.gradients(), step);
     }
-    write("batches", batches_);
-    if (every_gradient_) write("gradients", gradients_);
-    std::vector<NamedTensor> state = store_.canonical();
-    std::erase_if(state, [](const NamedTensor& tensor) { return tensor.name.starts_with(kGradient); });
-    write("final", state);
-    if (has_logits_) write("logits", {logits_of(plan_.steps - 1)});
+    write("batches", batches);
+    if (every_gradient_) write("gradients", gradients);
+    write("final", steps_.state());
+    if (has_logits_) write("logits", {steps_.logits(settled_.plan.steps - 1)});
     write_file_atomically(path("trace.json"), description().dump(1) + "\n");
-    fmt::print("{} steps of {} in {}: loss {:.6f} to {:.6f}\n", plan_.steps, recipe_.name, config_.out.folder,
+    fmt::print("{} steps of {} in {}: loss {:.6f} to {:.6f}\n", settled_.plan.steps, recipe_.name, config_.out.folder,
                losses_.front(), losses_.back());
   }
 
  private:
-  Compiled compiled() const {
-    TrainingGraph training =
-        declare_training(task_, config_.batch.minibatch, graph_dtype(config_.arithmetic.precision), false);
-    CompileOptions options =
-        training_options(task_, training.objectives, settle_for_one_step(config_, device_.backend->target()), {});
-    for (ParameterGroup& group : options.groups) group.rule = tracing(std::move(group.rule));
-    options.workers = {};  // one takes the whole minibatch
-    return compile(std::move(training.graph), options);
-  }
-
   std::filesystem::path path(const std::string& name) const { return std::filesystem::path(config_.out.folder) / name; }
   void write(const std::string& name, const std::vector<NamedTensor>& tensors) const {
     write_safetensors(path(name + ".safetensors"), views_of(tensors));
   }
 
-  void set_scalars(int64_t step) {
-    session_.set_scalar("step", static_cast<double>(step));
-    for (const NamedScalar& scalar : scalars_.at(step)) session_.set_scalar(scalar.name, scalar.value);
-  }
-
-  // Returns the training samples in their own order; after the last comes the first again.
-  Order whole_order(int64_t rows) const {
-    std::vector<int64_t> samples(static_cast<size_t>(rows));
-    for (int64_t row = 0; row < rows; ++row) samples[static_cast<size_t>(row)] = row % task_.train_count;
-    return Order::evaluation(rows, config_.batch.minibatch)
-        .within(std::make_shared<const std::vector<int64_t>>(std::move(samples)));
-  }
-
-  void feed_rows(int64_t step) {
-    const int64_t n = config_.batch.minibatch;
-    batch_.fill(fill_, step);
-    batch_.feed(session_);
-    // A weight has the program's own precision, which a loader's f32 weights have not.
-    const Type& weights = session_.input_type("weights");
-    for (int64_t row = 0; row < n; ++row)
-      store_element(weights.dtype, session_.input("weights"), row, 1.0 / static_cast<double>(n));
-    for (size_t f = 0; f < task_.fields.size(); ++f) {
-      const Field& field = task_.fields[f];
-      if (batch_.field(f).empty()) continue;
-      Dims shape = field.shape;
-      shape.insert(shape.begin(), n);
-      batches_.push_back(
-          tensor_of(fmt::format("{}.{}", field.name, step), {field.dtype, shape, ""}, batch_.field(f).data()));
-    }
-  }
-
-  // Returns the logits, in evaluation, of the samples of a step.
-  NamedTensor logits_of(int64_t step) {
-    CompileOptions options;
-    options.target = device_.backend->target();
-    options.precision = config_.arithmetic.precision;
-    options.space = &store_.space();
-    const Graph graph = build_logits_graph(task_, config_.batch.minibatch, graph_dtype(config_.arithmetic.precision));
-    Session session(*device_.backend, store_, compile(graph, options));
-    HostBatch batch(session, task_.fields);
-    batch.fill(fill_, step);
-    batch.feed(session);
-    session.step();
-    std::vector<double> values;
-    session.read("logits", values);
-    return tensor_of("logits", {DType::f64, session.output_type("logits").shape, ""}, values.data());
-  }
-
-  std::vector<NamedTensor> gradients() const {
-    std::vector<NamedTensor> found;
-    for (NamedTensor& tensor : store_.canonical()) {
-      if (!tensor.name.starts_with(kGradient)) continue;
-      tensor.name.erase(0, kGradient.size());
-      found.push_back(std::move(tensor));
-    }
-    return found;
-  }
-
-  void keep_gradients(int64_t step) {
-    for (NamedTensor& tensor : gradients()) {
+  static void append(std::vector<NamedTensor>& all, std::vector<NamedTensor> gradients, int64_t step) {
+    for (NamedTensor& tensor : gradients) {
       tensor.name += fmt::format(".{}", step);
-      gradients_.push_back(std::move(tensor));
+      all.push_back(std::move(tensor));
     }
   }
 
   void describe(Json& object, const Learning& learning) const {
-    const StepScalars scalars = make_scalars(rules_of(task_), learning, plan_);
+    const StepScalars scalars = make_scalars(rules_of(task_), learning, settled_.plan);
     std::vector<double> rates;
-    for (int64_t step = 0; step < plan_.steps; ++step) rates.push_back(scalars.rate().at(step));
+    for (int64_t step = 0; step < settled_.plan.steps; ++step) rates.push_back(scalars.rate().at(step));
     object["optimizer"] = learning.optimizer;
     object["hyper_parameters"] = Json::object();
-    for (const NamedScalar& scalar : hyper_of_run(learning, config_.batch.minibatch))
+    for (const NamedScalar& scalar : hyper_of_run(learning, settled_.plan.minibatch))
       object["hyper_parameters"][scalar.name] = scalar.value;
     object["learning_rate"] = scalars.rate().spec().learning_rate;
     object["learning_rates"] = rates;
@@ -209,9 +116,10 @@ class Trace {
     }
     Json all = {{"recipe", recipe_.name},
                 {"flags", config},
-                {"steps", plan_.steps},
-                {"steps_per_epoch", plan_.steps_per_epoch},
-                {"minibatch", config_.batch.minibatch},
+                {"steps", settled_.plan.steps},
+                {"steps_per_epoch", settled_.plan.steps_per_epoch},
+                {"minibatch", settled_.plan.minibatch},
+                {"workers", settled_.batch.workers()},
                 {"precision", word_of(kPrecisions, config_.arithmetic.precision)},
                 {"label_smoothing", config_.learning.label_smoothing},
                 {"decays", decays},
@@ -220,8 +128,19 @@ class Trace {
                 {"groups", groups},
                 {"losses", losses_}};
     describe(all, groups_.front().learning);
+    describe_steps(all);
     if (!recipe_.task) describe_images(all);
     return all;
+  }
+
+  void describe_steps(Json& all) const {
+    std::vector<int64_t> minibatches, lengths;
+    for (int64_t step = 0; step < settled_.plan.steps; ++step) {
+      minibatches.push_back(steps_.minibatch(step));
+      lengths.push_back(steps_.length(step));
+    }
+    all["minibatches"] = minibatches;
+    if (task_.is_ragged()) all["lengths"] = lengths;
   }
 
   void describe_images(Json& all) const {
@@ -236,15 +155,12 @@ class Trace {
   const Recipe& recipe_;
   RunConfig config_;
   Task task_;
-  RunPlan plan_;
+  Device device_;
+  Settled settled_;
   std::vector<GroupLearning> groups_;
   RunScalars scalars_;
-  Device device_;
   StateStore store_;
-  Session session_;
-  HostBatch batch_;
-  FieldFill fill_;
-  std::vector<NamedTensor> batches_, gradients_;
+  TracedSteps steps_;
   std::vector<double> losses_;
 };
 

@@ -1,4 +1,7 @@
 """The recipes' nets in PyTorch, parameters under the recipes' names."""
+import math
+
+import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
@@ -154,6 +157,58 @@ class Gpt(nn.Module):
         for block in self.h:
             x = block(x)
         return F.linear(self.ln_f(x), self.wte.weight)
+
+
+def sinusoids(length, dim, like):
+    """Positions of Vaswani et al. 2017, section 3.5, [length, dim], in the dtype and on the device of `like`."""
+    place = torch.arange(length, dtype=torch.float64)[:, None]
+    angle = place * torch.exp(torch.arange(0, dim, 2, dtype=torch.float64) * (-math.log(10000) / dim))
+    return torch.stack((angle.sin(), angle.cos()), 2).flatten(1).to(like)
+
+
+class Transformer(nn.Module):
+    """Vaswani et al. 2017, of PyTorch's own layers. One vocabulary: one table of embeddings, which gives the logits too."""
+
+    def __init__(self, dim, layers, heads, hidden, source_vocabulary, target_vocabulary, is_shared, pre_norm=False, dropout=0.0):
+        super().__init__()
+        if is_shared:
+            self.embedding = nn.Embedding(target_vocabulary, dim)
+        else:
+            self.source_embedding = nn.Embedding(source_vocabulary, dim)
+            self.target_embedding = nn.Embedding(target_vocabulary, dim)
+        layer = dict(d_model=dim, nhead=heads, dim_feedforward=hidden, dropout=dropout, batch_first=True, norm_first=pre_norm)
+        last = lambda: nn.LayerNorm(dim) if pre_norm else None
+        self.encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(**layer), layers, last(), enable_nested_tensor=False)
+        self.decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(**layer), layers, last())
+        self.is_shared, self.dropout = is_shared, nn.Dropout(dropout)
+
+    def embed(self, table, tokens):
+        x = table(tokens) * math.sqrt(table.embedding_dim)
+        return self.dropout(x + sinusoids(tokens.shape[1], table.embedding_dim, x))
+
+    def encode(self, source, lengths):
+        """Returns the memory, and the mask of its padding."""
+        is_padding = torch.arange(source.shape[1], device=source.device) >= lengths[:, None]
+        table = self.embedding if self.is_shared else self.source_embedding
+        return self.encoder(self.embed(table, source), src_key_padding_mask=is_padding), is_padding
+
+    def decode(self, memory, is_padding, target):
+        """Returns the logits of the token behind each of the target's."""
+        table = self.embedding if self.is_shared else self.target_embedding
+        later = torch.ones(target.shape[1], target.shape[1], dtype=torch.bool, device=target.device).triu(1)
+        x = self.decoder(self.embed(table, target), memory, tgt_mask=later, tgt_is_causal=True, memory_key_padding_mask=is_padding)
+        return F.linear(x, table.weight)
+
+    def forward(self, source, lengths, target):
+        return self.decode(*self.encode(source, lengths), target)
+
+
+def translation_loss(net, source, source_lengths, target, target_lengths, label_smoothing, padding=0):
+    """The cross-entropy of the target's tokens behind the first, a mean over all of them in the minibatch."""
+    logits = net(source, source_lengths, target[:, :-1])
+    total = F.cross_entropy(logits.flatten(0, 1), target[:, 1:].flatten(), ignore_index=padding, reduction="sum",
+                            label_smoothing=label_smoothing)
+    return total / (target_lengths - 1).sum()
 
 
 def build(recipe, shape, classes, flags):

@@ -22,10 +22,14 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GPT_FLAGS = ["--dim", "128", "--layers", "4", "--heads", "4", "--context", "128", "--vocabulary", "256"]
+# The base model of Vaswani et al. 2017 (table 3), 32 pairs of 64 tokens each: 2,048 tokens a side.
+TRANSFORMER_FLAGS = ["--dim", "512", "--layers", "6", "--heads", "8", "--hidden", "2048", "--vocabulary", "37000", "--dropout",
+                     "0.1", "--norm", "post", "--bucket", "64", "--data", "synthetic"]
 # The recipe of a case, its minibatch, and flags that both sides take.
 CASES = {"resnet50": ("resnet50", 16, []), "resnet_cifar20": ("resnet_cifar", 128, []), "mlp16": ("mlp_mnist", 16, []),
-         "mlp128": ("mlp_mnist", 128, []), "gpt": ("gpt", 16, GPT_FLAGS)}
-ONE_FORMAT = ("mlp_mnist", "gpt")  # recipes without images, for which a memory format means nothing
+         "mlp128": ("mlp_mnist", 128, []), "gpt": ("gpt", 16, GPT_FLAGS),
+         "transformer": ("transformer", 32, TRANSFORMER_FLAGS)}
+ONE_FORMAT = ("mlp_mnist", "gpt", "transformer")  # recipes without images, for which a memory format means nothing
 MALLOCS = {"default": {}, "page-keeping": {"MALLOC_MMAP_THRESHOLD_": "8589934592",
                                            "MALLOC_TRIM_THRESHOLD_": "17179869184",
                                            "MALLOC_TOP_PAD_": "268435456"}}

@@ -18,7 +18,7 @@ WARM_STEPS, LEAST_STEPS, MOST_STEPS, SECONDS = 3, 10, 2000, 3.0  # `./run bench`
 GROUP = 10  # steps on a GPU between two waits
 SHAPES = {"mlp_mnist": ((1, 28, 28), 10), "lenet_mnist": ((1, 28, 28), 10), "resnet_cifar": ((3, 32, 32), 10),
           "resnet50": ((3, 224, 224), 1000)}
-GPT = ("dim", "layers", "heads", "context", "vocabulary")
+SIZES = ("dim", "layers", "heads", "context", "vocabulary", "hidden", "bucket")  # of gpt and transformer
 
 
 def image_parts(arguments):
@@ -35,30 +35,48 @@ def image_parts(arguments):
 
 def gpt_parts(arguments):
     """As image_parts, with the optimizer of the recipe gpt, whose gradients are clipped."""
-    net = nets.Gpt(*(getattr(arguments, name) for name in GPT)).to(arguments.device).train()
+    sizes = (getattr(arguments, name) for name in ("dim", "layers", "heads", "context", "vocabulary"))
+    net = nets.Gpt(*sizes).to(arguments.device).train()
     tokens = torch.randint(arguments.vocabulary, (arguments.minibatch, arguments.context + 1), device=arguments.device)
     optimizer = torch.optim.AdamW(net.parameters(), lr=1e-4, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
     return net, optimizer, lambda net: F.cross_entropy(net(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten())
 
 
+def transformer_parts(arguments):
+    """As image_parts. All sequences are as long as the bucket; the net masks padding as it would elsewhere."""
+    sizes = (getattr(arguments, name) for name in ("dim", "layers", "heads", "hidden", "vocabulary", "vocabulary"))
+    net = nets.Transformer(*sizes, True, arguments.norm == "pre", arguments.dropout).to(arguments.device).train()
+    shape = (arguments.minibatch, arguments.bucket)
+    source, target = (torch.randint(1, arguments.vocabulary, shape, device=arguments.device) for _ in range(2))
+    lengths = torch.full(shape[:1], arguments.bucket, device=arguments.device)
+    optimizer = torch.optim.Adam(net.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
+    return net, optimizer, lambda net: nets.translation_loss(net, source, lengths, target, lengths, 0.1)
+
+
+PARTS = {"gpt": gpt_parts, "transformer": transformer_parts}
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("recipe", choices=[*SHAPES, "gpt"])
+    parser.add_argument("recipe", choices=[*SHAPES, *PARTS])
     parser.add_argument("--minibatch", type=int, required=True)
     parser.add_argument("--precision", choices=["f32", "bf16"], default="f32")
     parser.add_argument("--format", choices=["contiguous", "channels_last"], default="contiguous")
     parser.add_argument("--threads", type=int, default=0, help="0: as many as PyTorch takes")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--compile", action="store_true", help="torch.compile, on a GPU with CUDA graphs")
-    for name in GPT:
-        parser.add_argument(f"--{name}", type=int, default=256, help="of gpt")
+    for name in SIZES:
+        parser.add_argument(f"--{name}", type=int, default=256, help="of " + " and ".join(PARTS))
+    parser.add_argument("--dropout", type=float, default=0, help="of transformer")
+    parser.add_argument("--norm", choices=["pre", "post"], default="pre", help="of transformer")
+    parser.add_argument("--data", choices=["synthetic"], help="what bench takes")
     arguments = parser.parse_args()
 
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     torch.manual_seed(1)
     torch.backends.cudnn.benchmark = True
-    net, optimizer, loss_of = (gpt_parts if arguments.recipe == "gpt" else image_parts)(arguments)
+    net, optimizer, loss_of = PARTS.get(arguments.recipe, image_parts)(arguments)
     cuda = arguments.device == "cuda"
     if arguments.compile:
         net = torch.compile(net, mode="reduce-overhead" if cuda else "default")

@@ -161,15 +161,17 @@ BOOST_AUTO_TEST_CASE(noise_has_values_that_the_fields_allow) {
                                      {.name = "label", .dtype = DType::i32, .below = 4},
                                      {.name = "partner", .dtype = DType::i32, .below = Field::kRows},
                                      {.name = "byte", .dtype = DType::u8, .shape = {2}},
-                                     {.name = "number", .dtype = DType::i32}};
+                                     {.name = "number", .dtype = DType::i32},
+                                     ragged_field("words", 7),
+                                     length_field("words")};
   const std::shared_ptr<const Source> noise = field_noise(fields, 100);
   BOOST_TEST(noise->count() == 100);
   BOOST_TEST(noise->is_constant());
-  constexpr int64_t kRows = 6;
+  constexpr int64_t kRows = 6, kLength = 5;
   std::vector<std::vector<std::byte>> bytes;
   std::vector<float> weights(kRows);
   FieldMemory memory{{}, weights};
-  for (const Field& field : fields) bytes.emplace_back(static_cast<size_t>(kRows * field.sample_bytes()));
+  for (const Field& field : fields) bytes.emplace_back(static_cast<size_t>(kRows * field.sample_bytes(kLength)));
   for (std::vector<std::byte>& field : bytes) memory.fields.emplace_back(field);
   noise->gather(Order::training(1, kRows, kRows), 0)(0, memory);
   const auto value = [&](size_t f, int64_t i) { return load_element(fields[f].dtype, bytes[f].data(), i); };
@@ -185,6 +187,8 @@ BOOST_AUTO_TEST_CASE(noise_has_values_that_the_fields_allow) {
     BOOST_TEST(value(1, i) == static_cast<double>(i % 4));
     BOOST_TEST(value(2, i) == static_cast<double>(i));
     BOOST_TEST(value(4, i) == 0.0);
+    BOOST_TEST(value(5, i * kLength) == static_cast<double>(i * kLength % 7));
+    BOOST_TEST(value(6, i) == static_cast<double>(kLength));
     BOOST_TEST(weights[static_cast<size_t>(i)] == 1.0f / kRows);
   }
   for (size_t f = 0; f < fields.size(); ++f) check_indices(fields[f], bytes[f], kRows);
