@@ -7,6 +7,7 @@
 #include <random>
 #include <sstream>
 
+#include "recipes/answer/answer_files.h"
 #include "recipes/answer/csv.h"
 #include "recipes/answer/performance_profile.h"
 #include "recipes/answer/targets_files.h"

@@ -5,6 +5,7 @@
 
 #include "data/text/numbers.h"
 #include "graph/text.h"
+#include "recipes/config/flags.h"
 #include "recipes/config/run_task.h"
 #include "recipes/models/translate.h"
 #include "recipes/papers/table.h"
