@@ -75,8 +75,8 @@ class Order {
 
   /// Returns one more than the greatest sample; a split that is read in this order has at least so many samples.
   int64_t sample_end() const { return sample_end_; }
-  /// Return the steps of an epoch, all or of one bucket; the buckets; the rows of a bucket's batches; and the samples of
-  /// an epoch that are in no batch.
+  /// Return the steps of an epoch, all or of one bucket; the buckets; the rows of a bucket's batches; and the samples
+  /// of an epoch that are in no batch.
   int64_t steps_per_epoch() const { return steps_per_epoch_; }
   int64_t steps_of(size_t bucket) const { return parts_.at(bucket).steps; }
   size_t bucket_count() const { return parts_.size(); }

@@ -20,9 +20,8 @@ ReduceTiles::ReduceTiles(const Graph& graph, const Group& group, const Target& t
 
 // Random numbers take registers, of which a thread of a wide block has few for all the elements that it has under way.
 bool ReduceTiles::draws() const {
-  return std::ranges::any_of(cx_.group.nodes, [this](int32_t n) {
-    return cx_.graph.nodes[static_cast<size_t>(n)].op == Op::random_bits;
-  });
+  return std::ranges::any_of(
+      cx_.group.nodes, [this](int32_t n) { return cx_.graph.nodes[static_cast<size_t>(n)].op == Op::random_bits; });
 }
 
 bool ReduceTiles::fits_wide() const {

@@ -25,9 +25,9 @@ class ReduceTiles : protected Reduce {
   // every large input once.
   int32_t unroll() const;
 
-  int64_t tiles_ = 1;      // blocks that have different results
-  int64_t columns_ = 1;    // vectors of kept elements of a block
-  bool draws() const;  // whether the kernel draws random numbers
+  int64_t tiles_ = 1;    // blocks that have different results
+  int64_t columns_ = 1;  // vectors of kept elements of a block
+  bool draws() const;    // whether the kernel draws random numbers
 
   int64_t stretches_ = 1;  // blocks along the innermost kept dim
 

@@ -17,7 +17,6 @@ struct Objective {
   std::string count = {};
 };
 
-
 // Parameters that one rule updates. All groups are updated in the same step, from the values before it. Where there are
 // several, a group's name stands before the scalars of its rule: "generator.learning_rate".
 struct ParameterGroup {

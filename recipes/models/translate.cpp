@@ -20,8 +20,9 @@ constexpr int64_t kLengths = 3;  // lengths to which sources are padded, each wi
 
 void check_writer(const Recipe& recipe, const std::filesystem::path& run) {
   if (!recipe.is_ragged)
-    throw Error(fmt::format("{} is a run of {}\n  expected: a run of a model that writes sequences, such as transformer",
-                            run.string(), recipe.name));
+    throw Error(
+        fmt::format("{} is a run of {}\n  expected: a run of a model that writes sequences, such as transformer",
+                    run.string(), recipe.name));
 }
 
 // Returns the task of the run with its data, whose tokenizers the model was trained with.

@@ -61,8 +61,7 @@ void translate_test(Translator& translator, const TranslateCall& call) {
   const std::span references = std::span(pairs.test.references).first(static_cast<size_t>(count));
   int64_t equal = 0;
   for (size_t i = 0; i < sentences.size(); ++i) equal += sentences[i] == references[i];
-  const Bleu bleu =
-      corpus_bleu(sentences, references, target.decodes_to_words() ? BleuWords::spaces : BleuWords::v13a);
+  const Bleu bleu = corpus_bleu(sentences, references, target.decodes_to_words() ? BleuWords::spaces : BleuWords::v13a);
   print_error(fmt::format("translate: {} sentences of {}, beam {}: BLEU {:.2f} ({}), {:.2f} % equal their references",
                           count, pairs.name, call.options.beams, bleu.score,
                           target.decodes_to_words() ? "words as they are" : "13a",
@@ -73,17 +72,19 @@ void translate_test(Translator& translator, const TranslateCall& call) {
 
 int translate_command(const ToolArguments& arguments) {
   TranslateCall call;
-  CommandLine line("What a run's model writes for sentences, by beam search. Without --sentence and --text it "
-                   "translates the test part of the run's data, and tells its BLEU.",
-                   tool_usage(arguments) + " RUN [--sentence TEXT]");
+  CommandLine line(
+      "What a run's model writes for sentences, by beam search. Without --sentence and --text it "
+      "translates the test part of the run's data, and tells its BLEU.",
+      tool_usage(arguments) + " RUN [--sentence TEXT]");
   line.text({"RUN", "", "the run's folder"}, call.request.run)
       .required()
       .text({"--sentence", "TEXT", "a sentence to translate"}, call.sentence)
       .text({"--text", "FILE", "sentences to translate, one a line"}, call.text)
       .whole({"--first", "N", "translate the first N sentences of the test part; 0: all"}, call.first, 0)
       .whole({"--beam", "B", "beginnings that are kept of each sentence; 1: greedy"}, call.options.beams, 1)
-      .text({"--length-penalty", "A", "power of (5 + tokens) / 6 that divides the logarithm of a probability (Wu et al. "
-                                      "2016, eq. 14)"},
+      .text({"--length-penalty", "A",
+             "power of (5 + tokens) / 6 that divides the logarithm of a probability (Wu et al. "
+             "2016, eq. 14)"},
             call.length_penalty)
       .whole({"--minibatch", "N", "sentences that are written at once"}, call.options.minibatch, 1)
       .flag("--quiet", call.is_quiet, "print BLEU alone")
@@ -104,8 +105,8 @@ int translate_command(const ToolArguments& arguments) {
     return 0;
   }
   const SequencePairs& pairs = translator.pairs();
-  print_lines(sentences_of(*pairs.target.tokenizer,
-                           translator.write(sources_of(pairs.source, sentences), call.options)));
+  print_lines(
+      sentences_of(*pairs.target.tokenizer, translator.write(sources_of(pairs.source, sentences), call.options)));
   return 0;
 }
 

@@ -13,7 +13,9 @@ class ScheduleLog : public Instrument {
   // Advances the schedule of `parts`, which must outlive this object.
   explicit ScheduleLog(LoopParts& parts) : schedule_(parts.schedule), hash_(parts.schedule.scalars()) {}
 
-  void add_to_step(StepMetrics& metrics, const StepOutputs&) override { metrics.scaled = schedule_.scaled(metrics.step); }
+  void add_to_step(StepMetrics& metrics, const StepOutputs&) override {
+    metrics.scaled = schedule_.scaled(metrics.step);
+  }
   void stepped(const ReportedStep& reported) override { schedule_.take(reported.metrics.norms); }
   void add_to_epoch(EpochMetrics& metrics) override { metrics.gain = gain_before(metrics.step); }
   void add_to_evaluation(EvaluationReport& report) override { report.gain = gain_before(report.step); }
