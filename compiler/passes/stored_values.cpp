@@ -67,7 +67,7 @@ std::vector<uint8_t> stored_values(const Graph& graph) {
     const Reading& own = readings[n];
     const bool is_apart = own.readers > 1 && own.first < own.last;
     stored[n] = is_pointwise(node.op) && (own.by_call || (is_apart && !is_computed_again(graph, node)));
-    // What is not stored is computed by its readers: the launches that need it need its inputs. A reshape is a view.
+    // Readers compute what is not stored: the launches that need it need its inputs. A reshape is a view.
     Reading reading{is_call(node), 1, stage[n], stage[n]};
     const bool moves = info(node.op).cls == OpClass::movement;
     if ((is_pointwise(node.op) || moves) && !stored[n] && own.readers > 0) reading = {false, 1, own.first, own.last};

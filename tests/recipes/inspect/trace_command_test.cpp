@@ -1,4 +1,4 @@
-// What the command trace writes, held against plain loops in double over the batches that it writes.
+// The files of the command trace, held against plain loops in double over the batches that it writes.
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
