@@ -62,6 +62,7 @@ Task with_noise(Task task) {
   task.read = {};
   task.is_noise = true;
   task.data = kNoise;
+  task.note = "";
   return checked_task(std::move(task));
 }
 
@@ -113,7 +114,8 @@ DataFacts facts_of(const Task& task) {
                                             : to_string(Type{field.dtype, field.shape, {}}));
   return {
       title, fingerprint_of(task),
-      fmt::format("data {}: {} training and {} test samples of {}", title, task.train_count, task.test_count, fields)};
+      fmt::format("data {}: {} training and {} test samples of {}", title, task.train_count, task.test_count, fields),
+      task.note};
 }
 
 LoadedTask with_facts(Task task) {

@@ -14,7 +14,7 @@ struct DataFacts {
   std::string name;
   std::string fingerprint;                     // hash of the contents in hexadecimal digits
   std::string text;                            // "data mnist: 60000 training and 10000 test images of 1x28x28, ..."
-  std::string note = {};                       // lines that say what is odd about the data; empty: nothing
+  std::string note = {};                       // lines that say what a person should know of the data; empty: none
   std::vector<std::string> class_names = {};   // names of the classes; only of images, as the rest
   std::vector<double> mean = {}, stddev = {};  // one per channel, of pixels scaled to [0, 1]
   ImageShape shape = {};                       // shape of an image

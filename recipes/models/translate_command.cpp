@@ -15,7 +15,8 @@ namespace {
 struct TranslateCall {
   RunModelRequest request;
   std::filesystem::path text;
-  std::string sentence, length_penalty = "0.6";
+  std::vector<std::string> sentences;
+  std::string length_penalty = "0.6";
   int64_t first = 0;
   bool is_quiet = false;
   TranslateOptions options;
@@ -78,8 +79,9 @@ int translate_command(const ToolArguments& arguments) {
       tool_usage(arguments) + " RUN [--sentence TEXT]");
   line.text({"RUN", "", "the run's folder"}, call.request.run)
       .required()
-      .text({"--sentence", "TEXT", "a sentence to translate"}, call.sentence)
+      .texts({"--sentence", "TEXT", "a sentence to translate; may be given several times"}, call.sentences)
       .text({"--text", "FILE", "sentences to translate, one a line"}, call.text)
+      .excludes("--sentence")
       .whole({"--first", "N", "translate the first N sentences of the test part; 0: all"}, call.first, 0)
       .whole({"--beam", "B", "beginnings that are kept of each sentence; 1: greedy"}, call.options.beams, 1)
       .text({"--length-penalty", "A",
@@ -97,13 +99,11 @@ int translate_command(const ToolArguments& arguments) {
   Translator translator(call.request, arguments.recipe,
                         [](const std::string& text) { print_error("translate: " + text); });
   print_error("translate: " + translator.description());
-  std::vector<std::string> sentences;
-  if (!call.sentence.empty()) sentences.push_back(call.sentence);
-  if (!call.text.empty()) sentences = read_sentences(call.text);
-  if (sentences.empty()) {
+  if (call.sentences.empty() && call.text.empty()) {
     translate_test(translator, call);
     return 0;
   }
+  const std::vector<std::string> sentences = call.text.empty() ? call.sentences : read_sentences(call.text);
   const SequencePairs& pairs = translator.pairs();
   print_lines(
       sentences_of(*pairs.target.tokenizer, translator.write(sources_of(pairs.source, sentences), call.options)));

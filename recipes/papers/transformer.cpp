@@ -199,8 +199,21 @@ Task task_of_model(const TranslationOptions& options) {
           .model = [options](Inputs& in) { return translation_model(in, options); }};
 }
 
+// Returns lines such as "en to de: vocabularies of 5921 and 7859 tokens".
+std::string pairs_note(const SequencePairs& pairs) {
+  const int64_t source = pairs.source.tokenizer->vocabulary().size(),
+                target = pairs.target.tokenizer->vocabulary().size();
+  std::string note = fmt::format("{} to {}: {}", pairs.source.language, pairs.target.language,
+                                 pairs.source.tokenizer == pairs.target.tokenizer
+                                     ? fmt::format("one vocabulary of {} tokens", source)
+                                     : fmt::format("vocabularies of {} and {} tokens", source, target));
+  if (!pairs.note.empty()) note += "\n" + pairs.note.substr(0, pairs.note.rfind('\n'));
+  return note;
+}
+
 void set_pairs(Task& task, const SequencePairs& pairs) {
   task.data = pairs.name;
+  task.note = pairs_note(pairs);
   task.train = pairs_source(pairs, pairs.train);
   if (pairs.test.count() > 0) task.test = pairs_source(pairs, pairs.test);
 }

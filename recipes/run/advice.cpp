@@ -62,11 +62,12 @@ std::string command_with(const Recipe& recipe, const RunConfig& config,
   return text;
 }
 
-std::string what_next(const Recipe& recipe, const RunConfig& config, const RunPlan& plan) {
+std::string what_next(const Recipe& recipe, const RunConfig& config, const RunPlan& plan, const std::string& writer) {
   std::string text;
   const auto add = [&](const std::string& command, const char* why) {
     text += fmt::format("{}{}   {}", text.empty() ? "next: " : "\n      ", command, why);
   };
+  if (!writer.empty()) add(tool_words(recipe, "translate") + " " + shell_quoted(writer), "what the model writes");
   if (4 * config.batch.minibatch <= plan.samples)
     add(command_with(recipe, config, linear_rule(recipe, config)), "the linear scaling rule");
   add(command_with(recipe, config, {{"--seed", fmt::to_string(config.arithmetic.seed + 1)}}),

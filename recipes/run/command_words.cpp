@@ -14,4 +14,8 @@ std::string start_words(const Recipe& recipe) {
   return recipe.program.empty() ? "./run " + recipe.name : shell_quoted(recipe.program);
 }
 
+std::string tool_words(const Recipe& recipe, const std::string& tool) {
+  return recipe.program.empty() ? "./run " + tool : shell_quoted(recipe.program) + " " + tool;
+}
+
 }  // namespace kb

@@ -105,7 +105,7 @@ void Run::ended(const Ready& ready, const LoopResult& result) {
   if (result.is_cut)
     note(fmt::format("stopped after {} of {} steps: --stop-at {}", result.steps, plan.steps,
                      given_.length.stop_at.text()));
-  if (const std::string next = closing_advice(result, plan); !next.empty()) note(next);
+  if (const std::string next = closing_advice(result, ready); !next.empty()) note(next);
 }
 
 int64_t Run::first_step(const RunPlan& plan) const {
@@ -319,11 +319,13 @@ void Run::say_of_this_process(const std::string& line) {
     note(line);
 }
 
-std::string Run::closing_advice(const LoopResult& result, const RunPlan& plan) const {
+std::string Run::closing_advice(const LoopResult& result, const Ready& ready) const {
+  const RunPlan& plan = ready.settled.plan;
   if (result.ending == Ending::diverged) return "";
   if (result.is_cut) return how_to_go_on(fmt::format(" --stop-at {}st", plan.steps));
   if (result.ending == Ending::interrupted) return how_to_go_on();
-  return result.is_diverged ? "" : what_next(recipe_, given_, plan);
+  if (result.is_diverged) return "";
+  return what_next(recipe_, given_, plan, ready.task.sequences ? folder_->path().string() : "");
 }
 
 void Run::draw_layers(const Ready& ready) {

@@ -62,7 +62,7 @@ class Run : public RunObserver {
   // Prints a line about this process, which has read other samples than the others. The leading process prints to the
   // console, other processes, and all with --quiet, to standard error.
   void say_of_this_process(const std::string& line);
-  std::string closing_advice(const LoopResult& result, const RunPlan& plan) const;
+  std::string closing_advice(const LoopResult& result, const Ready& ready) const;
   void draw_layers(const Ready& ready);
   // Returns the command that goes on with the run. `flags`: further ones that the run did not have.
   std::string how_to_go_on(const std::string& flags = "") const;

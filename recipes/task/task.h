@@ -35,6 +35,7 @@ struct Task {
   std::vector<ScheduleShape> schedules = {};  // schedules that the task adds to the built-in ones
   int64_t classes = 0;           // if the loss is a cross-entropy, the number of classes: labels are below it; else 0
   std::string data = {};         // name of the data set
+  std::string note = {};         // lines that say what a person should know of the data; empty: none
   std::string fingerprint = {};  // hash of the data's contents in hexadecimal digits; "" if it is not known yet
   int64_t train_count = 0, test_count = 0;  // numbers of samples; may be set before the sources are
   int64_t length = 0;  // of ragged fields in programs that are made without the data; 0: the task has no ragged field

@@ -84,7 +84,7 @@ int32_t at(const NamedTensor& tensor, int64_t i) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(trace_command_)
+BOOST_AUTO_TEST_SUITE(traces)
 
 // Four workers have other numbers of tokens each: the loss is a mean over those of all.
 BOOST_AUTO_TEST_CASE(steps_of_buckets_and_workers_follow_from_the_batches) {

@@ -43,6 +43,12 @@ BOOST_AUTO_TEST_CASE(the_lines_of_a_run_without_flags) {
              "      ./run lenet_mnist --dry-run --dump schedule   what was compiled");
 }
 
+BOOST_AUTO_TEST_CASE(a_model_that_writes_sequences_shows_them) {
+  const std::string lines = what_next(lenet_mnist(), flags_of({}), kLong, "runs/a b");
+  BOOST_TEST(lines.starts_with("next: ./run translate 'runs/a b'   what the model writes\n      ./run lenet_mnist"),
+             lines);
+}
+
 BOOST_AUTO_TEST_CASE(given_flags_are_kept) {
   const std::vector<Words> cases = {
       {"--data", "synthetic", "--dataset", "mnist", "--minibatch", "32", "--seed", "7"},
