@@ -21,7 +21,7 @@ import compare
 import nets
 
 FLAGS = {"--dim": "32", "--heads": "4", "--hidden": "64", "--dropout": "0", "--minibatch": "32", "--per-worker": "8",
-         "--buckets": "3", "--clip-norm": "1", "--warmup-epochs": "0.01", "--threads": "1"}
+         "--buckets": "2", "--clip-norm": "1", "--warmup-epochs": "0.01", "--threads": "1"}
 NUMBERS = {"--numbers": "10000"}
 SHARED = {"--data": "synthetic", "--vocabulary": "50", "--bucket": "12"}  # noise has one vocabulary
 
@@ -64,9 +64,11 @@ def learnt(name, value):
     return torch.cat(value.chunk(3)[::2]) if name.endswith("in_proj_bias") else value
 
 
-def worker_tokens(trace, batches, step):
-    """Returns the numbers of target tokens of a step's workers."""
-    return [int((part - 1).sum()) for part in batches[f"target.length.{step}"].chunk(trace["workers"])]
+def uneven_tokens(trace, batches):
+    """Returns the target tokens of the workers of the step in which they differ most."""
+    steps = ([int((part - 1).sum()) for part in batches[f"target.length.{step}"].chunk(trace["workers"])]
+             for step in range(trace["steps"]))
+    return max(steps, key=lambda tokens: max(tokens) - min(tokens))
 
 
 def compare_steps(programs, flags):
@@ -86,7 +88,7 @@ def compare_steps(programs, flags):
     precision = trace["precision"]
     print(f"transformer {precision}, norm {trace['flags']['norm']}, {trace['steps']} steps of {trace['minibatch']}, lengths "
           f"{sorted(set(trace['lengths']))}, {clipped} clipped, loss {losses[0]:.4f} to {losses[-1]:.4f}; "
-          f"tokens of the workers of step 0: {worker_tokens(trace, batches, 0)}")
+          f"the workers' tokens: {uneven_tokens(trace, batches)}")
     for what, found in worst.items():
         print(f"  {what:<10} {found.value:.2e} {found.name}")
     judged = ("loss", "parameter", "mean") if precision == "f64" else ("loss",)
