@@ -127,7 +127,21 @@ double nats_per_byte(const std::vector<WordClass>& classes) {
   return nats / bytes;
 }
 
+/// Returns the entropy in nats of the frequencies of bytes.
+double nats_of_bytes(const std::vector<WordClass>& classes) {
+  const std::vector<double> shares = shares_of_classes(classes);
+  std::vector<double> often(kByteVocabulary);
+  for (size_t c = 0; c < classes.size(); ++c)
+    for (size_t word = 0; word < classes[c].words.size(); ++word)
+      for (const char byte : classes[c].words[word])
+        often[static_cast<unsigned char>(byte)] += shares[c] * classes[c].of_word.shares()[word];
+  std::erase(often, 0);
+  return Distribution(often).entropy();
+}
+
 }  // namespace
+
+double words_unigram_loss(const WordsSpec& spec) { return nats_of_bytes(draw_classes(spec)); }
 
 double words_entropy(const WordsSpec& spec) { return nats_per_byte(draw_classes(spec)); }
 

@@ -20,6 +20,10 @@ struct WordsSpec {
 /// and of the next word in it, over the mean length of a word in bytes. Draws no text.
 double words_entropy(const WordsSpec& spec = {});
 
+/// Returns the exact loss in nats a byte of a model that knows the frequencies of the language's bytes, and nothing of
+/// their order. Draws no text.
+double words_unigram_loss(const WordsSpec& spec = {});
+
 /// Returns a drawn text, whose tokens are bytes.
 TokenText words_text(const WordsSpec& spec = {});
 

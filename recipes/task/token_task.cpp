@@ -38,11 +38,15 @@ double to_bits(double nats) { return nats / std::numbers::ln2; }
 
 }  // namespace
 
+void check_windows(const TokenText& text, const TokenSequence& tokens, int64_t length) {
+  if (tokens.count() >= length) return;
+  throw Error(fmt::format("text {}: expected a part of {} tokens or more, the length of a sample, got {}", text.name,
+                          length, tokens.count()));
+}
+
 std::shared_ptr<const Source> token_windows(const TokenText& text, std::shared_ptr<const TokenSequence> tokens,
                                             int64_t length) {
-  if (tokens->count() < length)
-    throw Error(fmt::format("text {}: expected a part of {} tokens or more, the length of a sample, got {}", text.name,
-                            length, tokens->count()));
+  check_windows(text, *tokens, length);
   return std::make_shared<TokenWindows>(text.fingerprint, std::move(tokens), length);
 }
 

@@ -6,6 +6,7 @@
 
 #include "data/text/byte_text.h"
 #include "data/text/token_file.h"
+#include "data/text/unigram.h"
 #include "data/text/words.h"
 #include "tests/data/files.h"
 
@@ -147,6 +148,24 @@ BOOST_AUTO_TEST_CASE(the_entropy_of_drawn_words_is_exact) {
     for (const auto& [word, count] : counts) nats -= count * std::log(count / sum);
   }
   BOOST_TEST(words_entropy(spec) == nats / bytes, boost::test_tools::tolerance(0.005));
+}
+
+// Half of the training bytes are a, and three quarters of the test bytes; each of 256 bytes counts once more.
+BOOST_AUTO_TEST_CASE(the_unigram_loss_is_that_of_the_training_frequencies) {
+  std::string bytes;
+  for (int i = 0; i < 10'000; ++i) bytes += "ab";
+  for (int i = 0; i < 50; ++i) bytes += "aaac";
+  const double a = 10'001.0 / 20'256, c = 1.0 / 20'256;
+  BOOST_TEST(unigram_loss(byte_text("letters", bytes_of(bytes), 200)) == -0.75 * std::log(a) - 0.25 * std::log(c),
+             boost::test_tools::tolerance(1e-12));
+  TokenText few = byte_text("letters", bytes_of(bytes), 200);
+  few.vocabulary = 98;
+  BOOST_TEST(test::data_error("", [&] { unigram_loss(few); }) ==
+             "letters: a token is outside of the vocabulary\n  expected: tokens in [0, 98)\n  got:      98");
+}
+
+BOOST_AUTO_TEST_CASE(the_unigram_loss_of_drawn_words_is_exact) {
+  BOOST_TEST(words_unigram_loss() == unigram_loss(words_text()), boost::test_tools::tolerance(0.003));
 }
 
 BOOST_AUTO_TEST_CASE(a_language_follows_from_its_seed) {
