@@ -289,7 +289,9 @@ Recipe bert() {
                            "share left out in training, of embeddings, of an attention's weights and before each "
                            "sum with the residual"),
            word_option("paper", {"none", "base", "large"},
-                       "a size of the paper, of 128 WordPiece tokens, with the settings of You et al. 2019")},
+                       "a size of the paper, of its vocabulary, with the settings of You et al. 2019"),
+           word_option("stage", {"first", "second"},
+                       "stage of --paper: 9/10 of the samples, of 128 tokens, or the rest, of 512")},
       .preset = bert_preset,
       .task = bert_task};
 }
