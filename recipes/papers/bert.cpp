@@ -144,8 +144,7 @@ Tensor predicted_logits(Inputs& in, const BertOptions& options) {
 
 // `unigram` is the loss of the text's unigram model in nats a token; 0: it is not known.
 std::vector<Metric> bert_metrics(Tensor loss, Tensor right, double unigram) {
-  std::vector<Metric> metrics = {{"perplexity", loss, {.finish = std::exp}},
-                                 {"error", 1.0 - right, {.is_share = true}}};
+  std::vector<Metric> metrics = {{"perplexity", loss, {.finish = std::exp}}, {"error", 1.0 - right}};
   if (unigram > 0)
     metrics.emplace_back(std::vector<NamedMetric>{{"unigram"}, {"of_unigram"}}, std::vector<MetricOutput>{{loss}},
                          [unigram](std::span<const MetricValues> sums, int64_t samples) {
