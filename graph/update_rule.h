@@ -10,8 +10,11 @@
 
 namespace kb {
 
-// A rule consists of point-wise functions, norm and spread. Other functions would mix elements of different layers;
-// they are refused by name.
+// A function of matrices of one shape, (number, rows, columns), which returns as many of the same shape.
+using MatrixFunction = std::function<Tensor(Tensor matrices)>;
+
+// A rule consists of point-wise functions, norm, spread and matrices. Other functions would mix elements of different
+// layers; they are refused by name.
 // All tensors but scalars and one-value-a-layer ones have one shape, (blocks, elements of a block): the flat parameter
 // space. Each block belongs to one layer, which here means one parameter of the model. Elements past the layer's end
 // are 0.
@@ -27,6 +30,13 @@ struct UpdateContext {
   // Returns the Euclidean norm of each layer of x, (layers, 1). It is summed in one fixed order for any number of
   // threads and processes.
   std::function<Tensor(Tensor x)> norm;
+  // Returns the Euclidean norm, [], of the gradient over all parameters that the rule's losses move: those of its
+  // group, and of other groups that the same losses move.
+  std::function<Tensor()> gradient_norm;
+  // Applies a function to the matrices of x, a value for every element such as a gradient, and returns its results in
+  // their places. Layers of one shape are given together. The axes of a layer behind its first count as one, as those
+  // of a filter (O, I, H, W). Throws Error if a layer of the group has fewer than two axes.
+  std::function<Tensor(Tensor x, const MatrixFunction& f)> matrices;
   // Takes one value a layer, (layers, 1); returns it for each block of the layer, (blocks, 1), which broadcasts.
   std::function<Tensor(Tensor x)> spread;
   // A slot is a vector that the rule keeps from step to step; it is zero before the first. slot() returns its value

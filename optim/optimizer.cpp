@@ -8,6 +8,7 @@
 
 #include "graph/error.h"
 #include "optim/layer_wise_rules.h"
+#include "optim/matrix_rules.h"
 #include "optim/update_rules.h"
 
 namespace kb {
@@ -24,6 +25,7 @@ constexpr HyperParameter weight_decay(double value) {
   return {"weight_decay", value, "pull towards 0, on weights; not on biases and norms", kNoLimit};
 }
 
+constexpr DerivedScalar kOneMinusMomentum{"one_minus_momentum", [](const StepFacts& at) { return 1 - at["momentum"]; }};
 constexpr DerivedScalar kOneMinusBeta1{"one_minus_beta1", [](const StepFacts& at) { return 1 - at["beta1"]; }};
 constexpr DerivedScalar kOneMinusBeta2{"one_minus_beta2", [](const StepFacts& at) { return 1 - at["beta2"]; }};
 // A mean over t updates that began at zero has gathered this share of its weight (Kingma and Ba 2015, section 3).
@@ -107,6 +109,20 @@ constexpr Optimizer kOptimizers[] = {
       {"beta2", 0.99, "share of the mean gradient kept each step"},
       weight_decay(0)},
      {kOneMinusBeta1, kOneMinusBeta2}},
+    {"muon",
+     "orthogonalised momentum of matrices (Jordan et al. 2024): for a group of matrices, --optimizer.matrices muon",
+     muon_update,
+     0.02,
+     {{"momentum", 0.95, "share of the mean gradient kept each step"},
+      weight_decay(0),
+      {"nesterov", 1, "1: Nesterov's step", 2},
+      {"update_rms", 0,
+       "root mean square of a step at a rate of 1, as 0.2 for AdamW's rates (Liu et al. 2025); 0: sqrt(max(1, rows / "
+       "columns)) times the orthogonalised matrix (Jordan et al. 2024)",
+       kNoLimit}},
+     {kOneMinusMomentum},
+     false,
+     true},
     {"schedule-free",
      "SGD whose mean point needs no falling learning rate (Defazio et al. 2024)",
      schedule_free_update,

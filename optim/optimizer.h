@@ -57,6 +57,8 @@ struct Optimizer {
   // True: the rule averages the points of all steps in place of lowering the learning rate. Then the schedule is
   // constant by default, and it must be known before the run.
   bool schedule_free = false;
+  // True: the rule takes matrices. Each parameter of its group has two axes or more.
+  bool takes_matrices = false;
 
   std::span<const HyperParameter> hyper_parameters() const;
   std::span<const DerivedScalar> derived_scalars() const;

@@ -43,11 +43,6 @@ Tensor adam_step(UpdateContext& c, Tensor mean, Tensor gradient) {
   return size * mean / root_mean_square(c, gradient);
 }
 
-// Returns (1 - eta lambda d) w: weight decay apart from the step.
-Tensor decayed_parameter(UpdateContext& c) {
-  return (1.0 - c.scalar("learning_rate") * c.scalar("weight_decay") * c.decoupled_decay()) * c.parameter;
-}
-
 constexpr const char* kAhead = "ahead";  // the slot that holds y - x
 
 // Returns y, the point where the gradient is taken.
@@ -65,6 +60,10 @@ Tensor schedule_free_step(UpdateContext& c, Tensor direction) {
 }  // namespace
 
 Tensor decayed_gradient(UpdateContext& c) { return c.gradient + (c.scalar("weight_decay") * c.decay()) * c.parameter; }
+
+Tensor decayed_parameter(UpdateContext& c) {
+  return (1.0 - c.scalar("learning_rate") * c.scalar("weight_decay") * c.decoupled_decay()) * c.parameter;
+}
 
 Tensor sgd_update(UpdateContext& c) { return c.parameter - c.scalar("learning_rate") * decayed_gradient(c); }
 

@@ -10,6 +10,9 @@ namespace kb {
 // adamw's kind begin with it. Reads the scalar weight_decay.
 Tensor decayed_gradient(UpdateContext& c);
 
+// Returns (1 - eta lambda d) w, weight decay beside the step. Reads the scalars learning_rate and weight_decay.
+Tensor decayed_parameter(UpdateContext& c);
+
 // w <- w - eta g. Goyal et al. 2017, eq. 2.
 Tensor sgd_update(UpdateContext& c);
 

@@ -4,11 +4,14 @@
 
 namespace kb {
 
-UpdateRule with_clipped_gradient(UpdateRule rule) {
-  return [rule = std::move(rule)](UpdateContext& context) {
+UpdateRule with_clipped_gradient(UpdateRule rule, ClippedNorm which) {
+  return [rule = std::move(rule), which](UpdateContext& context) {
     UpdateContext clipped = context;
-    const Tensor layers = context.norm(context.gradient);
-    const Tensor norm = sqrt(sum(layers * layers));
+    const auto norm_of_group = [&] {
+      const Tensor layers = context.norm(context.gradient);
+      return sqrt(sum(layers * layers));
+    };
+    const Tensor norm = which == ClippedNorm::of_group ? norm_of_group() : context.gradient_norm();
     const Tensor share = minimum(context.scalar(kClipNorm) / (norm + 1e-6), 1.0);
     clipped.gradient = context.gradient * share;
     return rule(clipped);

@@ -52,7 +52,8 @@ class Optimize {
 
   Graph run() {
     gradients_ = gradients_of(from_);
-    for (size_t g = 0; g < groups_.size(); ++g) needs_.push_back(needs_of(groups_[g].rule, has_rates(g)));
+    for (size_t g = 0; g < groups_.size(); ++g)
+      needs_.push_back(groups_[g].is_frozen ? RuleNeeds{} : needs_of(groups_[g].rule, has_rates(g)));
     if (state_.options.space)
       take_dtype_of_graph();
     else
@@ -143,7 +144,7 @@ class Optimize {
     return to_.add(Op::reshape, {value}, {{"shape", shape}, {"names", std::string()}});
   }
   Tensor as_blocks(Value flat) {
-    return {to_, reshaped(flat, {state_.space.length / state_.space.block, state_.space.block})};
+    return {to_, reshaped(flat, {to_.type(flat).elements() / state_.space.block, state_.space.block})};
   }
 
   Value zeros(int64_t length) {
@@ -162,6 +163,7 @@ class Optimize {
   Value flat_gradient() {
     std::vector<Value> parts;
     for (const Segment& segment : state_.space.segments) {
+      if (segment.offset >= state_.space.gradient_length) break;
       auto at = gradients_.find(segment.name);
       int64_t gap = state_.space.blocks_of(segment) * state_.space.block - segment.length;
       if (at == gradients_.end())
@@ -188,11 +190,28 @@ class Optimize {
     shared.parameters = as_blocks(flat_);
     if (shared.reports) report_layers(shared);
     std::vector<Value> parts;
-    for (size_t g = 0; g < groups_.size(); ++g)
-      parts.push_back(update_group(shared, groups_[g], static_cast<int32_t>(g)));
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      const SpaceRange range = range_of(g);
+      if (range.length == 0) continue;
+      shared.together = moved_with(groups_[g]);
+      parts.push_back(groups_[g].is_frozen ? slice({to_, flat_}, 0, range.offset, range.offset + range.length).value()
+                                           : update_group(shared, groups_[g], static_cast<int32_t>(g)));
+    }
     to_.add_write(kFlatParameters, parts.size() == 1 ? parts[0] : to_.add(Op::concat, parts, {{"axis", int64_t{0}}}));
     if (shared.finite.valid())
       update_loss_scale(shared.finite, {to_, step_scalar(to_, kLossScaleInterval, state_.space.dtype)});
+  }
+
+  SpaceRange range_of(size_t group) const { return state_.space.range_of(static_cast<int32_t>(group)); }
+
+  // Returns the numbers of the groups that the losses of `group` move, and no others.
+  std::vector<int32_t> moved_with(const ParameterGroup& group) const {
+    std::vector<int32_t> together;
+    for (size_t g = 0; g < groups_.size(); ++g)
+      if (std::ranges::all_of(state_.options.objectives,
+                              [&](const Objective& o) { return moves(o, group) == moves(o, groups_[g]); }))
+        together.push_back(static_cast<int32_t>(g));
+    return together;
   }
 
   bool has_counts() const {
@@ -203,8 +222,10 @@ class Optimize {
   Tensor shares() {
     std::vector<Value> parts;
     for (size_t g = 0; g < groups_.size(); ++g) {
-      const auto objective = std::ranges::find(state_.options.objectives, groups_[g].name, &Objective::group);
-      const int64_t blocks = state_.space.range_of(static_cast<int32_t>(g)).length / state_.space.block;
+      const auto objective =
+          std::ranges::find_if(state_.options.objectives, [&](const Objective& o) { return moves(o, groups_[g]); });
+      const int64_t blocks = range_of(g).length / state_.space.block;
+      if (blocks == 0 || groups_[g].is_frozen) continue;
       parts.push_back(broadcast_axes(share_of(*objective), {blocks, 1}, {}).value());
     }
     return {to_, parts.size() == 1 ? parts[0] : to_.add(Op::concat, parts, {{"axis", int64_t{0}}})};
@@ -224,10 +245,13 @@ class Optimize {
     const auto norms = [&](const Tensor& x) {
       return segment_norms(x, state_.space.segments, state_.space.block).value();
     };
+    std::vector<Value> gradient = {reshaped(shared.gradient.value(), {state_.space.gradient_length})};
+    if (const int64_t rest = state_.space.length - state_.space.gradient_length; rest > 0)
+      gradient.push_back(zeros(rest));
+    const Value vector = gradient.size() == 1 ? gradient[0] : to_.add(Op::concat, gradient, {{"axis", int64_t{0}}});
     report("weight", norms(shared.parameters));
-    report("gradient", norms(shared.gradient));
-    to_.outputs.push_back(
-        {kGradientVector, reshaped(shared.gradient.value(), {state_.space.length}), Merge::first, OutputKind::layer});
+    report("gradient", norms(as_blocks(vector)));
+    to_.outputs.push_back({kGradientVector, vector, Merge::first, OutputKind::layer});
   }
 
   const Graph& from_;

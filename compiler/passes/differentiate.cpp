@@ -1,7 +1,7 @@
 // differentiate: takes a training graph with a scalar output for every objective. Leaves a graph whose losses are
-// summed over the workers, with an output "grad.NAME" for every parameter: the gradient of its group's losses, summed
-// over the workers. A graph for inference is left as it is. The pass stands first, so that every later pass sees the
-// whole step. In f16 gradients are taken of the loss times a scale (loss_scale.h).
+// summed over the workers, with an output "grad.NAME" for every parameter that learns: the gradient of its group's
+// losses, summed over the workers. A graph for inference is left as it is. The pass stands first, so that every later
+// pass sees the whole step. In f16 gradients are taken of the loss times a scale (loss_scale.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,12 +35,34 @@ std::vector<size_t> loss_outputs(const Graph& graph, const std::vector<Objective
   return found;
 }
 
-// Adds the gradients of `loss` with respect to the parameters of a group, as outputs.
-void add_gradients(Graph& graph, const Tensor& loss, int32_t group) {
+// Losses that move the same groups together.
+struct Course {
+  std::vector<size_t> objectives;  // indices into CompileOptions::objectives
+  std::vector<int32_t> groups;     // indices into CompileOptions::groups
+};
+
+// Returns the courses of all groups that learn, each group in one of them.
+std::vector<Course> courses_of(const CompileOptions& options) {
+  std::vector<Course> courses;
+  for (size_t g = 0; g < options.groups.size(); ++g) {
+    std::vector<size_t> own;
+    for (size_t o = 0; o < options.objectives.size(); ++o)
+      if (moves(options.objectives[o], options.groups[g])) own.push_back(o);
+    if (own.empty()) continue;
+    auto at = std::ranges::find(courses, own, &Course::objectives);
+    if (at == courses.end()) at = courses.insert(at, {own, {}});
+    at->groups.push_back(static_cast<int32_t>(g));
+  }
+  return courses;
+}
+
+// Adds the gradients of `loss` with respect to the parameters of the groups, as outputs.
+void add_gradients(Graph& graph, const Tensor& loss, const std::vector<int32_t>& groups) {
   std::vector<Tensor> parameters;
   std::vector<std::string> names;
   for (const Variable& variable : graph.variables)
-    if (variable.kind == VariableKind::parameter && variable.group == group) names.push_back(variable.name);
+    if (variable.kind == VariableKind::parameter && std::ranges::count(groups, variable.group) > 0)
+      names.push_back(variable.name);
   for (const std::string& name : names) parameters.emplace_back(graph, graph.read(name));
   const std::vector<Tensor> found = gradients(loss, parameters);
   for (size_t i = 0; i < found.size(); ++i) {
@@ -49,11 +71,10 @@ void add_gradients(Graph& graph, const Tensor& loss, int32_t group) {
   }
 }
 
-// Returns the sum of a group's losses.
-Tensor loss_of(Graph& graph, const CompileOptions& options, size_t group, const std::vector<size_t>& losses) {
+// Returns the sum of a course's losses. `losses` are the outputs of all objectives.
+Tensor loss_of(Graph& graph, const Course& course, const std::vector<size_t>& losses) {
   Tensor total;
-  for (size_t o = 0; o < losses.size(); ++o) {
-    if (options.objectives[o].group != options.groups[group].name) continue;
+  for (const size_t o : course.objectives) {
     const Tensor loss(graph, graph.outputs[losses[o]].value);
     total = total.valid() ? total + loss : loss;
   }
@@ -82,10 +103,10 @@ Graph differentiate(Graph graph, CompileState& state) {
   if (options.groups.empty()) return graph;
   const std::vector<size_t> losses = loss_outputs(graph, options.objectives);
   assign_groups(graph, options.objectives, options.groups);
-  for (size_t g = 0; g < options.groups.size(); ++g) {
-    const Tensor loss = loss_of(graph, options, g, losses);
+  for (const Course& course : courses_of(options)) {
+    const Tensor loss = loss_of(graph, course, losses);
     const bool scales = options.precision == Precision::f16;
-    add_gradients(graph, scales ? scaled_loss(loss) : loss, static_cast<int32_t>(g));
+    add_gradients(graph, scales ? scaled_loss(loss) : loss, course.groups);
   }
   for (size_t o = 0; o < losses.size(); ++o) sum_loss(graph, losses[o], options.objectives[o].count);
   return graph;

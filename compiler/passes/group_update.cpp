@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/passes/matrices.h"
 #include "compiler/passes/rule_probe.h"
 #include "graph/functions.h"
 #include "graph/report.h"
@@ -21,7 +22,8 @@ class GroupUpdate {
         rule_(group.rule),
         segments_(space_.segments_of(number)),
         range_(space_.range_of(number)),
-        prefix_(shared.several ? group.name + "." : "") {}
+        prefix_(shared.several && !group.name.empty() ? group.name + "." : ""),
+        report_prefix_(shared.several ? group.name + "." : "") {}
 
   Value run() {
     UpdateContext context;
@@ -33,7 +35,11 @@ class GroupUpdate {
       return multiplier("decoupled_decay", [](const Segment& s) { return s.decay ? 1 / s.rate : 0.0; });
     };
     context.norm = [this](Tensor x) { return segment_norms(x, segments_, space_.block); };
+    context.gradient_norm = [this] { return gradient_norm(); };
     context.spread = [this](Tensor x) { return spread(x); };
+    context.matrices = [this](Tensor x, const MatrixFunction& f) {
+      return map_matrices(x, segments_, space_.block, f);
+    };
     context.slot = [this](const std::string& name) { return slot(name); };
     context.set_slot = [this](const std::string& name, Tensor value) { set_slot(name, value); };
     context.gradient_offset = context.slot;
@@ -48,7 +54,6 @@ class GroupUpdate {
  private:
   int64_t blocks() const { return range_.length / space_.block; }
   Dims block_shape() const { return {blocks(), space_.block}; }
-  bool is_whole() const { return range_.length == space_.length; }
 
   Tensor as_blocks(Value flat) {
     const int64_t rows = graph_.type(flat).elements() / space_.block;
@@ -58,9 +63,22 @@ class GroupUpdate {
     return graph_.add(Op::reshape, {x.value()}, {{"shape", Dims{range_.length}}, {"names", std::string()}});
   }
   // Returns this group's rows of a tensor with one row for each block of all parameters.
-  Tensor part(const Tensor& all) {
-    const int64_t first = range_.offset / space_.block;
-    return is_whole() ? all : slice(all, 0, first, first + blocks());
+  Tensor part(const Tensor& all) { return part(all, range_); }
+  Tensor part(const Tensor& all, const SpaceRange& range) {
+    const int64_t first = range.offset / space_.block, count = range.length / space_.block;
+    return count == all.size(0) ? all : slice(all, 0, first, first + count);
+  }
+
+  Tensor gradient_norm() {
+    Tensor squares;
+    for (const int32_t group : shared_.together) {
+      const SpaceRange range = space_.range_of(group);
+      if (range.length == 0) continue;
+      const Tensor layers = segment_norms(part(shared_.gradient, range), space_.segments_of(group), space_.block);
+      const Tensor own = sum(layers * layers);
+      squares = squares.valid() ? squares + own : own;
+    }
+    return sqrt(squares);
   }
 
   // Returns a table with one number for each block, equal within a segment. Adds it to the graph if it is missing.
@@ -137,7 +155,7 @@ class GroupUpdate {
   }
 
   void report(const std::string& name, const Tensor& layers) {
-    graph_.outputs.push_back({kLayerOutput + prefix_ + name, layers.value(), Merge::first, OutputKind::layer});
+    graph_.outputs.push_back({kLayerOutput + report_prefix_ + name, layers.value(), Merge::first, OutputKind::layer});
   }
 
   const SharedUpdate& shared_;
@@ -146,7 +164,7 @@ class GroupUpdate {
   const UpdateRule& rule_;
   const std::span<const Segment> segments_;
   const SpaceRange range_;
-  const std::string prefix_;
+  const std::string prefix_, report_prefix_;
   std::set<std::string> slots_, set_;
 };
 

@@ -2,19 +2,22 @@
 #pragma once
 #include <span>
 #include <string>
+#include <vector>
 
 #include "compiler/passes/parameter_space.h"
 #include "graph/tensor.h"
 
 namespace kb {
 
-// Values that the groups of a step share. Parameters and gradient hold all groups: shape (blocks, elements of a block).
+// Values that the groups of a step share. Parameters hold all groups, shape (blocks, elements of a block); the gradient
+// holds those that learn, which stand before the others.
 struct SharedUpdate {
   const ParameterSpace& space;
   Tensor parameters = {}, gradient = {};
-  Tensor finite = {};    // boolean [], whether the gradient is finite; invalid without a loss scale
-  bool several = false;  // there are several groups: a group's name stands before its slots and scalars
-  bool reports = false;  // values that rules report become outputs of the graph
+  std::vector<int32_t> together = {};  // numbers of the groups that the same losses move as the group, which is one
+  Tensor finite = {};                  // boolean [], whether the gradient is finite; invalid without a loss scale
+  bool several = false;                // there are several groups: a group's name stands before its slots and scalars
+  bool reports = false;                // values that rules report become outputs of the graph
 };
 
 // Returns the scalar input `name` of the step; adds it to the graph if it is missing.

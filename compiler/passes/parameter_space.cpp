@@ -44,6 +44,7 @@ ParameterSpace make_space(const std::vector<const Variable*>& parameters, const 
                     parameter->rate};
     space.dtype = parameter->type.dtype;
     space.length += space.blocks_of(segment) * block;
+    if (!owner.is_frozen) space.gradient_length = space.length;
     space.segments.push_back(std::move(segment));
   }
   return space;

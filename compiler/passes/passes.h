@@ -42,6 +42,8 @@ struct ParameterSpace {
   std::vector<Segment> segments;
   int64_t length = 0;  // elements, padding included
   int64_t block = 16;  // elements; 64 bytes of f32
+  // Elements of the flat gradient, which has the segments of the groups that learn; frozen ones stand behind them.
+  int64_t gradient_length = 0;
   int64_t blocks_of(const Segment& segment) const { return (segment.length + block - 1) / block; }
   const Segment* find(const std::string& name) const;
   std::span<const Segment> segments_of(int32_t group) const;

@@ -9,6 +9,9 @@
 // the rounded value), and moved in it. On a GPU the weight gradients of convolutions leave the library in bf16 and are
 // widened behind it: of cuDNN 9.19's 75 engines none gives f32 of bf16, for any of ResNet-50's shapes
 // (tests/runtime/cuda/vendor). A CPU rounds them to the same where its target says so.
+//
+// Library ops of the update, which reads what is summed over the workers, give f32. They read bf16, but f32 beside f16,
+// whose least numbers are too large for them.
 #include <algorithm>
 
 #include "compiler/passes/parameter_space.h"
@@ -55,6 +58,7 @@ class Mixed {
         stored_(stored_values(from)) {
     activation_.assign(from.nodes.size(), 0);
     mark_summed();
+    mark_update();
   }
 
   Graph run() {
@@ -76,6 +80,16 @@ class Mixed {
       const bool through = summed_[n] && (is_pointwise(node.op) || info(node.op).cls == OpClass::movement);
       if (!through && node.op != Op::worker_sum) continue;
       for (Value input : node.inputs) summed_[static_cast<size_t>(input.node)] = 1;
+    }
+  }
+
+  // Marks values that depend on a sum over the workers.
+  void mark_update() {
+    update_.assign(from_.nodes.size(), 0);
+    for (size_t n = 0; n < from_.nodes.size(); ++n) {
+      const Node& node = from_.nodes[n];
+      const auto is_marked = [&](Value input) { return update_[static_cast<size_t>(input.node)] != 0; };
+      update_[n] = node.op == Op::worker_sum || std::any_of(node.inputs.begin(), node.inputs.end(), is_marked);
     }
   }
 
@@ -124,13 +138,16 @@ class Mixed {
     if (node.op == Op::variable) return rewriter_.copy(n);
     bool library = info(node.op).cls == OpClass::library;
     mark(n, node, library);
-    bool low = library || (info(node.op).cls == OpClass::window && all_low(node)) || moves_low(node);
+    const bool is_update = update_[static_cast<size_t>(n)] != 0;
+    bool low = (library && !(is_update && low_ == DType::f16)) ||
+               (info(node.op).cls == OpClass::window && all_low(node)) || moves_low(node);
     Node copy = node;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       DType dtype = from_.type(node.inputs[i]).dtype;
       copy.inputs[i] = as(node.inputs[i], low && dtype == DType::f32 ? low_ : dtype);
     }
-    if (node.op == Op::matmul && summed_[static_cast<size_t>(n)]) copy.attrs.set("dtype", DType::f32);
+    if (node.op == Op::matmul && low && (summed_[static_cast<size_t>(n)] || is_update))
+      copy.attrs.set("dtype", DType::f32);
     const bool narrow = node.op == Op::conv2d_weight_grad && target_.narrow_weight_gradients;
     const bool by_library = target_.processor == Processor::gpu;
     if (narrow && by_library) copy.attrs.set("dtype", low_);
@@ -163,7 +180,7 @@ class Mixed {
     for (Value input : node.inputs) follows |= activation_[static_cast<size_t>(input.node)] != 0;
     OpClass cls = info(node.op).cls;
     if (library) follows = node.op != Op::conv2d_weight_grad && !summed_[static_cast<size_t>(n)];
-    if (cls == OpClass::reduction || node.op == Op::worker_sum) follows = false;
+    if (cls == OpClass::reduction || update_[static_cast<size_t>(n)]) follows = false;
     activation_[static_cast<size_t>(n)] = follows;
   }
 
@@ -184,7 +201,7 @@ class Mixed {
   Rewriter rewriter_;
   Value flat_low_;
   std::map<std::pair<Value, DType>, Value> casts_;
-  std::vector<uint8_t> stored_, activation_, summed_;
+  std::vector<uint8_t> stored_, activation_, summed_, update_;
 };
 
 // Permits library ops to round their inputs to tf32. Only a GPU's library does so.

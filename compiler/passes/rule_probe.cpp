@@ -26,6 +26,11 @@ class RuleProbe {
       needs_.norms = true;
       return fresh("norm", {kLayers, 1});
     };
+    context.gradient_norm = [this] {
+      needs_.norms = true;
+      return fresh("gradient_norm", {});
+    };
+    context.matrices = [this](Tensor, const MatrixFunction&) { return fresh("matrices", {kBlocks, kSegmentBlock}); };
     context.spread = [this](Tensor) { return fresh("spread", {kBlocks, 1}); };
     context.slot = [this](const std::string& name) { return vector("slot." + name); };
     context.gradient_offset = [this](const std::string& name) {
@@ -80,9 +85,10 @@ class RuleProbe {
       if (is_of_blocks(graph_.type(value)))
         throw Error(
             fmt::format("the update rule calls {}, which is not point-wise, on parameters, gradients or slots\n"
-                        "  expected: point-wise functions, and norm(x) and spread(x) of the context\n"
+                        "  expected: point-wise functions, and norm(x), spread(x) and matrices(x, f) of the context\n"
                         "  got:      {}{}\n"
-                        "  hint:     they are blocks of all layers in one table: a rule sees no layer's matrix",
+                        "  hint:     they are blocks of all layers in one table; matrices(x, f) gives f each layer's "
+                        "matrix",
                         name(node.op), name(node.op), line_text(node)));
   }
 

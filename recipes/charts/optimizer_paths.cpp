@@ -47,7 +47,8 @@ Variant variant(std::string_view name, const std::string& flags = "", const std:
 
 std::vector<Variant> variants() {
   std::vector<Variant> result;
-  for (const Optimizer& row : optimizers()) result.push_back(variant(row.name));
+  for (const Optimizer& row : optimizers())
+    if (!row.takes_matrices) result.push_back(variant(row.name));
   result.push_back(variant("lars", " --skip-lr 0.1", {{"skip_lr", 0.1}}));
   result.push_back(variant("lars-mlperf", " --nesterov 1", {{"nesterov", 1}}));
   return result;

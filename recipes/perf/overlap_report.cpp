@@ -49,7 +49,7 @@ std::string reduction_contents(const Compiled& compiled, int32_t reduction) {
   const View view = step.operands.at(0);
   const int64_t begin = view.offset / element, end = begin + step.extents.at(0) / element;
   // A bucket of gradients is a range of the flat gradient, which has the order of the segments.
-  if (schedule.buffers[static_cast<size_t>(view.buffer)].bytes != compiled.space.length * element)
+  if (schedule.buffers[static_cast<size_t>(view.buffer)].bytes != compiled.space.gradient_length * element)
     return "losses, statistics";
   std::vector<std::string> names;
   for (const Segment& segment : compiled.space.segments)

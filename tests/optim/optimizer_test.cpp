@@ -11,6 +11,7 @@
 #include "graph/error.h"
 #include "graph/functions.h"
 #include "graph/interpreter.h"
+#include "graph/layers.h"
 #include "optim/update_rules.h"
 #include "tests/optim/plain_update.h"
 #include "tests/support/compile_check.h"
@@ -26,6 +27,14 @@ const Optimizer& row(const std::string& name) {
   for (const Optimizer& optimizer : optimizers())
     if (optimizer.name == name) return optimizer;
   throw Error("no optimizer " + name);
+}
+
+Graph one_matrix() {
+  Graph graph("final");
+  const Tensor x = input(graph, "x", DType::f32, {4, 5}, "NC");
+  const Tensor y = linear("fc", x, 3, {.bias = false});
+  graph.outputs.push_back({"loss", sum(y * y).value(), Merge::sum});
+  return graph;
 }
 
 // A rule in f64 over a plain vector, run by the graph interpreter.
@@ -165,6 +174,7 @@ BOOST_AUTO_TEST_SUITE(optimizer)
 BOOST_AUTO_TEST_CASE(every_rule_equals_its_formula) {
   constexpr int64_t kSteps = 40, kSize = 8;
   for (const Optimizer& optimizer : optimizers()) {
+    if (optimizer.takes_matrices) continue;  // tests/optim/matrix_rules_test.cpp
     const NamedScalar known[] = {{"momentum", 0.85}, {"weight_decay", 0.03}, {"beta", 0.7},
                                  {"beta1", 0.8},     {"beta2", 0.97},        {"epsilon", 1e-3}};
     std::vector<NamedScalar> hyper;
@@ -315,7 +325,7 @@ BOOST_AUTO_TEST_CASE(every_scalar_of_a_row_is_an_input_of_the_compiled_step) {
     CompileOptions options;
     options.target = generic_cpu_target();
     options.groups = {{.rule = update_rule(optimizer)}};
-    const Compiled compiled = compile(test::small_convnet(4), options);
+    const Compiled compiled = compile(optimizer.takes_matrices ? one_matrix() : test::small_convnet(4), options);
     std::vector<std::string> inputs;
     for (const Node& node : compiled.program.at(PartRole::final).graph->nodes)
       if (node.op == Op::input) inputs.push_back(node.attrs.text("name"));
@@ -335,6 +345,7 @@ BOOST_AUTO_TEST_CASE(an_update_is_one_launch_and_with_norms_three) {
   for (Precision precision : {Precision::f32, Precision::bf16})
     for (const Target& target : {generic_cpu_target(), gpu_target("sm_90")})
       for (const Optimizer& optimizer : optimizers()) {
+        if (optimizer.takes_matrices) continue;
         const int64_t own = launches(optimizer, precision, target) - launches(row("sgd"), precision, target) + 1;
         const int64_t most = optimizer.name.starts_with("la") ? 3 : optimizer.schedule_free ? 2 : 1;
         BOOST_TEST(own <= most, optimizer.name << ' ' << own);
@@ -347,7 +358,7 @@ BOOST_AUTO_TEST_CASE(a_compiled_step_equals_its_interpretation) {
       test::CheckOptions options;
       options.optimizer = update_rule(optimizer);
       options.precision = precision;
-      test::check_compiled(test::small_convnet(2), options);
+      test::check_compiled(optimizer.takes_matrices ? one_matrix() : test::small_convnet(2), options);
     }
 }
 

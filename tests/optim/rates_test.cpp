@@ -87,7 +87,7 @@ CompileOptions f32_options() {
   return options;
 }
 
-bool takes_rates(const Optimizer& optimizer) { return optimizer.name != "larc"; }
+bool takes_rates(const Optimizer& optimizer) { return optimizer.name != "larc" && !optimizer.takes_matrices; }
 
 }  // namespace
 

@@ -12,7 +12,7 @@ Graph sum_of_products(const std::vector<Layer>& layers, DType dtype) {
   Graph graph("final");
   Tensor loss;
   for (const Layer& layer : layers) {
-    const Dims shape{static_cast<int64_t>(layer.values.size())};
+    const Dims shape = layer.shape.empty() ? Dims{static_cast<int64_t>(layer.values.size())} : layer.shape;
     Tensor w = parameter(graph, layer.name, layer.role, {dtype, shape, ""}, {}, layer.rate);
     Tensor products = sum(w * input(graph, "gradient." + layer.name, dtype, shape));
     loss = loss.valid() ? loss + products : products;

@@ -15,9 +15,10 @@ using Vector = std::vector<double>;
 
 struct Layer {
   std::string name;
-  Vector values;
+  Vector values = {};
   Role role = Role::weight;
   double rate = 1;
+  Dims shape = {};  // empty: a vector
 };
 
 // Returns the built-in optimizer of that name.

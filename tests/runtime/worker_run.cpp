@@ -80,13 +80,12 @@ Overlap profiled_work(Session& session) {
   return measured_overlap(final, std::span(profile.steps).last(final.steps.size()));
 }
 
-bool in_block(const std::string& parameter) { return parameter.starts_with("block."); }
+bool in_block(const Variable& parameter) { return parameter.name.starts_with("block."); }
 
 void use_two_groups(CompileOptions& options) {
   const UpdateRule rule = options.groups.at(0).rule;
   options.objectives = {{"loss", "block"}, {"loss", "rest"}};
-  options.groups = {{.name = "block", .rule = rule, .owns = in_block},
-                    {.name = "rest", .rule = rule, .owns = [](const std::string& name) { return !in_block(name); }}};
+  options.groups = {{.name = "block", .rule = rule, .owns = in_block}, {.name = "rest", .rule = rule}};
 }
 
 void set_scalar(Session& session, const NamedScalar& scalar) {

@@ -254,6 +254,7 @@ void indexed(KernelGraphs& graphs) {
 // Adds whole training steps: every optimizer over the flat space. The graph interpreter computes library ops.
 void training_steps(KernelGraphs& graphs) {
   for (const Optimizer& optimizer : optimizers()) {
+    if (optimizer.takes_matrices) continue;
     Graph graph("final");
     Tensor x = input(graph, "x", DType::f32, {6, 5}, "NC"), labels = input(graph, "labels", DType::i32, {6}, "N");
     Tensor hidden = relu(layer_norm("ln", linear("fc1", x, 19)));

@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_SUITE(parameter_groups)
 BOOST_AUTO_TEST_CASE(one_group_of_any_name_is_the_graph_of_one_loss) {
   CompileOptions named = one_group();
   named.objectives = {{"loss", "all"}};
-  named.groups = {{.name = "all", .rule = test::momentum_sgd(), .owns = [](const std::string&) { return true; }}};
+  named.groups = {{.name = "all", .rule = test::momentum_sgd(), .owns = [](const Variable&) { return true; }}};
   BOOST_TEST(final_text(named) == final_text(one_group()));
 }
 
@@ -153,12 +153,63 @@ BOOST_AUTO_TEST_CASE(each_group_is_clipped_alone) {
   for (const char* name : {"a", "b"}) BOOST_TEST(graph.find_input(std::string(name) + "." + kClipNorm).valid());
 }
 
+// One loss moves the weights, the biases of b and all else, which has no name.
+CompileOptions divided(const UpdateRule& rule = test::momentum_sgd()) {
+  CompileOptions options = one_group();
+  options.check_passes = true;
+  const auto is_weight = [](const Variable& p) { return p.role == Role::weight; };
+  const auto is_bias_of_b = [](const Variable& p) { return p.name == "b.fc.bias"; };
+  options.groups = {
+      {.rule = rule}, {.name = "w", .rule = rule, .owns = is_weight}, {.name = "b", .owns = is_bias_of_b}};
+  options.groups.back().is_frozen = true;
+  return options;
+}
+
+BOOST_AUTO_TEST_CASE(one_loss_moves_all_groups_but_the_frozen) {
+  const CompileOptions options = divided(), plain = one_group();
+  CompileState state{options, {}, {}}, whole{plain, {}, {}};
+  const Graph graph = differentiate(two_layers(), state), all = differentiate(two_layers(), whole);
+  const Bindings bindings = random_bindings(graph, 3);
+  const Interpretation got = interpret(graph, bindings), expected = interpret(all, bindings);
+  for (const char* name : {"grad.a.fc.weight", "grad.a.fc.bias"})
+    BOOST_TEST(got.outputs.at(name).data == expected.outputs.at(name).data, boost::test_tools::per_element());
+  BOOST_TEST(!got.outputs.contains("grad.b.fc.bias"));
+}
+
+// The rest may own nothing; its scalars have no name before theirs.
+BOOST_AUTO_TEST_CASE(a_frozen_group_has_no_gradient_and_no_slot) {
+  const Compiled compiled = compile(two_layers(), divided());
+  const ParameterSpace& space = compiled.space;
+  BOOST_TEST(space.segments.back().name == "b.fc.bias");
+  BOOST_TEST(space.gradient_length == space.range_of(2).offset);
+  std::map<std::string, Variable> variables;
+  for (const Variable& variable : compiled.variables) variables[variable.name] = variable;
+  BOOST_TEST(variables.at("flat.parameters").type.elements() == space.length);
+  BOOST_TEST(variables.at("flat.velocity").type.elements() == space.range_of(0).length);
+  BOOST_TEST(variables.at("flat.w.velocity").type.elements() == space.range_of(1).length);
+  BOOST_TEST(!variables.contains("flat.b.velocity"));
+  CompileOptions named = divided();
+  named.groups[1].owns = [](const Variable& p) { return p.name != "b.fc.bias"; };
+  BOOST_TEST(compile(two_layers(), named).space.range_of(0).length == 0);
+}
+
+// Frozen layers are beside the others in what log_layers gives, with a gradient of 0.
+BOOST_AUTO_TEST_CASE(layers_of_a_frozen_group_are_logged) {
+  CompileOptions options = divided();
+  options.log_layers = true;
+  const Compiled compiled = compile(two_layers(), options);
+  const Graph& graph = *compiled.program.at(PartRole::final).graph;
+  const auto output = std::ranges::find(graph.outputs, kGradientVector, &Output::name);
+  BOOST_REQUIRE((output != graph.outputs.end()));
+  BOOST_TEST(graph.type(output->value).elements() == compiled.space.length);
+}
+
 BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_by_the_members_name) {
   CompileOptions options = two_groups();
   options.groups[1].owns = owns_scope("c");
   refuses(options, "ParameterGroup::owns", "parameter \"b.fc.weight\" has not one owner");
   options = two_groups();
-  options.groups[1].owns = {};
+  options.groups[1].owns = [](const Variable&) { return true; };
   refuses(options, "ParameterGroup::owns", "got:      \"a\", \"b\"");
   options = two_groups();
   options.groups.push_back({.name = "c", .rule = test::momentum_sgd(), .owns = owns_scope("c")});
@@ -167,6 +218,17 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_by_the_members_name) {
   options = two_groups();
   options.objectives[1].group = "B";
   refuses(options, "Objective::group", "objective \"other\" has no such group");
+  options = two_groups();
+  options.groups[1].name = options.objectives[1].group = "";
+  refuses(options, "ParameterGroup::name", "one of several groups has none, and is not the rest");
+  options = two_groups();
+  options.groups[0].is_frozen = true;
+  refuses(options, "CompileOptions::groups", "a frozen group stands before one that learns");
+  options = two_groups();
+  options.groups[1].is_frozen = true;
+  refuses(options, "ParameterGroup::rule", "group \"b\" has one and is frozen");
+  for (ParameterGroup& group : options.groups) group.is_frozen = true, group.rule = {};
+  refuses(options, "ParameterGroup::is_frozen", "no parameter learns");
   options = two_groups();
   options.objectives.pop_back();
   refuses(options, "CompileOptions::objectives", "group \"b\" has no loss");
