@@ -76,6 +76,11 @@ FlagRow FlagRow::needs(std::string expected, std::string flag, std::function<boo
   return std::move(*this);
 }
 
+void read_flags(const std::vector<FlagRow>& table, const GivenFlags& given, RunConfig& config) {
+  for (const FlagRow& row : table)
+    if (const auto at = given.find(row.text.name); at != given.end()) row.read(config, at->second);
+}
+
 FlagRow whole(FlagText text, Member<int64_t> member, bool may_be_zero) {
   const int64_t least = may_be_zero ? 0 : 1;
   return whole_row(std::move(text), member, whole_expectation(least), least, kWholeBelow);

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,12 @@ struct FlagRow {
 
 // Returns every flag of the recipe, first those of the options that it defines itself.
 std::vector<FlagRow> flag_table(const Recipe& recipe);
+
+using GivenFlags = std::map<std::string, std::string>;  // values of flags by their names ("--lr"); "" for a switch
+
+// Sets members of `config` from the given flags, in the order of the table, because an optimizer sets defaults of later
+// flags. Throws UsageError if a flag has a wrong value.
+void read_flags(const std::vector<FlagRow>& table, const GivenFlags& given, RunConfig& config);
 
 // Throws UsageError, which says that the row's flag has no effect because its need is not met.
 [[noreturn]] void refuse_without_effect(const FlagRow& row, const std::vector<FlagRow>& table, const RunConfig& config);

@@ -230,6 +230,7 @@ std::vector<FlagRow> flag_table(const Recipe& recipe) {
 }
 
 FlagRow find_flag(const Recipe& recipe, const std::string& name) {
+  if (is_group_flag(recipe, name)) return group_flag_row(recipe, name);
   std::vector<std::string> names;
   for (FlagRow& row : flag_table(recipe)) {
     if (row.text.name == name) return std::move(row);
@@ -300,11 +301,14 @@ void set_switches(const std::vector<ToolSwitch>& switches, const SplitWords& spl
   }
 }
 
-GivenFlags given_flags(const std::vector<FlagRow>& table, const SplitWords& split) {
+// Returns the recipe's flags, those of its table and of groups, with their values.
+GivenFlags given_flags(const std::vector<FlagRow>& table, const std::vector<std::string>& of_groups,
+                       const SplitWords& split) {
+  std::vector<std::string> names = of_groups;
+  for (const FlagRow& row : table) names.push_back(row.text.name);
   GivenFlags given;
-  for (const FlagRow& row : table)
-    if (const auto at = split.values.find(row.text.name); at != split.values.end())
-      given[row.text.name] = at->second.back();
+  for (const std::string& name : names)
+    if (const auto at = split.values.find(name); at != split.values.end()) given[name] = at->second.back();
   return given;
 }
 
@@ -322,9 +326,11 @@ std::optional<RunConfig> parse_flags(const Recipe& recipe, const std::string& us
   std::vector<FlagForm> forms;
   for (const ToolSwitch& item : switches) forms.push_back({item.text.name, item.set == nullptr, item.words != nullptr});
   for (const FlagRow& row : table) forms.push_back({row.text.name, !row.text.value.empty()});
+  const std::vector<std::string> of_groups = group_flags_in(recipe, arguments);
+  for (const std::string& flag : of_groups) forms.push_back({flag});
   const SplitWords split = split_words(forms, arguments);
   set_switches(switches, split);
-  const GivenFlags given = given_flags(table, split);
+  const GivenFlags given = given_flags(table, of_groups, split);
   if (split.help != HelpScope::none) {
     fmt::print("{}", help_with(recipe, usage, switches, preset_config(recipe, given), split.help));
     return std::nullopt;
@@ -333,6 +339,7 @@ std::optional<RunConfig> parse_flags(const Recipe& recipe, const std::string& us
   const RunConfig before = config;
   read_flags(table, given, config);
   if (!given.contains("--groups")) follow_flags(recipe, before, config);
+  read_group_flags(recipe, given, config);
   if (!split.others.empty()) refuse_extra(split.others.front(), forms);
   // When a run is resumed or branched, or its flags come from a manifest, they are read again with that run's flags as
   // `base`; only then can it be judged whether the flags go together.

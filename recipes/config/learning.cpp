@@ -95,22 +95,31 @@ TrainConfig config_of(const Defaults& d, const Rules& own) {
   return config;
 }
 
+bool is_frozen(const Learning& learning) { return learning.optimizer == kFrozen; }
+
+bool may_divide(const std::vector<std::string>& groups) { return groups == std::vector<std::string>{""}; }
+
 std::vector<GroupLearning> learning_of_groups(const TrainConfig& config, const std::vector<std::string>& groups) {
-  const auto is_row_of = [](const std::string& group) {
-    return [&group](const GroupLearning& row) { return row.group == group; };
-  };
-  for (const GroupLearning& row : config.group_learning)
-    if (std::find(groups.begin(), groups.end(), row.group) == groups.end() ||
-        std::count_if(config.group_learning.begin(), config.group_learning.end(), is_row_of(row.group)) > 1)
-      throw Error(fmt::format(
-          "group_learning: expected at most one row for each group that the model's losses name, {}, got "
-          "'{}'",
-          groups == std::vector<std::string>{""} ? "none" : fmt::format("{}", fmt::join(groups, ", ")), row.group));
-  std::vector<GroupLearning> rows;
-  for (const std::string& group : groups) {
-    const auto own = std::find_if(config.group_learning.begin(), config.group_learning.end(), is_row_of(group));
-    rows.push_back(own == config.group_learning.end() ? GroupLearning{group, config.learning} : *own);
+  const bool divides = may_divide(groups);
+  std::vector<GroupLearning> rows = config.group_learning;
+  for (const GroupLearning& row : rows)
+    if (row.group.empty() || (!divides && std::ranges::count(groups, row.group) == 0) ||
+        std::ranges::count(rows, row.group, &GroupLearning::group) > 1)
+      throw Error(fmt::format("group_learning: expected at most one row for each group{}, got '{}'",
+                              divides ? "" : fmt::format(" that the model's losses name, {}", fmt::join(groups, ", ")),
+                              row.group));
+  std::ranges::sort(rows, {}, &GroupLearning::group);
+  if (divides) {
+    rows.insert(rows.begin(), {"", config.learning});
+  } else {
+    std::vector<GroupLearning> named;
+    for (const std::string& group : groups) {
+      const auto own = std::ranges::find(rows, group, &GroupLearning::group);
+      named.push_back(own == rows.end() ? GroupLearning{group, config.learning} : *own);
+    }
+    rows = std::move(named);
   }
+  std::ranges::stable_partition(rows, [](const GroupLearning& row) { return !is_frozen(row.learning); });
   return rows;
 }
 
@@ -177,6 +186,12 @@ std::string optimizer_text(const Learning& learning, int64_t minibatch) {
   if (learning.clip_norm > 0) text += fmt::format("; gradient clipped at a norm of {}", learning.clip_norm);
   if (learning.ema > 0) text += fmt::format("; parameters averaged with {}", learning.ema);
   return text;
+}
+
+std::string group_text(const Rules& own, const GroupLearning& row, const RunPlan& plan) {
+  if (is_frozen(row.learning)) return row.group + ": frozen";
+  return fmt::format("{}: {}; {}", row.group, rate_derivation(own, row.learning, plan),
+                     optimizer_text(row.learning, plan.minibatch));
 }
 
 std::string adaptation_text(const Learning& learning, const StepScalars& scalars, const ParameterSpace& space) {

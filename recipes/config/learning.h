@@ -30,8 +30,16 @@ void use_optimizer(const Defaults& defaults, const std::vector<Optimizer>& own, 
 // Error for an optimizer or a schedule that does not exist.
 TrainConfig config_of(const Defaults& defaults, const Rules& own = {});
 
-// Returns how each of the groups learns: by its entry in config.group_learning if it has one, else by config.learning.
-// Throws Error if config.group_learning names a group that is not in `groups`, or names a group twice.
+// Returns whether a group that learns so is frozen (kFrozen).
+bool is_frozen(const Learning& learning);
+
+// Returns whether losses that name these groups leave it to config.group_learning how the parameters are divided.
+bool may_divide(const std::vector<std::string>& groups);
+
+// Returns how each of the groups that losses name learns: by its entry in config.group_learning if it has one, else by
+// config.learning. If they name none, returns the rest under the name "", then the entries of config.group_learning by
+// name. Frozen groups come last. Throws Error if config.group_learning names a group that the losses do not name,
+// though they name others, or names a group twice.
 std::vector<GroupLearning> learning_of_groups(const TrainConfig& config, const std::vector<std::string>& groups);
 
 inline constexpr const char* kBeta2Name = "beta2";
@@ -57,6 +65,8 @@ std::string rate_derivation(const Rules& own, const Learning& learning, const Ru
 std::string rate_note(const Rules& own, const Learning& learning, const RunPlan& plan);
 // Returns "optimizer momentum: momentum 0.9, weight decay 0.0005", then clipping and averaging if they are on.
 std::string optimizer_text(const Learning& learning, int64_t minibatch);
+// Returns a line that says how a group learns: "matrices: lr 0.02, ...; optimizer muon: ...", or "matrices: frozen".
+std::string group_text(const Rules& own, const GroupLearning& row, const RunPlan& plan);
 // Returns a sentence that tells which layers a layer-wise optimizer adapts and what rate the others have; "" for an
 // optimizer without layer-wise rates.
 std::string adaptation_text(const Learning& learning, const StepScalars& scalars, const ParameterSpace& space);

@@ -1,5 +1,6 @@
 #include "recipes/config/preset.h"
 
+#include "recipes/config/group_rows.h"
 #include "recipes/config/learning.h"
 #include "runtime/options.h"
 
@@ -32,15 +33,14 @@ RunConfig unset_config(const Recipe& recipe) {
 
 }  // namespace
 
-void read_flags(const std::vector<FlagRow>& table, const GivenFlags& given, RunConfig& config) {
-  for (const FlagRow& row : table)
-    if (const auto at = given.find(row.text.name); at != given.end()) row.read(config, at->second);
-}
-
 RunConfig preset_config(const Recipe& recipe, const PresetChoice& choice) {
   RunConfig config = unset_config(recipe);
   config.data.options = choice.options;
-  if (recipe.preset) read_flags(flag_table(recipe), pairs(recipe.preset(choice).flags), config);
+  if (recipe.preset) {
+    const GivenFlags own = pairs(recipe.preset(choice).flags);
+    read_flags(flag_table(recipe), own, config);
+    read_group_flags(recipe, own, config);
+  }
   if (choice.minibatch) config.batch.minibatch = *choice.minibatch;
   config.data.dataset = choice.dataset;
   return config;

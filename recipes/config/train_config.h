@@ -104,7 +104,11 @@ struct Judging {
   bool check_finite = false, keep_going = false;
 };
 
-// How the parameters of one group learn. Losses name the groups (recipes/task/loss.h: Loss::group).
+// Learning::optimizer of a group that stays as it begins: nothing updates it, and it has no gradient.
+inline constexpr const char* kFrozen = "none";
+
+// How the parameters of one group learn. Losses name the groups (recipes/task/loss.h: Loss::group); if all losses move
+// all parameters, the groups are those of recipes/config/parameter_division.h.
 struct GroupLearning {
   std::string group = {};
   Learning learning = {};

@@ -90,10 +90,11 @@ class Trace {
   }
 
   void describe(Json& object, const Learning& learning) const {
+    object["optimizer"] = learning.optimizer;
+    if (is_frozen(learning)) return;
     const StepScalars scalars = make_scalars(rules_of(task_), learning, settled_.plan);
     std::vector<double> rates;
     for (int64_t step = 0; step < settled_.plan.steps; ++step) rates.push_back(scalars.rate().at(step));
-    object["optimizer"] = learning.optimizer;
     object["hyper_parameters"] = Json::object();
     for (const NamedScalar& scalar : hyper_of_run(learning, settled_.plan.minibatch))
       object["hyper_parameters"][scalar.name] = scalar.value;

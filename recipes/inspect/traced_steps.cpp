@@ -67,8 +67,9 @@ Compiled TracedSteps::compiled(size_t bucket) const {
   const auto& [length, per_worker] = settled_.buckets[bucket];
   TrainingGraph training =
       declare_training(task_, {per_worker, length}, graph_dtype(settled_.config.arithmetic.precision), false);
-  CompileOptions options = training_options(task_, training.objectives, settled_, settled_.batch_of(0, bucket));
-  for (ParameterGroup& group : options.groups) group.rule = tracing(std::move(group.rule));
+  CompileOptions options = training_options(task_, training, settled_, settled_.batch_of(0, bucket));
+  for (ParameterGroup& group : options.groups)
+    if (!group.is_frozen) group.rule = tracing(std::move(group.rule));
   return compile(std::move(training.graph), options);
 }
 

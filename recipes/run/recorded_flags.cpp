@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "recipes/config/group_rows.h"
 #include "recipes/config/preset.h"
 
 namespace kb {
@@ -14,9 +15,10 @@ RunConfig recorded_config(const Recipe& recipe, const std::vector<std::string>& 
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     const auto row = std::find_if(table.begin(), table.end(), [&](const FlagRow& r) { return r.text.name == word; });
-    if (row == table.end() || row->effect == FlagEffect::call)
+    const bool is_of_group = is_group_flag(recipe, word);
+    if (!is_of_group && (row == table.end() || row->effect == FlagEffect::call))
       throw UsageError(fmt::format("'{}' is none of the flags that say what is computed", word));
-    const bool has_value = !row->text.value.empty();
+    const bool has_value = is_of_group || !row->text.value.empty();
     if (has_value && i + 1 == words.size()) throw UsageError(fmt::format("{} lacks its value", word));
     if (!given.emplace(word, has_value ? words[++i] : "").second)
       throw UsageError(fmt::format("{} is given twice", word));
@@ -29,6 +31,7 @@ RunConfig recorded_config(const Recipe& recipe, const std::vector<std::string>& 
   }
   RunConfig config = preset_config(recipe, given);
   read_flags(table, given, config);
+  read_group_flags(recipe, given, config);
   return config;
 }
 

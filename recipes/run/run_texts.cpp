@@ -90,9 +90,7 @@ std::vector<std::string> plan_lines(const RunConfig& config, const Settled& sett
   if (config.arithmetic.seed_weights) seeds += fmt::format(", of the weights {}", *config.arithmetic.seed_weights);
   if (config.arithmetic.seed_order) seeds += fmt::format(", of the order {}", *config.arithmetic.seed_order);
   lines.push_back(fmt::format("{}; {}{}", optimizer_text(config.learning, config.batch.minibatch), smoothing, seeds));
-  for (const auto& [group, learning] : config.group_learning)
-    lines.push_back(fmt::format("{}: {}; {}", group, rate_derivation(own, learning, plan),
-                                optimizer_text(learning, config.batch.minibatch)));
+  for (const GroupLearning& row : config.group_learning) lines.push_back(group_text(own, row, plan));
   return lines;
 }
 

@@ -150,9 +150,7 @@ void print_schedule(const Recipe& recipe, const RunConfig& config) {
   const RunPlan run = make_plan(config, declared_task(recipe, config).train_count);
   fmt::print("plan {}\n{}\n{}\n", run.derivation(config), rate_derivation(rules_of(recipe), config.learning, run),
              optimizer_text(config.learning, config.batch.minibatch));
-  for (const auto& [group, learning] : config.group_learning)
-    fmt::print("{}: {}; {}\n", group, rate_derivation(rules_of(recipe), learning, run),
-               optimizer_text(learning, config.batch.minibatch));
+  for (const GroupLearning& row : config.group_learning) fmt::print("{}\n", group_text(rules_of(recipe), row, run));
   const RunPlan plan = schedule_plan(config.learning, run);
   if (plan.minibatch != run.minibatch)
     fmt::print("steps, epochs, samples and rates of the base minibatch {}: AdaScale's gains are known as it trains\n",

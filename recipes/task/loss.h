@@ -12,7 +12,7 @@ struct Loss {
   Tensor values = {};         // float [N], one value per sample; a model never reduces it over N
   // Scope of the parameters that the loss moves, such as "generator". These parameters are a group, which may learn in
   // its own way (TrainConfig::group_learning); the loss's gradient reaches no other parameter. Empty: the loss moves
-  // all parameters.
+  // all parameters, which a user may divide into groups if it is so for all losses.
   std::string group = {};
   // float [N], what each sample counts, such as its number of tokens: the loss is then the sum of `values` over the sum
   // of `count`, both over the global minibatch or the whole part that is evaluated. Such a loss is its group's only

@@ -8,6 +8,7 @@
 #include "graph/text.h"
 #include "optim/wrapped_rules.h"
 #include "recipes/config/learning.h"
+#include "recipes/config/parameter_division.h"
 #include "recipes/config/plan.h"
 #include "recipes/perf/memory_answer.h"
 #include "recipes/task/suggest.h"
@@ -121,7 +122,7 @@ void check_target(const TrainConfig& config, const std::vector<NamedMetric>& met
 void check_statistics(const Task& task, const TrainConfig& config, const TrainingGraph& training) {
   if (config.judging.recompute_bn > 0 || training.graph.writes.empty()) return;
   for (const auto& [group, learning] : learning_of_groups(config, groups_of(training.objectives)))
-    if (find_optimizer(task.optimizers, learning.optimizer).schedule_free)
+    if (!is_frozen(learning) && find_optimizer(task.optimizers, learning.optimizer).schedule_free)
       throw Error(
           fmt::format("judging.recompute_bn: expected a number above 0 beside learning.optimizer = {} and batch norm, "
                       "got 0: training "
@@ -130,9 +131,12 @@ void check_statistics(const Task& task, const TrainConfig& config, const Trainin
                       learning.optimizer));
 }
 
-UpdateRule rule_of(const Task& task, const Learning& learning) {
+// A group of a division whose clip_norm is not that of the rest is clipped by its own norm.
+UpdateRule rule_of(const Task& task, const Learning& learning, const Learning& all) {
+  if (is_frozen(learning)) return {};
   UpdateRule rule = update_rule(find_optimizer(task.optimizers, learning.optimizer));
-  if (learning.clip_norm > 0) rule = with_clipped_gradient(std::move(rule));
+  const auto norm = learning.clip_norm == all.clip_norm ? ClippedNorm::of_losses : ClippedNorm::of_group;
+  if (learning.clip_norm > 0) rule = with_clipped_gradient(std::move(rule), norm);
   return learning.ema > 0 ? with_averaged_parameters(std::move(rule)) : rule;
 }
 
@@ -153,7 +157,29 @@ std::vector<std::string> groups_of(const Task& task) {
   return groups_of(declare_training(task, 1, DType::f32, false).objectives);
 }
 
-CompileOptions training_options(const Task& task, const std::vector<Objective>& objectives, const Settled& settled,
+namespace {
+
+std::vector<ParameterGroup> parameter_groups(const Task& task, const TrainingGraph& training,
+                                             const TrainConfig& config) {
+  const std::vector<std::string> named = groups_of(training.objectives);
+  const std::vector<GroupLearning> rows = learning_of_groups(config, named);
+  if (may_divide(named)) check_division(training.graph, rows, rules_of(task));
+  std::vector<ParameterGroup> groups;
+  for (const auto& [group, learning] : rows)
+    groups.push_back({.name = group,
+                      .rule = rule_of(task, learning, config.learning),
+                      .no_decay = learning.no_decay,
+                      .no_adapt = learning.no_adapt,
+                      .owns = group.empty()       ? nullptr
+                              : may_divide(named) ? owner_of_group(group)
+                                                  : owns_scope(group),
+                      .is_frozen = is_frozen(learning)});
+  return groups;
+}
+
+}  // namespace
+
+CompileOptions training_options(const Task& task, const TrainingGraph& training, const Settled& settled,
                                 const BatchPlan& batch) {
   const TrainConfig& config = settled.config;
   CompileOptions options;
@@ -165,26 +191,21 @@ CompileOptions training_options(const Task& task, const std::vector<Objective>& 
                      config.arithmetic.reduce_precision,
                      config.arithmetic.running_statistics == StatisticsOf::mean,
                      reads_gradient_norms(config)};
-  options.objectives = objectives;
-  for (const auto& [group, learning] : learning_of_groups(config, groups_of(objectives)))
-    options.groups.push_back({.name = group,
-                              .rule = rule_of(task, learning),
-                              .no_decay = learning.no_decay,
-                              .no_adapt = learning.no_adapt,
-                              .owns = group.empty() ? nullptr : owns_scope(group)});
+  options.objectives = training.objectives;
+  options.groups = parameter_groups(task, training, config);
   options.log_layers = config.judging.log_layers.has_value();
   return options;
 }
 
 Compiled compile_training(const Task& task, const Settled& settled) {
   TrainingGraph training = training_graph(task, settled, 0);
-  return compile_with_tables(std::move(training.graph), task, settled.residency.train,
-                             training_options(task, training.objectives, settled, settled.batch_of(0)));
+  const CompileOptions options = training_options(task, training, settled, settled.batch_of(0));
+  return compile_with_tables(std::move(training.graph), task, settled.residency.train, options);
 }
 
 CheckProgram compile_check(const Task& task, const Settled& settled, size_t bucket, const ParameterSpace& space) {
   TrainingGraph step = training_graph(task, settled, bucket);
-  const CompileOptions training = training_options(task, step.objectives, settled, settled.batch);
+  const CompileOptions training = training_options(task, step, settled, settled.batch);
   CompileState state{training, {}, {}};
   CheckProgram check{{}, find_probes(differentiate(std::move(step.graph), state))};
   CompileOptions options;
@@ -229,7 +250,7 @@ ProgramSpec update_of(const Task& task, const Settled& settled, size_t phase, si
           .phase = phase,
           .bucket = bucket,
           .graph = training.graph,
-          .options = training_options(task, training.objectives, settled, settled.batch_of(phase, bucket)),
+          .options = training_options(task, training, settled, settled.batch_of(phase, bucket)),
           .rows = settled.residency.train};
 }
 

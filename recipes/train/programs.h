@@ -80,8 +80,8 @@ Programs compile_programs(const Task& task, const Settled& settled, const std::v
 void check_target(const TrainConfig& config, const Task& task);
 
 // Returns the options of a training step's compilation: losses, update rule and parameters of each group, workers and
-// precision.
-CompileOptions training_options(const Task& task, const std::vector<Objective>& objectives, const Settled& settled,
+// precision. Throws Error for groups that check_division() refuses (recipes/config/parameter_division.h).
+CompileOptions training_options(const Task& task, const TrainingGraph& training, const Settled& settled,
                                 const BatchPlan& batch);
 
 // Return the names of the parameter groups that the losses train, in the order in which the losses name them.

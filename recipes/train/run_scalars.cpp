@@ -6,13 +6,13 @@ namespace kb {
 
 RunScalars::RunScalars(const Rules& own, const std::vector<GroupLearning>& groups, const RunPlan& plan) {
   for (const auto& [name, learning] : groups) {
-    Group group{groups.size() > 1 ? name + "." : "", make_scalars(own, learning, plan)};
+    if (is_frozen(learning)) continue;
+    const bool is_named = groups.size() > 1 && !name.empty();
+    Group group{is_named ? name + "." : "", make_scalars(own, learning, plan)};
     constants_.push_back({group.prefix + kClipNorm, learning.clip_norm});
     constants_.push_back({group.prefix + kEmaDecay, learning.ema});
-    if (groups.size() > 1) {
-      for (const NamedScalar& scalar : group.scalars.at(0)) all_.push_back({group.prefix + scalar.name, 0});
-      rates_.push_back({"lr." + name, 0});
-    }
+    for (const NamedScalar& scalar : group.scalars.at(0)) all_.push_back({group.prefix + scalar.name, 0});
+    if (is_named) rates_.push_back({"lr." + name, 0});
     groups_.push_back(std::move(group));
   }
 }
@@ -22,7 +22,7 @@ std::span<const NamedScalar> RunScalars::at(int64_t step) {
 }
 
 std::span<const NamedScalar> RunScalars::at(int64_t step, const SchedulePlace& place, const SchedulePlace& before) {
-  if (groups_.size() == 1) return groups_.front().scalars.at(step, place, before);
+  if (groups_.size() == 1 && groups_.front().prefix.empty()) return groups_.front().scalars.at(step, place, before);
   size_t at = 0;
   for (Group& group : groups_)
     for (const NamedScalar& scalar : group.scalars.at(step, place, before)) all_[at++].value = scalar.value;
@@ -30,7 +30,9 @@ std::span<const NamedScalar> RunScalars::at(int64_t step, const SchedulePlace& p
 }
 
 std::span<const NamedScalar> RunScalars::rates(int64_t step) {
-  for (size_t g = 0; g < rates_.size(); ++g) rates_[g].value = groups_[g].scalars.rate().at(step);
+  size_t at = 0;
+  for (const Group& group : groups_)
+    if (!group.prefix.empty()) rates_[at++].value = group.scalars.rate().at(step);
   return rates_;
 }
 

@@ -1,6 +1,6 @@
 // The scalar inputs of each training step, such as the learning rate, for every group of parameters
-// (TrainConfig::group_learning). If there are several groups, the compiler expects a group's name before the names of
-// its scalars: "generator.learning_rate".
+// (TrainConfig::group_learning) that learns. If there are several groups, the compiler expects a group's name before
+// the names of its scalars: "generator.learning_rate". The rest, which has no name, has "learning_rate".
 #pragma once
 #include <span>
 #include <string>
@@ -12,7 +12,7 @@ namespace kb {
 
 class RunScalars {
  public:
-  // There must be at least one group.
+  // `groups` are those of learning_of_groups(), at least one of which learns.
   RunScalars(const Rules& own, const std::vector<GroupLearning>& groups, const RunPlan& plan);
 
   // Return the scalars of a step, as StepScalars::at() does for one group. Both functions allocate nothing.
@@ -22,12 +22,13 @@ class RunScalars {
   const std::vector<NamedScalar>& constants() const { return constants_; }
   // Returns the learning rate of the first group.
   const LearningRate& rate() const { return groups_.front().scalars.rate(); }
-  // Returns the learning rates of the groups at a step, under the names "lr.GROUP"; nothing if there is one group.
+  // Returns the learning rates of the groups at a step, under the names "lr.GROUP", without that of the rest; nothing
+  // if there is one group.
   std::span<const NamedScalar> rates(int64_t step);
 
  private:
   struct Group {
-    std::string prefix;  // such as "generator."; empty if there is one group
+    std::string prefix;  // such as "generator."; empty for the rest, and if there is one group
     StepScalars scalars;
   };
   std::vector<Group> groups_;

@@ -152,9 +152,28 @@ def rmsprop_warmup(w, g, s, h):  # Akiba et al. 2017; the slope of the second pa
     return w + h.eta * s["step"]
 
 
+def muon(w, g, s, h):  # Jordan et al. 2024, their code; update_rms as Liu et al. 2025, eq. 4
+    s["m"] = kept(s, "m", g).lerp(g, 1 - h.momentum)
+    update = g.lerp(s["m"], h.momentum) if h.nesterov else s["m"]
+    matrix = update.reshape(len(update), -1)
+    rows, columns = matrix.shape
+    scale = h.update_rms * max(rows, columns) ** 0.5 if h.update_rms > 0 else max(1, rows / columns) ** 0.5
+    return w - h.eta * (scale * newton_schulz(matrix).reshape(w.shape) + h.wd * w)
+
+
+def newton_schulz(g):
+    x = g.T if len(g) > len(g.T) else g
+    x = x / (length(x) + 1e-7)
+    for _ in range(5):
+        a = x @ x.T
+        x = 3.4445 * x + (-4.7750 * a + 2.0315 * a @ a) @ x
+    return x.T if len(g) > len(g.T) else x
+
+
 RULES = {rule.__name__.replace("_", "-"): rule
          for rule in (sgd, momentum, scaled_momentum, uncorrected_momentum, nesterov, adam, adamw, nadamw, lion,
-                      schedule_free, schedule_free_adamw, lars, lars_mlperf, lars_unscaled, lars_plain, larc, lamb, rmsprop_warmup)}
+                      schedule_free, schedule_free_adamw, lars, lars_mlperf, lars_unscaled, lars_plain, larc, lamb, rmsprop_warmup,
+                      muon)}
 
 
 class Formula:

@@ -1,7 +1,10 @@
-// --groups: how groups of parameters learn, as words and back.
+// --groups and --FLAG.GROUP: how groups of parameters learn, as words and back.
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+
 #include "recipes/config/flags.h"
+#include "recipes/config/learning.h"
 #include "tests/recipes/small_run.h"
 #include "tests/support/says.h"
 
@@ -74,6 +77,75 @@ BOOST_AUTO_TEST_CASE(flags_reach_the_groups_of_a_preset) {
   BOOST_TEST(clipped.clip_norm == 2);
   BOOST_TEST(clipped.optimizer == "adam");
   BOOST_TEST(learning_of_a({"--groups", "a --lr 0.125"}).lr == 0.125);
+}
+
+BOOST_AUTO_TEST_CASE(a_flag_with_a_name_behind_a_dot_is_that_of_the_group) {
+  const RunConfig config = parse({"--lr.net.head=0.25", "--optimizer.matrices", "muon", "--lr.matrices", "0.05",
+                                  "--optimizer", "adamw", "--weight-decay", "0.3", "--schedule", "wsd"});
+  BOOST_REQUIRE(config.group_learning.size() == 2u);
+  const GroupLearning &matrices = config.group_learning[0], &head = config.group_learning[1];
+  BOOST_TEST(matrices.group == "matrices");
+  BOOST_TEST(matrices.learning.optimizer == "muon");
+  BOOST_TEST(matrices.learning.lr == 0.05);
+  BOOST_TEST(matrices.learning.schedule == "wsd");
+  BOOST_TEST(hyper_of(matrices.learning, "momentum") == 0.95);
+  BOOST_TEST(head.group == "net.head");
+  BOOST_TEST(head.learning.optimizer == "adamw");
+  BOOST_TEST(hyper_of(head.learning, "weight_decay") == 0.3);
+  const RunConfig same = parse({"--groups", "matrices --optimizer muon --lr 0.05; net.head --lr 0.25", "--optimizer",
+                                "adamw", "--weight-decay", "0.3", "--schedule", "wsd"});
+  BOOST_TEST((flag_values(test::small_recipe(), same) == flag_values(test::small_recipe(), config)));
+}
+
+// Flags of a group are read over what the group has: of a preset, of a run that is branched, of --groups.
+BOOST_AUTO_TEST_CASE(flags_of_a_group_change_a_group_that_is_there) {
+  const Recipe recipe = test::small_recipe();
+  const RunConfig base = parse({"--groups", "a --optimizer adam --beta1 0.5; b --optimizer none"});
+  const RunConfig config =
+      parse_flags(recipe, "", {"--lr.a", "0.25", "--optimizer.b", "sgd", "--lr.c", "2"}, {}, &base).value();
+  BOOST_REQUIRE(config.group_learning.size() == 3u);
+  BOOST_TEST(config.group_learning[0].learning.optimizer == "adam");
+  BOOST_TEST(config.group_learning[0].learning.lr == 0.25);
+  BOOST_TEST(hyper_of(config.group_learning[0].learning, "beta1") == 0.5);
+  BOOST_TEST(config.group_learning[1].learning.optimizer == "sgd");
+  BOOST_TEST(config.group_learning[2].learning.lr == 2);
+}
+
+// An optimizer of the same usual rate takes the rate and the numbers of the run, another one has its own.
+BOOST_AUTO_TEST_CASE(a_groups_optimizer_takes_what_it_shares_with_the_run) {
+  const RunConfig config = parse({"--optimizer", "momentum", "--lr", "0.5", "--momentum", "0.8", "--optimizer.a",
+                                  "nesterov", "--optimizer.b", "adam"});
+  BOOST_TEST(config.group_learning[0].learning.lr == 0.5);
+  BOOST_TEST(hyper_of(config.group_learning[0].learning, "momentum") == 0.8);
+  BOOST_TEST(config.group_learning[1].learning.lr == 1e-3);
+}
+
+BOOST_AUTO_TEST_CASE(a_frozen_group_has_no_other_flag) {
+  const RunConfig config = parse({"--optimizer.a", "none"});
+  BOOST_TEST(is_frozen(config.group_learning[0].learning));
+  const std::vector<std::string> words = flag_words(test::small_recipe(), config);
+  const auto at = std::ranges::find(words, "--groups");
+  BOOST_REQUIRE((at != words.end()));
+  BOOST_TEST(*std::next(at) == "a --optimizer none");
+  BOOST_TEST(is_frozen(recorded_config(test::small_recipe(), words).group_learning[0].learning));
+  const auto refuses = [](const std::vector<std::string>& words, const std::string& text) {
+    BOOST_CHECK_EXCEPTION(parse(words), UsageError, says(text));
+  };
+  refuses({"--optimizer.a", "none", "--lr.a", "0.1"}, "--lr.a: it has no effect here");
+  refuses({"--optimizer", "none"}, "--optimizer: expected one of");
+}
+
+BOOST_AUTO_TEST_CASE(wrong_flags_of_a_group_are_refused_by_their_name) {
+  const auto refuses = [](const std::vector<std::string>& words, const std::string& text) {
+    BOOST_CHECK_EXCEPTION(parse(words), UsageError, says(text));
+  };
+  refuses({"--lr.a", "fast"}, "--lr.a: expected a number >= 0, got 'fast'");
+  refuses({"--lr.a"}, "--lr.a: expected a value, got none");
+  refuses({"--optimizer.a", "muom"}, "--optimizer.a: ");
+  refuses({"--milestones.a", "3"}, "--milestones.a: it has no effect here");
+  refuses({"--lr.a b", "3"}, "--lr: expected a group's name behind the dot");
+  refuses({"--lrr.a", "3"}, "there is no flag '--lrr.a'");
+  refuses({"--minibatch.a", "3"}, "there is no flag '--minibatch.a'");
 }
 
 BOOST_AUTO_TEST_CASE(other_words_are_refused) {

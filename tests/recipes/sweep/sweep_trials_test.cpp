@@ -74,6 +74,15 @@ BOOST_AUTO_TEST_CASE(a_point_between_the_ends_that_is_not_taken_is_refused) {
                         test::says("--hidden", "a whole number", "'22.63'", "--search FLAG=A,B,C"));
 }
 
+BOOST_AUTO_TEST_CASE(a_flag_of_a_group_is_searched) {
+  flags.search = {"lr.matrices=0.01:0.04:log"};
+  words.insert(words.end(), {"--optimizer.matrices", "muon"});
+  const std::vector<std::string> trial_words = trial_of(recipe, define(), trial({{"lr.matrices", "0.03"}})).words;
+  const auto groups = std::find(trial_words.begin(), trial_words.end(), "--groups");
+  BOOST_REQUIRE((groups != trial_words.end()));
+  BOOST_TEST(*std::next(groups) == "matrices --optimizer muon --lr 0.03");
+}
+
 BOOST_AUTO_TEST_CASE(a_minibatch_that_no_run_can_have_is_refused_before_any_is_trained) {
   flags.grid = "minibatch=64,100000";
   BOOST_CHECK_EXCEPTION(define(), Error,

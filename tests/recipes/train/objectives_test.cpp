@@ -165,7 +165,8 @@ BOOST_AUTO_TEST_CASE(groups_that_the_losses_do_not_name_are_refused) {
   config.group_learning = {{"judge", config.learning}, {"judge", config.learning}};
   BOOST_CHECK_EXCEPTION(trained(task_of(two_networks), config, silent), Error, says("got 'judge'"));
   const auto one_loss = [](Inputs& in) -> ModelOutput { return {mean(linear("fc", in["x"], 2), {1}), {}}; };
-  BOOST_CHECK_EXCEPTION(trained(task_of(one_loss), config, silent), Error, says("name, none, got 'judge'"));
+  BOOST_CHECK_EXCEPTION(trained(task_of(one_loss), config, silent), Error,
+                        says("'judge' owns none of the model's parameters"));
   config = config_of_run();
   config.learning.scaling = "adascale";
   config.learning.base_minibatch = 4;
