@@ -28,7 +28,7 @@ class RuleProbe {
     };
     context.gradient_norm = [this] {
       needs_.norms = true;
-      return fresh("gradient_norm", {});
+      return once("gradient_norm", [&] { return scalar_input(graph_, "gradient_norm", DType::f32); });
     };
     context.matrices = [this](Tensor, const MatrixFunction&) { return fresh("matrices", {kBlocks, kSegmentBlock}); };
     context.spread = [this](Tensor) { return fresh("spread", {kBlocks, 1}); };
