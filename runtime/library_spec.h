@@ -46,6 +46,20 @@ struct MatmulSpec {
   bool bias = false, relu = false;
 };
 
+// Attention of `heads` heads, each with d features of a query and a key and e of a value, in bf16 or f16 (equations in
+// graph/functions.h). q is [N, T, heads d], k [N, S, heads d], v [N, S, heads e].
+//   forward   in = {q, k, v [, query lengths, key lengths]}   out = {o, log-sum-exp}
+//   backward  in = {q, k, v, o, log-sum-exp, do [, both lengths]}   out = {dq, dk, dv}
+// The log-sum-exp of each row's scores is f32 [N, heads, T]. Lengths are i32 [N], from 1 on; what lies behind them is
+// not seen.
+struct AttentionSpec {
+  bool backward = false;
+  DType dtype = DType::bf16;
+  int64_t n = 1, heads = 1, t = 1, s = 1, d = 1, e = 1;
+  bool causal = false, lengths = false;
+  double scale = 1;  // factor of the scores
+};
+
 // conv_spec returns the spec of a conv2d, conv2d_input_grad, conv2d_weight_grad or pack_weights node on physical types;
 // matmul_spec that of a matmul node. The epilogue says whether there are bias and relu.
 ConvSpec conv_spec(const Graph& graph, const Node& node, const Epilogue& epilogue = {});
