@@ -5,6 +5,7 @@
 #include <string>
 
 #include "compiler/schedule.h"
+#include "graph/flash_attention.h"
 
 namespace kb {
 
@@ -46,16 +47,11 @@ struct MatmulSpec {
   bool bias = false, relu = false;
 };
 
-// Attention of `heads` heads, each with d features of a query and a key and e of a value, in bf16 or f16 (equations in
-// graph/functions.h). q is [N, T, heads d], k [N, S, heads d], v [N, S, heads e].
-//   forward   in = {q, k, v [, query lengths, key lengths]}   out = {o, log-sum-exp}
-//   backward  in = {q, k, v, o, log-sum-exp, do [, both lengths]}   out = {dq, dk, dv}
-// The log-sum-exp of each row's scores is f32 [N, heads, T]. Lengths are i32 [N], from 1 on; what lies behind them is
-// not seen.
-struct AttentionSpec {
+// Attention in bf16 or f16 of T queries and S keys, in heads with d features of a query and a key and e of a value.
+// Inputs and outputs are those of the ops in graph/flash_attention.h; the log-sum-exp is f32. Lengths are at least 1.
+struct AttentionSpec : AttentionShape {
   bool backward = false;
   DType dtype = DType::bf16;
-  int64_t n = 1, heads = 1, t = 1, s = 1, d = 1, e = 1;
   bool causal = false, lengths = false;
   double scale = 1;  // factor of the scores
 };
@@ -64,10 +60,13 @@ struct AttentionSpec {
 // matmul_spec that of a matmul node. The epilogue says whether there are bias and relu.
 ConvSpec conv_spec(const Graph& graph, const Node& node, const Epilogue& epilogue = {});
 MatmulSpec matmul_spec(const Graph& graph, const Node& node, const Epilogue& epilogue = {});
+// Returns the spec of a flash_attention or flash_attention_grad node.
+AttentionSpec attention_spec(const Graph& graph, const Node& node);
 
 // Returns one line that differs for different specs: "conv2d bf16 n256 c64 56x56 o64 3x3 stride 1x1 ...".
 std::string text(const ConvSpec& spec);
 std::string text(const MatmulSpec& spec);
+std::string text(const AttentionSpec& spec);
 
 inline int64_t input_elements(const ConvSpec& spec) { return spec.n * spec.c * spec.h * spec.w; }
 inline int64_t output_elements(const ConvSpec& spec) { return spec.n * spec.o * spec.out_h() * spec.out_w(); }
