@@ -242,7 +242,7 @@ what_is_missing() {
 bundles() {
   local build=$folder/build name
   mkdir -p "$build/bin"
-  for name in tests_gpu gpu_ceilings gpu_fused bench resnet50 resnet_cifar lenet_mnist libkilobatch_cuda.so; do
+  for name in tests_gpu gpu_ceilings gpu_fused gpu_attention bench gpt resnet50 resnet_cifar lenet_mnist libkilobatch_cuda.so; do
     cp "$program" "$build/bin/$name"
   done
   KB_BUILD_DIR=$build "$source/bundle" "$folder/bundle.tar.gz" >"$folder/log" || fail "bundle: $(<"$folder/log")"
