@@ -7,6 +7,7 @@ namespace kb {
 
 Lowered lower_pointwise(const Graph& graph, const Group& group, const Target& target);  // also windows, copies, carries
 Lowered lower_reduce(const Graph& graph, const Group& group, const Target& target);
+Lowered lower_order(const Graph& graph, const Group& group, const Target& target);
 Lowered lower_scatter(const Graph& graph, const Group& group, const Target& target);
 
 // Turns extents and strides that are literals into arguments, so that layers of different sizes share one kernel.

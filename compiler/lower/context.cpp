@@ -80,7 +80,8 @@ Reg Context::load(int32_t buffer, const Index& position, Reg where, double other
   }
   // One element that only some lanes may touch is reached lane by lane.
   const bool by_lane = place.access == ir::Access::uniform && where != ir::kNone && b.lane_varying(where);
-  const bool walks = where == ir::kNone && place.access == ir::Access::contiguous && whole_vectors_ && is_large(buffer);
+  const bool walks =
+      prefetches && where == ir::kNone && place.access == ir::Access::contiguous && whole_vectors_ && is_large(buffer);
   const Reg value = b.load(buffer, place.at, by_lane ? ir::Access::gather : place.access, where, otherwise,
                            walks ? target.prefetch_bytes / size_of(b.buffer_type(buffer)) : 0, place.aligned);
   return b.convert(register_type(b.type(value)), value);

@@ -80,6 +80,8 @@ class Context {
   // share rounded up to a multiple of `unit`.
   static int64_t chunk_of(int64_t extent, int64_t most, int64_t unit);
 
+  bool prefetches = true;  // false for kernels that do not walk through their inputs
+
   // Positions of loads and stores, and indices that are used as numbers, in the order in which they are lowered; only
   // make_nest (compiler/lower/nest.h) has them noted.
   struct Note {

@@ -204,6 +204,7 @@ BOOST_AUTO_TEST_CASE(one_text_for_every_minibatch_size) {
     output("bits", random_bits(graph, "drop", {n, 7}));
     output("pool", max_pool_with_index(x, {{2, 2}, {2, 2}, {0, 0}, {1, 1}}, {1, 2}).value);
     output("mean", mean(x, {0}));
+    output("table", scatter_add(input(graph, "at", DType::i32, {n}, ""), x, 40));
     return lowered_text(graph, target);
   };
   for (const Target& target : {generic_cpu_target(), gpu_target("sm_90")})
