@@ -69,6 +69,7 @@ BOOST_AUTO_TEST_CASE(the_paper_has_its_parameters) {
   BOOST_TEST((variable(base, "cls.predictions.bias").type.shape == Dims{30522}));
   for (const Variable& own : base.variables)
     if (own.role == Role::weight || own.role == Role::embedding) BOOST_TEST(own.init.b == 0.02, own.name);
+  BOOST_TEST(variable(graph_of({}), "bert.embeddings.word_embeddings.weight").init.b == 0.125);  // 1 / sqrt(64)
 }
 
 // You et al. 2019: the root of the minibatch, and epochs of warmup that grow with it, to a fifth of a stage at 32,768.
