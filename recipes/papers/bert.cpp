@@ -173,36 +173,38 @@ Task task_of_bert(const BertOptions& options, double unigram) {
           .model = [options, unigram](Inputs& in) { return bert_model(in, options, unigram); }};
 }
 
+// Returns the rule for a text of bytes, among which the mask is none.
+MaskRule rule_of_bytes(MaskRule rule, const OptionValues& values) {
+  rule.tokens = kByteVocabulary;
+  if (rule.mask < kByteVocabulary)
+    refuse_value(
+        values.whole("mask-token") < 0 ? "--vocabulary" : "--mask-token",
+        fmt::format("a mask token that is no byte of the text: {} or more tokens of --vocabulary", kByteVocabulary + 1),
+        fmt::format("the token {}", rule.mask));
+  return rule;
+}
+
 // The drawn language, which is known before its text is read.
-Task task_of_words(const BertOptions& options, bool is_noise) {
+Task task_of_words(const BertOptions& options, const OptionValues& values, bool is_noise) {
   const WordsSpec words;
   Task task = task_of_bert(options, is_noise ? 0 : words_unigram_loss(words));
   task.train_count = words.train_bytes / options.rule.length;
   task.test_count = words.test_bytes / options.rule.length;
-  task.read = [declared = task, words, rule = options.rule] {
+  task.read = [declared = task, words, rule = options.rule, values] {
     Task read = declared;
-    set_masked_sources(read, words_text(words), rule);
+    set_masked_sources(read, words_text(words), rule_of_bytes(rule, values));
     return read;
   };
   return task;
 }
 
 Task bert_task(const TaskRequest& request) {
-  BertOptions options = options_of_bert(request.options);
-  const bool is_drawn = request.data.empty();
-  if (is_drawn || !has_token_files(request.data)) {
-    options.rule.tokens = kByteVocabulary;
-    if (options.rule.mask < kByteVocabulary)
-      refuse_value(request.options.whole("mask-token") < 0 ? "--vocabulary" : "--mask-token",
-                   fmt::format("a mask token that is no byte of the text: {} or more tokens of --vocabulary",
-                               kByteVocabulary + 1),
-                   fmt::format("the token {}", options.rule.mask));
-  }
-  if (is_drawn) return task_of_words(options, request.is_noise);
-  const TokenText text =
-      has_token_files(request.data) ? open_token_files(request.data, options.vocabulary) : read_byte_text(request.data);
+  const BertOptions options = options_of_bert(request.options);
+  if (request.data.empty()) return task_of_words(options, request.options, request.is_noise);
+  const bool has_tokens = has_token_files(request.data);
+  const TokenText text = has_tokens ? open_token_files(request.data, options.vocabulary) : read_byte_text(request.data);
   Task task = task_of_bert(options, unigram_loss(text));
-  set_masked_sources(task, text, options.rule);
+  set_masked_sources(task, text, has_tokens ? options.rule : rule_of_bytes(options.rule, request.options));
   return task;
 }
 
@@ -272,33 +274,30 @@ Recipe bert() {
                    .schedule = "polynomial",
                    .power = 1,
                    .warmup_epochs = 0.1},
-      .options =
-          {{.name = "dim", .value = 64, .doc = "features of a position"},
-           {.name = "layers", .value = 2, .doc = "layers of the encoder", .below = 1001},
-           {.name = "heads", .value = 2, .doc = "heads of an attention; they divide --dim"},
-           {.name = "context", .value = 64, .doc = "tokens of a sample"},
-           {.name = "positions",
-            .value = 0,
-            .doc = "positions that have an embedding, for a later stage of longer samples; 0: --context",
-            .low = 0},
-           {.name = "vocabulary",
-            .value = kByteVocabulary + 1,
-            .doc = "tokens that there are; 257 of a text as bytes: they and the mask"},
-           {.name = "mask-token", .value = -1, .doc = "token that hides others; -1: the last one", .low = -1},
-           {.name = "token-types", .value = 1, .doc = "rows of the table of token types, of which the first is used"},
-           {.name = "deviation",
-            .value = 0,
-            .doc = "standard deviation of initial weights; 0: 1 / sqrt(--dim)",
-            .low = 0,
-            .whole = false},
-           fraction_option("mask-share", 0.15, "share of a sample's places that are predicted"),
-           fraction_option("dropout", 0,
-                           "share left out in training, of embeddings, of an attention's weights and before each "
-                           "sum with the residual"),
-           word_option("paper", {"none", "base", "large"},
-                       "a size of the paper, of its vocabulary, with the settings of You et al. 2019"),
-           word_option("stage", {"first", "second"},
-                       "stage of --paper: 9/10 of the samples, of 128 tokens, or the rest, of 512")},
+      .options = {{.name = "dim", .value = 64, .doc = "features of a position"},
+                  {.name = "layers", .value = 2, .doc = "layers of the encoder", .below = 1001},
+                  {.name = "heads", .value = 2, .doc = "heads of an attention; they divide --dim"},
+                  {.name = "context", .value = 64, .doc = "tokens of a sample"},
+                  {.name = "positions",
+                   .value = 0,
+                   .doc = "positions that have an embedding; 0: --context, more for a later stage of longer samples",
+                   .low = 0},
+                  {.name = "vocabulary",
+                   .value = kByteVocabulary + 1,
+                   .doc = "tokens that there are; 257 of a text as bytes: they and the mask"},
+                  {.name = "mask-token", .value = -1, .doc = "token that hides others; -1: the last one", .low = -1},
+                  {.name = "token-types", .value = 1, .doc = "rows of the table of token types; the first is used"},
+                  {.name = "deviation",
+                   .value = 0,
+                   .doc = "standard deviation of initial weights; 0: 1 / sqrt(--dim)",
+                   .low = 0,
+                   .whole = false},
+                  fraction_option("mask-share", 0.15, "share of places that are predicted"),
+                  fraction_option("dropout", 0, "share left out in training"),
+                  word_option("paper", {"none", "base", "large"},
+                              "a size of the paper, of its vocabulary, with the settings of You et al. 2019"),
+                  word_option("stage", {"first", "second"},
+                              "stage of --paper: 9/10 of the samples, of 128 tokens, or the rest, of 512")},
       .preset = bert_preset,
       .task = bert_task};
 }

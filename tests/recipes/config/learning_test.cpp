@@ -229,11 +229,11 @@ BOOST_AUTO_TEST_CASE(a_flag_that_the_optimizer_does_not_read_is_refused) {
              "--beta1: momentum does not read it; those that do: adam, adamw, nadamw, lion, lamb");
   BOOST_TEST(usage_error({"--optimizer", "adam", "--momentum", "0.5"}) ==
              "--momentum: adam does not read it; those that do: momentum, scaled-momentum, uncorrected-momentum, "
-             "nesterov, lars, lars-mlperf, lars-unscaled, lars-plain, larc, rmsprop-warmup");
+             "nesterov, muon, lars, lars-mlperf, lars-unscaled, lars-plain, larc, rmsprop-warmup");
   BOOST_TEST(
       usage_error({"--optimizer", "adm"}) ==
       "--optimizer: expected one of sgd, momentum, scaled-momentum, uncorrected-momentum, nesterov, adam, adamw, "
-      "nadamw, lion, schedule-free, schedule-free-adamw, lars, lars-mlperf, lars-unscaled, lars-plain, larc, lamb, "
+      "nadamw, lion, muon, schedule-free, schedule-free-adamw, lars, lars-mlperf, lars-unscaled, lars-plain, larc, lamb, "
       "rmsprop-warmup, got 'adm'; did you mean 'adam'?");
   BOOST_TEST(usage_error({"--milestones", "1,x"}) ==
              "--milestones: expected numbers >= 0, separated by commas, got 'x'");
