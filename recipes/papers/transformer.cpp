@@ -217,6 +217,7 @@ void set_pairs(Task& task, const SequencePairs& pairs) {
   task.note = pairs_note(pairs);
   task.train = pairs_source(pairs, pairs.train);
   if (pairs.test.count() > 0) task.test = pairs_source(pairs, pairs.test);
+  if (pairs.valid.count() > 0) task.valid = pairs_source(pairs, pairs.valid);
 }
 
 // Returns the corpus with source and target in each other's place.
@@ -276,7 +277,7 @@ Task transformer_task(const TaskRequest& request) {
   task.sequences = std::make_shared<const SequenceModel>(
       SequenceModel{[options](Inputs& in) { return encode_step(in, options); },
                     [options](DecoderStep& step) { return decode_step(step, options); }, shared});
-  for (const Source* part : {task.train.get(), task.test.get()})
+  for (const Source* part : {task.train.get(), task.test.get(), task.valid.get()})
     for (int64_t sample = 0; part && sample < part->count(); ++sample)
       task.length = std::max(task.length, part->length(sample));
   return task;

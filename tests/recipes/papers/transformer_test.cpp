@@ -185,6 +185,23 @@ BOOST_AUTO_TEST_CASE(a_step_is_timed_without_data) {
   BOOST_TEST(steps.back().at("loss").get<double>() > 0);
 }
 
+// A corpus may bring a validation part, which judges the training; the test part is for its end.
+BOOST_AUTO_TEST_CASE(a_corpus_may_bring_a_validation_part) {
+  const std::pair<const char*, int> parts[] = {{"train", 64}, {"val", 7}, {"test", 5}};
+  for (const auto& [part, lines] : parts)
+    for (const char* language : {"de", "en"}) {
+      std::string text;
+      for (int line = 0; line < lines; ++line) text += line % 2 == 0 ? "a b c\n" : "c a\n";
+      test::write_file(directory / "corpus" / (std::string(part) + "." + language), text);
+    }
+  const std::string data = (directory / "corpus").string();
+  BOOST_REQUIRE(test::run(out, small({"--data", data}), find_recipe("transformer")) == 0);
+  const std::vector<nlohmann::json> evaluations = test::of_kind(test::lines_of(out), "eval");
+  BOOST_REQUIRE(!evaluations.empty());
+  BOOST_TEST(evaluations.front().at("part") == "valid");
+  BOOST_TEST(nlohmann::json::parse(test::read_file(out / "manifest.json")).at("data").at("valid") == 7);
+}
+
 // Sentences that are written together do not see each other, and a search of more beams finds no worse ones.
 BOOST_AUTO_TEST_CASE(a_run_writes_sequences) {
   BOOST_REQUIRE(test::run(out, small({}), find_recipe("transformer")) == 0);
