@@ -80,7 +80,7 @@ class Sharing {
   }
 
   void replace(Instr& instr, bool in_loop) {
-    const int64_t least = is_gpu() || instr.lane_varying ? kShaping + 1 : 2;
+    const int64_t scalar = is_gpu() ? kShaping + 1 : 2, least = instr.lane_varying ? kShaping + 1 : scalar;
     switch (instr.code) {
       case Code::index_div:
       case Code::index_mod:
@@ -95,7 +95,7 @@ class Sharing {
         return share(instr.b, least);
       case Code::loop:
         if (instr.bind == ir::Bind::serial) share(instr.b, least);
-        if (instr.valid != ir::kNone) share(instr.valid, least);
+        if (instr.valid != ir::kNone) share(instr.valid, scalar);
         return;
       default:
         return;
