@@ -175,8 +175,8 @@ void Context::one_vector(const Extent& valid, const Index& begin, const Body& bo
   whole_vectors_ = false;
 }
 
-// Returns the number of whole vectors of a row that has a tail. On a CPU it is an argument, also if it is 1, so that rows
-// of all lengths share one text.
+// Returns the number of whole vectors of a row that has a tail. On a CPU it is an argument, also if it is 1, so that
+// rows of all lengths share one text.
 Reg Context::number_of_vectors(int64_t count) {
   if (target.processor == Processor::gpu) return b.index(count);
   return argument("vectors " + std::to_string(count), count);

@@ -12,15 +12,17 @@ using ir::Code;
 using ir::Instr;
 using ir::Reg;
 
-// Literals up to this one stay where they shape the code: strides of lanes, and on a GPU rounds of a thread and whatever
-// it adds up to an address.
+// Literals up to this one stay where they shape the code: strides of lanes, and on a GPU rounds of a thread and
+// whatever it adds up to an address.
 constexpr int64_t kShaping = 8;
 
 // Makes one argument for each place that reads a literal: the text must not show which literals happen to be equal.
 class Sharing {
  public:
   Sharing(Lowered& lowered, int64_t lanes)
-      : lowered_(lowered), lanes_(lanes), literals_(static_cast<size_t>(lowered.kernel.registers), kNoLiteral),
+      : lowered_(lowered),
+        lanes_(lanes),
+        literals_(static_cast<size_t>(lowered.kernel.registers), kNoLiteral),
         counts_vectors_(static_cast<size_t>(lowered.kernel.registers), false) {}
 
   void run() {
@@ -52,9 +54,8 @@ class Sharing {
   // Returns whether each round of a loop is one vector, so that its variable times the lanes is an element's number.
   static bool is_over_vectors(const Instr& instr) {
     return instr.code == Code::loop && instr.bind == ir::Bind::serial &&
-           std::any_of(instr.body.begin(), instr.body.end(), [](const Instr& inner) {
-             return inner.code == Code::loop && inner.bind == ir::Bind::lane;
-           });
+           std::any_of(instr.body.begin(), instr.body.end(),
+                       [](const Instr& inner) { return inner.code == Code::loop && inner.bind == ir::Bind::lane; });
   }
 
   // Sorts the constants of a body to its front. Each stood at its first use before sharing, which depends on what else
@@ -119,7 +120,7 @@ class Sharing {
 
   Lowered& lowered_;
   int64_t lanes_;
-  std::vector<int64_t> literals_;  // value of each register that is a literal, else kNoLiteral
+  std::vector<int64_t> literals_;     // value of each register that is a literal, else kNoLiteral
   std::vector<bool> counts_vectors_;  // whether each register counts the vectors of a loop
   std::vector<Instr>* made_ = nullptr;
 };
