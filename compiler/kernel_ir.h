@@ -81,6 +81,7 @@ struct Instr {
   bool lane_varying = false;  // dst differs from lane to lane: a vector where lanes are vectors
   int32_t unroll = 1;  // serial loop on a GPU: rounds that should be under way at once; it does not change the result
   Reg valid = kNone;   // loop bound to lanes: number of valid lanes (i64); kNone = all
+  bool part = false;   // loop bound to lanes: `valid` is at least 1 and less than the lanes in every call
   std::vector<Instr> body{};  // loop, branch, last_block
 };
 
