@@ -46,6 +46,8 @@ struct Target {
   // True: a library call on 16-bit inputs gives gradients of convolutions' weights in 16 bits, as on a GPU; false: in
   // f32. A CPU rounds them only when this is set, so that its steps can be compared with a GPU's.
   bool narrow_weight_gradients = false;
+  // True: the library has the ops of graph/flash_attention.h in 16 bits, each run with the same bits.
+  bool has_flash_attention = false;
   int shards = 2;                               // CPU: number of shards into which library calls split the samples
   int64_t redzone_bytes = 0;                    // free bytes after every planned buffer, which sanitizer builds poison
   std::shared_ptr<const LibraryQuery> library;  // null: library calls need no scratch memory and no packed weights

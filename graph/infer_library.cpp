@@ -219,6 +219,10 @@ std::vector<Type> infer_library(Op op, std::span<const Type> in, const Attrs& at
       return {infer_weight_grad(in, attrs)};
     case Op::pack_weights:
       return {in[0]};
+    case Op::flash_attention:
+      return infer_flash_attention(in, attrs);
+    case Op::flash_attention_grad:
+      return infer_flash_attention_grad(in, attrs);
     default:
       throw InternalError("infer: no rule for library op " + std::string(name(op)));
   }

@@ -18,6 +18,8 @@ std::vector<Type> infer_reduction(Op op, std::span<const Type> in, const Attrs& 
 std::vector<Type> infer_window(Op op, std::span<const Type> in, const Attrs& attrs);
 std::vector<Type> infer_indexed(Op op, std::span<const Type> in, const Attrs& attrs);
 std::vector<Type> infer_library(Op op, std::span<const Type> in, const Attrs& attrs);
+std::vector<Type> infer_flash_attention(std::span<const Type> in, const Attrs& attrs);
+std::vector<Type> infer_flash_attention_grad(std::span<const Type> in, const Attrs& attrs);
 
 // Returns the inputs as error texts show them: "a f32[N=2,C=3], b f32[4]". The first input of a select is "condition".
 std::string operands_text(std::span<const Type> in, std::string_view op = "");

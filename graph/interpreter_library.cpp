@@ -192,6 +192,10 @@ void library(const Work& work) {
     case Op::pack_weights:
       work.out[0].data = work.in[0]->data;
       return;
+    case Op::flash_attention:
+      return flash_attention(work);
+    case Op::flash_attention_grad:
+      return flash_attention_grad(work);
     default:
       throw InternalError("interpreter: not a library op");
   }

@@ -24,6 +24,8 @@ void reduction(const Work& work);
 void window(const Work& work);
 void indexed(const Work& work);
 void library(const Work& work);
+void flash_attention(const Work& work);
+void flash_attention_grad(const Work& work);
 void random_bits(const Work& work);
 
 // Returns the value that is read at an index outside of a tensor: NaN for floats, 0 for integers and booleans.

@@ -93,6 +93,8 @@ constexpr std::array<OpInfo, static_cast<size_t>(Op::kCount)> kOpTable{{
     {Op::conv2d_input_grad, "conv2d_input_grad", 2, kLibrary, "gradient of conv2d to its input: a transposed convolution"},
     {Op::conv2d_weight_grad, "conv2d_weight_grad", 2, kLibrary, "gradient of conv2d to its weight; padding as in conv2d"},
     {Op::pack_weights, "pack_weights", 1, kLibrary, "a weight in the library's own order"},
+    {Op::flash_attention, "flash_attention", -1, kLibrary, "attention without its scores in memory: o, and the log-sum-exp of each row's scores"},
+    {Op::flash_attention_grad, "flash_attention_grad", -1, kLibrary, "gradient of flash_attention's o to q, k and v"},
 
     {Op::stop_gradient, "stop_gradient", 1, kMarker, "x, through which no gradient flows"},
     {Op::worker_sum, "worker_sum", 1, kMarker, "x summed over the workers"},

@@ -50,6 +50,8 @@ enum class Op : uint8_t {
   conv2d_input_grad,
   conv2d_weight_grad,
   pack_weights,
+  flash_attention,
+  flash_attention_grad,
   // Markers return their input.
   stop_gradient,
   worker_sum,

@@ -92,6 +92,17 @@ MatmulSpec matmul_spec(const Graph& graph, const Node& node, const Epilogue& epi
   return spec;
 }
 
+AttentionSpec attention_spec(const Graph& graph, const Node& node) {
+  const auto type = [&](size_t i) -> const Type& { return graph.type(node.inputs[i]); };
+  AttentionSpec spec{attention_shape(type(0), type(1), type(2), node.attrs)};
+  spec.backward = node.op == Op::flash_attention_grad;
+  spec.dtype = type(0).dtype;
+  spec.causal = node.attrs.integer("causal") != 0;
+  spec.lengths = node.inputs.size() > (spec.backward ? kFlashGradInputs : kFlashInputs);
+  spec.scale = node.attrs.real("scale");
+  return spec;
+}
+
 std::string text(const ConvSpec& s) {
   constexpr const char* kNames[] = {"conv2d", "conv2d_input_grad", "conv2d_weight_grad"};
   const bool weight_grad = s.kind == ConvKind::weight_grad;
@@ -107,6 +118,12 @@ std::string text(const MatmulSpec& s) {
   return fmt::format("matmul {} batch {} m{} n{} k{}{}{}{}{}{}{}", name(s.dtype), s.batch, s.m, s.n, s.k,
                      s.transpose_a ? " ta" : "", s.transpose_b ? " tb" : "", s.wide ? " wide" : "",
                      s.tf32 ? " tf32" : "", s.bias ? " +bias" : "", s.relu ? " +relu" : "");
+}
+
+std::string text(const AttentionSpec& s) {
+  return fmt::format("attention{} {} n{} heads{} t{} s{} d{} e{} scale {}{}{}", s.backward ? "_grad" : "",
+                     name(s.dtype), s.n, s.heads, s.t, s.s, s.d, s.e, s.scale, s.causal ? " causal" : "",
+                     s.lengths ? " lengths" : "");
 }
 
 }  // namespace kb

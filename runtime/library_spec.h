@@ -5,6 +5,7 @@
 #include <string>
 
 #include "compiler/schedule.h"
+#include "graph/flash_attention.h"
 
 namespace kb {
 
@@ -46,14 +47,26 @@ struct MatmulSpec {
   bool bias = false, relu = false;
 };
 
+// Attention in bf16 or f16 of T queries and S keys, in heads with d features of a query and a key and e of a value.
+// Inputs and outputs are those of the ops in graph/flash_attention.h; the log-sum-exp is f32. Lengths are at least 1.
+struct AttentionSpec : AttentionShape {
+  bool backward = false;
+  DType dtype = DType::bf16;
+  bool causal = false, lengths = false;
+  double scale = 1;  // factor of the scores
+};
+
 // conv_spec returns the spec of a conv2d, conv2d_input_grad, conv2d_weight_grad or pack_weights node on physical types;
 // matmul_spec that of a matmul node. The epilogue says whether there are bias and relu.
 ConvSpec conv_spec(const Graph& graph, const Node& node, const Epilogue& epilogue = {});
 MatmulSpec matmul_spec(const Graph& graph, const Node& node, const Epilogue& epilogue = {});
+// Returns the spec of a flash_attention or flash_attention_grad node.
+AttentionSpec attention_spec(const Graph& graph, const Node& node);
 
 // Returns one line that differs for different specs: "conv2d bf16 n256 c64 56x56 o64 3x3 stride 1x1 ...".
 std::string text(const ConvSpec& spec);
 std::string text(const MatmulSpec& spec);
+std::string text(const AttentionSpec& spec);
 
 inline int64_t input_elements(const ConvSpec& spec) { return spec.n * spec.c * spec.h * spec.w; }
 inline int64_t output_elements(const ConvSpec& spec) { return spec.n * spec.o * spec.out_h() * spec.out_w(); }

@@ -49,7 +49,7 @@ void collect_group(Drafts& drafts, int32_t g) {
 }
 
 // Fills each group's outputs: the results of its seeds that another group reads or that memory needs. A window or
-// order group writes all its results, a library call the result of its epilogue.
+// order group writes all its results, a library call those of its node or, if that has one, the result of its epilogue.
 void mark_outputs(Drafts& drafts) {
   std::vector<uint8_t> wanted = drafts.memory().needed;
   for (int32_t g = 0; g < drafts.size(); ++g)
@@ -58,6 +58,8 @@ void mark_outputs(Drafts& drafts) {
     Group& group = drafts[g].group;
     if (group.cls == FusionClass::library) {
       group.outputs = {group.epilogue.result};
+      for (int32_t out = 1; out < static_cast<int32_t>(drafts.node(drafts[g].seeds[0]).outputs.size()); ++out)
+        group.outputs.push_back({drafts[g].seeds[0], out});
       continue;
     }
     const bool writes_all = group.cls == FusionClass::window || group.cls == FusionClass::order;

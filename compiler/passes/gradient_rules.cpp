@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "compiler/passes/passes.h"
+#include "graph/flash_attention.h"
 #include "graph/functions.h"
 #include "graph/index_range.h"
 
@@ -246,6 +248,52 @@ void conv2d_weight_grad_rule(const BackwardNode& node) {
   if (node.needs(1)) node.give(1, conv_y(node, x, dw));
 }
 
+// --- attention
+
+std::vector<Tensor> inputs_from(const BackwardNode& node, size_t first) {
+  std::vector<Tensor> inputs;
+  for (size_t i = first; i < node.inputs(); ++i) inputs.push_back(node.in(i));
+  return inputs;
+}
+
+// The log-sum-exp is there for this rule alone, so no gradient comes through it.
+void flash_attention_rule(const BackwardNode& node) {
+  ensure(!node.gradient(1).valid(), "flash_attention: a gradient of its log-sum-exp");
+  std::vector<Tensor> in = {node.in(0), node.in(1), node.in(2), node.out(0), node.out(1), node.gradient()};
+  for (const Tensor& lengths : inputs_from(node, kFlashInputs)) in.push_back(lengths);
+  const Tensor first = emit(node, Op::flash_attention_grad, in, node.attrs());
+  for (int32_t i = 0; i < 3; ++i)
+    if (node.needs(static_cast<size_t>(i))) node.give(static_cast<size_t>(i), {node.graph(), {first.value().node, i}});
+}
+
+// Differentiates the composite twice. It has o and the log-sum-exp as functions of q, k and v, which they are: no
+// gradient is given to them apart.
+void flash_attention_grad_rule(const BackwardNode& node) {
+  const std::vector<Tensor> of = {node.in(0), node.in(1), node.in(2)};
+  AttentionOptions options{.heads = node.attrs().integer("heads"),
+                           .causal = node.attrs().integer("causal") != 0,
+                           .scale = node.attrs().real("scale")};
+  if (node.inputs() > kFlashGradInputs) options.lengths = node.in(kFlashGradInputs + 1);
+  const Tensor d_o = node.in(5);
+  Tensor seen = d_o;
+  if (node.inputs() > kFlashGradInputs) {
+    const Tensor row = broadcast_axes(iota(node.graph(), DType::i32, d_o.size(1)), d_o.shape(), {1});
+    seen = select(row < broadcast_axes(node.in(kFlashGradInputs), d_o.shape(), {0}), d_o, 0.0);
+  }
+  const std::vector<Tensor> first = gradients(sum(attention(of[0], of[1], of[2], options) * seen), of);
+  Tensor product;
+  for (size_t i = 0; i < 3; ++i) {
+    if (!node.gradient(i).valid()) continue;
+    const Tensor part = sum(first[i] * node.gradient(i));
+    product = product.valid() ? product + part : part;
+  }
+  const std::vector<Tensor> second = gradients(product, {of[0], of[1], of[2], d_o});
+  for (size_t i = 0; i < 4; ++i) {
+    const size_t input = i < 3 ? i : 5;
+    if (node.needs(input)) node.give(input, second[i]);
+  }
+}
+
 // --- markers
 
 void identity_rule(const BackwardNode& node) { node.give(0, node.gradient()); }
@@ -284,6 +332,8 @@ constexpr Row kRules[] = {
     {Op::conv2d_input_grad, conv2d_input_grad_rule},
     {Op::conv2d_weight_grad, conv2d_weight_grad_rule},
     {Op::pack_weights, identity_rule},
+    {Op::flash_attention, flash_attention_rule},
+    {Op::flash_attention_grad, flash_attention_grad_rule},
     {Op::worker_sum, worker_sum_rule},
     {Op::all_reduce, all_reduce_rule},
 };

@@ -95,6 +95,7 @@ struct CompileState {
 
 using Pass = Graph (*)(Graph graph, CompileState& state);
 
+Graph flash_attention(Graph graph, CompileState& state);  // puts a library op where a GPU's library has attention
 Graph differentiate(Graph graph,
                     CompileState& state);  // takes objectives; adds each parameter's gradient by the losses of its
                                            // group, each after a worker_sum, as outputs "grad.NAME"

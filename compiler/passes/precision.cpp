@@ -3,7 +3,8 @@
 // and add_optimizer scale the loss) or with bf16, which needs no loss scaling. It stands after simplify, which would
 // fold its casts, and before layout, which chooses by dtype.
 //
-// Mixed, bf16 standing for either: library ops read and give bf16, weight gradients (what is summed over workers) f32;
+// Mixed, bf16 standing for either: library ops read and give bf16, weight gradients (what is summed over workers) and
+// the log-sum-exps of flash attention f32;
 // parameters, optimizer, reductions, norms and losses stay in f32; activations that a library op takes, or that live
 // between launches because it would cost more to compute them again, are stored in bf16 (rounded once, all readers see
 // the rounded value), and moved in it. On a GPU the weight gradients of convolutions leave the library in bf16 and are
@@ -17,6 +18,7 @@
 #include "compiler/passes/parameter_space.h"
 #include "compiler/passes/rewrite.h"
 #include "compiler/passes/stored_values.h"
+#include "graph/flash_attention.h"
 
 namespace kb {
 namespace {
@@ -144,7 +146,7 @@ class Mixed {
     Node copy = node;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       DType dtype = from_.type(node.inputs[i]).dtype;
-      copy.inputs[i] = as(node.inputs[i], low && dtype == DType::f32 ? low_ : dtype);
+      copy.inputs[i] = as(node.inputs[i], low && dtype == DType::f32 && !is_wide_input(node.op, i) ? low_ : dtype);
     }
     if (node.op == Op::matmul && low && (summed_[static_cast<size_t>(n)] || is_update))
       copy.attrs.set("dtype", DType::f32);
@@ -159,6 +161,9 @@ class Mixed {
     if (narrow) rewriter_.replace({n, 0}, as({n, 0}, DType::f32));
     if (stores_low(n, node)) store_low(n);
   }
+
+  // Returns whether a library op in 16 bits reads input i in f32.
+  static bool is_wide_input(Op op, size_t i) { return op == Op::flash_attention_grad && i == kFlashLogSumExp; }
 
   // Returns whether the node only moves elements of a value in 16 bits; its readers widen them.
   bool moves_low(const Node& node) const {

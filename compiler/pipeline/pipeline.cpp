@@ -16,6 +16,7 @@ Cut cut_graph(const Graph& graph, const CompileOptions& options) { return cut(gr
 // This is the table of contents of the compiler. A graph goes through the rows up to the cut, and every program that
 // the cut leaves goes through all rows after it. The runtime prints the kernels (print/cpp.h, print/cuda.h).
 constexpr PassRow kPasses[] = {
+    {"flash_attention", flash_attention},
     {"differentiate", differentiate},
     {"add_optimizer", add_optimizer},
     {"simplify", simplify},

@@ -12,6 +12,7 @@
 #include "compiler/schedule/value_places.h"
 #include "compiler/text_hash.h"
 #include "compiler/views.h"
+#include "graph/flash_attention.h"
 
 namespace kb {
 namespace {
@@ -145,13 +146,19 @@ class ScheduleBuilder {
     for (Value output : group.outputs) add_operand(step, places_.place(output), places_.bytes_of(output));
     const Node& node = graph_.nodes[static_cast<size_t>(group.nodes.front())];
     LibraryCall call{group.epilogue, {}};
-    if (target_.library) call.scratch = places_.scratch(target_.library->scratch_bytes(graph_, node, group.epilogue));
+    if (target_.library) {
+      const int64_t scratch = target_.library->scratch_bytes(graph_, node, group.epilogue);
+      call.scratch = places_.scratch(scratch);
+      // The gradients of all scores are written there and read again.
+      if (node.op == Op::flash_attention_grad) step.bytes += 2 * scratch;
+    }
     step.work = std::move(call);
     step.flops = library_flops(node);
   }
 
   int64_t library_flops(const Node& node) const {
     if (node.op == Op::pack_weights) return 0;
+    if (node.op == Op::flash_attention || node.op == Op::flash_attention_grad) return attention_flops(node);
     if (node.op == Op::matmul) {
       const Dims& a = graph_.type(node.inputs[0]).shape;
       return 2 * node.type().elements() * a[a.size() - (node.attrs.integer("transpose_a") ? 2 : 1)];
@@ -161,6 +168,15 @@ class ScheduleBuilder {
     const Type& y = forward ? node.type() : graph_.type(node.inputs[node.op == Op::conv2d_input_grad ? 0 : 1]);
     const Type& w = node.op == Op::conv2d_weight_grad ? node.type() : graph_.type(node.inputs[1]);
     return 2 * y.elements() * (w.elements() / w.shape[0]);
+  }
+
+  // Counts two matrix products forward, q k' and p v, and five backward, which computes the scores again.
+  int64_t attention_flops(const Node& node) const {
+    const auto type = [&](size_t i) -> const Type& { return graph_.type(node.inputs[i]); };
+    const AttentionShape s = attention_shape(type(0), type(1), type(2), node.attrs);
+    const int64_t pairs = node.attrs.integer("causal") != 0 ? s.t * (s.t + 1) / 2 : s.t * s.s;
+    const bool forward = node.op == Op::flash_attention;
+    return 2 * s.n * s.heads * pairs * (forward ? s.d + s.e : 3 * s.d + 2 * s.e);
   }
 
   void add_kernel(const Group& group, Step& step) {

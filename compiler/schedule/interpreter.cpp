@@ -83,7 +83,9 @@ class Runner {
     std::vector<Array> arrays;
     for (size_t i = 0; i < node.inputs.size(); ++i)
       arrays.push_back(from_bytes(graph_.type(node.inputs[i]), address(step.operands[i])));
-    Array result = evaluate_node(node, arrays)[0];
+    const std::vector<Array> results = evaluate_node(node, arrays);
+    if (results.size() > 1) return store(step, results);
+    Array result = results[0];
     Value last{step.nodes.front(), 0};
     for (int32_t n : step.nodes) {
       if (n == step.nodes.front()) continue;
@@ -93,8 +95,14 @@ class Runner {
       result = evaluate_node(next, operands)[0];
       last = {n, 0};
     }
-    std::vector<std::byte> bytes = to_bytes(result);
-    std::memcpy(address(step.operands.back()), bytes.data(), bytes.size());
+    store(step, {result});
+  }
+
+  void store(const Step& step, const std::vector<Array>& results) {
+    for (size_t i = 0; i < results.size(); ++i) {
+      const std::vector<std::byte> bytes = to_bytes(results[i]);
+      std::memcpy(address(step.operands[static_cast<size_t>(step.inputs) + i]), bytes.data(), bytes.size());
+    }
   }
 
   // Returns the array that an epilogue's sum adds: the bias vector spread over the result.

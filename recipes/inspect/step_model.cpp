@@ -15,6 +15,7 @@ namespace {
 // without the first. Each launch was timed between two events, which make it 2 us longer than it is inside a captured
 // graph.
 constexpr double kCopyShare = 0.98, kLibraryCopyShare = 0.98, kLibraryMultiplyShare = 0.80;
+constexpr double kAttentionShare = 0.5;  // share of a matmul's rate for flash attention; assumed
 constexpr double kPipeShare = 0.75;      // share of a multiprocessor's pipes; assumed
 constexpr double kClock = 1.98e9;        // Hz of an H100's or H200's multiprocessors under load
 constexpr double kLaunchMs = 1e-3;       // milliseconds for the start and end of a launch
@@ -78,12 +79,18 @@ LaunchModel model_kernel(const Step& step, const ir::Kernel& kernel, const Kerne
   return launch;
 }
 
-LaunchModel model_other(const Step& step, const GpuRates& rates) {
+// Returns the share of a matmul's rate at which a library call multiplies.
+double multiply_share(const Schedule& schedule, const Step& step) {
+  const Op op = schedule.node_of(step).op;
+  return op == Op::flash_attention || op == Op::flash_attention_grad ? kAttentionShare : kLibraryMultiplyShare;
+}
+
+LaunchModel model_other(const Schedule& schedule, const Step& step, const GpuRates& rates) {
   LaunchModel launch;
   const bool library = step.cls == FusionClass::library;
   launch.dram_ms = 1e3 * static_cast<double>(step.bytes) / (rates.bytes * (library ? kLibraryCopyShare : kCopyShare));
   if (library && rates.multiply > 0)
-    launch.code_ms = 1e3 * static_cast<double>(step.flops) / (rates.multiply * kLibraryMultiplyShare);
+    launch.code_ms = 1e3 * static_cast<double>(step.flops) / (rates.multiply * multiply_share(schedule, step));
   launch.total_ms = std::max(launch.dram_ms, launch.code_ms) + (library ? kLibraryCallMs : kLaunchMs);
   return launch;
 }
@@ -132,7 +139,7 @@ StepModel model_step(const std::vector<const Schedule*>& programs, const KernelW
         model.generated_bytes += step.bytes;
         model.generated_ms += launch.total_ms;
       } else if (step.cls == FusionClass::library || step.cls == FusionClass::copy) {
-        launch = model_other(step, rates);
+        launch = model_other(*schedule, step, rates);
         model.library_bytes += step.bytes;
         model.library_ms += launch.total_ms;
       }

@@ -179,12 +179,22 @@ torch() { # ROUNDS FLAG...: runs times.py, with our program beside it
 stage_torch_eager() { torch 1 --precision bf16 --ways eager --formats channels_last resnet50; }
 stage_torch_compiled() { torch 1 --precision bf16 --ways compiled --formats channels_last resnet50; }
 stage_torch_f32() { torch 1 --precision f32 --formats channels_last resnet50; }
+# GPT-2's least model beside PyTorch's, whose attention is a flash kernel too.
+stage_torch_gpt() { torch 1 --precision bf16 --ways compiled gpt124m; }
 stage_torch_cifar() { torch 1 --precision bf16 --formats channels_last resnet_cifar20 mlp128; }
 
 stage_fused() {
   need gpu_fused
   keep "$scratch/fused" ours "$bin/gpu_fused" || return 1
   figures_of "$scratch/fused" 'GB/s|accepted|refused'
+}
+
+# The results of flash attention beside the interpreter's, then the times of a step beside the composite's.
+stage_attention() {
+  need gpu_attention
+  tests gpu_library/library/_2 || return 1
+  keep "$scratch/attention" ours "$bin/gpu_attention" || return 1
+  figures_of "$scratch/attention" ' x\)$'
 }
 
 beside_cpu=gpu_recipes/recipes/_0,_1,_2,_3,_4
@@ -208,6 +218,12 @@ stage_hashes_f32() { twice resnet_cifar.f32 resnet_cifar --depth 8 --dataset cif
 stage_hashes_bf16() {
   twice resnet_cifar.bf16 resnet_cifar --depth 8 --dataset cifar10 --precision bf16 --minibatch 128 --steps 100 &&
     twice resnet50.bf16 resnet50 --precision bf16 --minibatch 64 --steps 10
+}
+
+# 65,536 tokens a step; bench prints samples of 1,024 tokens a second.
+stage_gpt124m() {
+  twice gpt124m gpt --paper 124M --precision bf16 --minibatch 64 --steps 10 --eval-every 0 &&
+    bench gpt124m gpt --paper 124M --minibatch 64
 }
 
 # The first run compiles into an empty cache; the second takes everything from that.

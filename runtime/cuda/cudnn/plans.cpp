@@ -87,7 +87,7 @@ void add_if_least(std::vector<Plan>& plans, Plan plan) {
 
 Error bad_pick(const std::string& pick, const char* why) {
   return Error(
-      fmt::format("the recorded choice '{}' of a convolution is {}: it was made with another version of cuDNN "
+      fmt::format("the recorded choice '{}' of a call of cuDNN's is {}: it was made with another version of cuDNN "
                   "or for another device",
                   pick, why));
 }

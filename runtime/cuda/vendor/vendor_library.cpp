@@ -4,6 +4,7 @@
 
 #include "graph/error.h"
 #include "runtime/cuda/cublaslt/matmuls.h"
+#include "runtime/cuda/cudnn/attentions.h"
 #include "runtime/cuda/cudnn/convolutions.h"
 
 namespace kb::cuda {
@@ -16,7 +17,10 @@ class VendorLibrary : public DeviceLibrary {
   VendorLibrary(const DeviceHandles& device, bool deterministic) : device_(device), deterministic_(deterministic) {
     matmuls_.emplace(*device_, picks_);
   }
-  explicit VendorLibrary(const std::string& architecture) { convolutions_.emplace(architecture, picks_, true); }
+  explicit VendorLibrary(const std::string& architecture) {
+    convolutions_.emplace(architecture, picks_, true);
+    attentions_.emplace(architecture, picks_);
+  }
 
   std::string name() const override { return cudnn::version() + ", " + cublaslt::version(); }
   DType compute_dtype(DType dtype) const override { return dtype; }
@@ -37,6 +41,8 @@ class VendorLibrary : public DeviceLibrary {
 
  private:
   std::unique_ptr<LibraryOp> make_plan(const Graph& graph, const Node& node, const Epilogue& epilogue) const {
+    if (node.op == Op::flash_attention || node.op == Op::flash_attention_grad)
+      return attentions().plan(attention_spec(graph, node));
     if (node.op != Op::matmul) return convolutions().plan(conv_spec(graph, node, epilogue));
     if (!matmuls_) throw Error("matrix products cannot be planned without a device: cuBLASLt answers nothing there");
     return matmuls_->plan(matmul_spec(graph, node, epilogue));
@@ -47,12 +53,17 @@ class VendorLibrary : public DeviceLibrary {
     if (!convolutions_) convolutions_.emplace(*device_, picks_, deterministic_);
     return *convolutions_;
   }
+  cudnn::Attentions& attentions() const {
+    if (!attentions_) attentions_.emplace(*device_, picks_);
+    return *attentions_;
+  }
 
   std::optional<DeviceHandles> device_;
   bool deterministic_ = true;
   mutable LibraryPicks picks_;
-  // Both remember what they chose, so they are kept.
+  // All remember what they chose, so they are kept.
   mutable std::optional<cudnn::Convolutions> convolutions_;
+  mutable std::optional<cudnn::Attentions> attentions_;
   mutable std::optional<cublaslt::Matmuls> matmuls_;
 };
 

@@ -11,8 +11,8 @@ namespace kb::cuda {
 // from run to run.
 std::unique_ptr<DeviceLibrary> make_vendor_library(const DeviceHandles& device, bool deterministic);
 
-// Makes a library without a device, for "sm_80", "sm_90" or "sm_100". It plans convolutions as cuDNN's heuristics
-// choose them, and runs nothing. The scratch of a convolution is that of the favourite. cuBLASLt says nothing about a
+// Makes a library without a device, for "sm_80", "sm_90" or "sm_100". It plans convolutions and attention as cuDNN's
+// heuristics choose them, and runs nothing. Their scratch is that of the favourite. cuBLASLt says nothing about a
 // matrix product, so its scratch is 32 MiB, as NVIDIA advises for an H100.
 std::unique_ptr<DeviceLibrary> make_deviceless_library(const std::string& architecture);
 

@@ -228,6 +228,40 @@ inline Results pack_weights_case(GradientCase& c) {
   return {emit(c, Op::pack_weights, {c.x(conv.w)}, attrs)};
 }
 
+// Two heads with three features of queries and keys and two of values. Lengths leave each query a key.
+struct FlashCase {
+  std::vector<Tensor> qkv, lengths;
+  Attrs attrs;
+  Tensor o;
+};
+
+inline FlashCase flash_case(GradientCase& c) {
+  const int64_t samples = 2, queries = c.integer(2, 3);
+  const bool causal = c.coin(), bounded = c.coin();
+  const int64_t keys = causal ? queries : c.integer(2, 4);
+  FlashCase result;
+  result.qkv = {c.x({samples, queries, 6}, -1, 1), c.x({samples, keys, 6}, -1, 1), c.x({samples, keys, 4}, -1, 1)};
+  if (bounded)
+    for (const std::vector<double>& lengths : {std::vector<double>{2, 1}, {1, 2}})
+      result.lengths.push_back(constant(c.graph, DType::i32, {samples}, lengths));
+  result.attrs = {{"heads", int64_t{2}}, {"causal", int64_t{causal}}, {"scale", 0.6}};
+  std::vector<Tensor> in = result.qkv;
+  in.insert(in.end(), result.lengths.begin(), result.lengths.end());
+  result.o = emit(c, Op::flash_attention, in, result.attrs);
+  return result;
+}
+
+// The gradient's operands o and log-sum-exp must be those of q, k and v.
+inline Results flash_attention_grad_case(GradientCase& c) {
+  const FlashCase flash = flash_case(c);
+  std::vector<Tensor> in = flash.qkv;
+  const int32_t node = flash.o.value().node;
+  in.insert(in.end(), {flash.o, Tensor(c.graph, {node, 1}), c.x(flash.o.shape(), -1, 1)});
+  in.insert(in.end(), flash.lengths.begin(), flash.lengths.end());
+  const Tensor first = emit(c, Op::flash_attention_grad, in, flash.attrs);
+  return {first, Tensor(c.graph, {first.value().node, 1}), Tensor(c.graph, {first.value().node, 2})};
+}
+
 inline Results transpose_case(GradientCase& c) {
   Ints perm;
   for (int64_t a = 0; a < 4; ++a) perm.insert(perm.begin() + c.integer(0, a), a);
@@ -269,6 +303,8 @@ inline const std::vector<Case>& cases() {
       {Op::conv2d_input_grad, conv2d_input_grad_case},
       {Op::conv2d_weight_grad, conv2d_weight_grad_case},
       {Op::pack_weights, pack_weights_case},
+      {Op::flash_attention, [](GradientCase& c) { return Results{flash_case(c).o}; }},
+      {Op::flash_attention_grad, flash_attention_grad_case},
       {Op::worker_sum, [](GradientCase& c) { return Results{worker_sum(c.x(c.shape(2)))}; }},
       {Op::all_reduce, [](GradientCase& c) { return Results{all_reduce(c.x(c.shape(2)))}; }},
   };

@@ -20,7 +20,7 @@ inline std::ostream& operator<<(std::ostream& stream, const GpuCheck& check) { r
 
 // Generated kernels of every fusion class; each launch alone is compared with the interpreters of graphs and KernelIR.
 std::vector<GpuCheck> kernel_checks();
-// Convolutions, their gradients and matrix products, compared with the graph interpreter.
+// Convolutions, attention, their gradients and matrix products, compared with the graph interpreter.
 std::vector<GpuCheck> library_checks();
 // Steps of a small net, compared with the CPU's: captured and not captured, with state and inputs that stay.
 std::vector<GpuCheck> session_checks();

@@ -29,6 +29,10 @@ struct LibraryCase {
     Array array{type, std::vector<double>(static_cast<size_t>(type.elements()))};
     std::uniform_real_distribution<double> uniform(-1, 1);
     for (double& x : array.data) x = round_to(type.dtype, uniform(random));
+    return add_input(std::move(array));
+  }
+  Value add_input(Array array) {
+    const Type type = array.type;
     inputs.push_back(std::move(array));
     return graph.add(Op::input, {},
                      {{"name", fmt::format("x{}", inputs.size())},
@@ -45,9 +49,9 @@ class Call {
   Call(const cuda::OpenDevice& device, cuda::DeviceLibrary& library, const LibraryCase& c)
       : device_(device),
         op_(library.plan(c.graph, c.node, c.epilogue)),
-        result_(device, c.node.type().bytes()),
         scratch_(device, std::max<int64_t>(64, op_->scratch_bytes())) {
     BOOST_TEST(op_->scratch_bytes() <= library.scratch_bytes(c.graph, c.node, c.epilogue));
+    for (const Type& type : c.node.outputs) results_.push_back(std::make_unique<DeviceBlock>(device, type.bytes()));
     for (const Array& array : c.inputs) {
       inputs_.push_back(std::make_unique<DeviceBlock>(device, array.type.bytes()));
       inputs_.back()->write(to_bytes(array));
@@ -80,24 +84,31 @@ class Call {
 
  private:
   void clear() {
-    result_.clear();
+    for (const auto& result : results_) result->clear();
     scratch_.clear();
   }
   void enqueue() {
     std::vector<const void*> in;
     for (const auto& input : inputs_) in.push_back(input->data());
-    void* const out[] = {result_.data()};
+    std::vector<void*> out;
+    for (const auto& result : results_) out.push_back(result->data());
     op_->enqueue(device_.compute, in, out, scratch_.data());
   }
+  // Returns the bytes of all results, one after the other.
   std::vector<std::byte> results() {
     scratch_.read();
-    return result_.read();
+    std::vector<std::byte> all;
+    for (const auto& result : results_) {
+      const std::vector<std::byte> bytes = result->read();
+      all.insert(all.end(), bytes.begin(), bytes.end());
+    }
+    return all;
   }
 
   const cuda::OpenDevice& device_;
   std::unique_ptr<cuda::LibraryOp> op_;
-  DeviceBlock result_, scratch_;
-  std::vector<std::unique_ptr<DeviceBlock>> inputs_;
+  DeviceBlock scratch_;
+  std::vector<std::unique_ptr<DeviceBlock>> inputs_, results_;
 };
 
 // ---- judging a result
@@ -144,6 +155,26 @@ void judge(const LibraryCase& c, const std::vector<std::byte>& bytes) {
   }
 }
 
+// Judges the results of attention by the greatest number of each: the weights of a row's keys are rounded to 16 bits
+// before they are multiplied, and the gradient of a score is a difference.
+void judge_attention(const LibraryCase& c, const std::vector<std::byte>& bytes) {
+  const std::vector<Array> expected = evaluate_node(c.node, c.inputs, {.round = false});
+  const double part = c.node.inputs.size() > 5 ? 0.02 : 0.01;
+  size_t at = 0;
+  for (size_t result = 0; result < expected.size(); ++result) {
+    const Array got = from_bytes(c.node.outputs[result], bytes.data() + at);
+    at += static_cast<size_t>(c.node.outputs[result].bytes());
+    double greatest = 1e-3, error = 0;
+    for (size_t i = 0; i < got.data.size(); ++i) {
+      greatest = std::max(greatest, std::abs(expected[result].data[i]));
+      const double difference = std::abs(got.data[i] - expected[result].data[i]);
+      error = std::max(error, std::isnan(difference) ? HUGE_VAL : difference);
+    }
+    BOOST_TEST(error <= part * greatest, c.what << ": result " << result << ": an error of " << error
+                                                << ", where the greatest number is " << greatest);
+  }
+}
+
 void check(TestGpu& gpu, const std::vector<LibraryCase>& cases) {
   const OpenGpu open(gpu);
   const cuda::OpenDevice& device = open.device;
@@ -153,7 +184,7 @@ void check(TestGpu& gpu, const std::vector<LibraryCase>& cases) {
   for (const LibraryCase& c : cases) BOOST_TEST_CONTEXT(c.what) {
       Call call(device, *library, c);
       results.push_back(call.run());
-      judge(c, results.back());
+      c.node.outputs.size() > 1 ? judge_attention(c, results.back()) : judge(c, results.back());
       BOOST_TEST((call.run() == results.back()), "two runs differ");
       BOOST_TEST((call.replay() == results.back()), "a replay of the captured call differs");
     }
@@ -256,6 +287,51 @@ LibraryCase make_case(const MatmulCase& m, std::mt19937& random) {
   return c;
 }
 
+// ---- cases of attention
+
+struct FlashCase {
+  DType dtype = DType::bf16;
+  int64_t n = 2, heads = 2, queries = 128, keys = 128, d = 64, e = 64;
+  bool causal = false, lengths = false;
+};
+
+// The gradient's operands o and log-sum-exp are those that the interpreter gives.
+LibraryCase make_case(const FlashCase& f, bool backward, std::mt19937& random) {
+  LibraryCase c;
+  c.what =
+      fmt::format("flash_attention{} {} n{} heads{} {}x{} d{} e{}{}{}", backward ? "_grad" : "", name(f.dtype), f.n,
+                  f.heads, f.queries, f.keys, f.d, f.e, f.causal ? " causal" : "", f.lengths ? " lengths" : "");
+  const Attrs attrs{{"heads", f.heads}, {"causal", int64_t{f.causal}}, {"scale", 0.25}};
+  std::vector<Value> in;
+  for (const auto& [length, width] : {std::pair{f.queries, f.d}, std::pair{f.keys, f.d}, std::pair{f.keys, f.e}})
+    in.push_back(c.add_input(Type{f.dtype, {f.n, length, f.heads * width}, ""}, random));
+  std::vector<Array> lengths;
+  if (f.lengths)
+    for (const double longest : {static_cast<double>(f.queries), static_cast<double>(f.keys) - 3})
+      lengths.push_back({{DType::i32, {f.n}, ""}, std::vector<double>(static_cast<size_t>(f.n), longest)});
+  if (f.lengths) lengths[1].data[0] = 1;
+  if (backward) {
+    LibraryCase forward = make_case(f, false, random);
+    std::copy(c.inputs.begin(), c.inputs.begin() + 3, forward.inputs.begin());
+    for (Array& result : evaluate_node(forward.node, forward.inputs)) in.push_back(c.add_input(std::move(result)));
+    in.push_back(c.add_input(Type{f.dtype, {f.n, f.queries, f.heads * f.e}, ""}, random));
+  }
+  for (Array& one : lengths) in.push_back(c.add_input(std::move(one)));
+  c.node = c.graph.node(c.graph.add(backward ? Op::flash_attention_grad : Op::flash_attention, in, attrs));
+  return c;
+}
+
+void check_attention(TestGpu& gpu) {
+  std::mt19937 random(7);
+  std::vector<LibraryCase> cases;
+  for (const FlashCase& f :
+       {FlashCase{}, FlashCase{.causal = true}, FlashCase{.lengths = true},
+        FlashCase{.dtype = DType::f16, .queries = 72, .keys = 72, .d = 32, .e = 32, .causal = true, .lengths = true},
+        FlashCase{.queries = 24, .keys = 200, .d = 128, .e = 64, .lengths = true}})
+    for (const bool backward : {false, true}) cases.push_back(make_case(f, backward, random));
+  check(gpu, cases);
+}
+
 void check_convolutions(TestGpu& gpu) {
   std::mt19937 random(5);
   std::vector<LibraryCase> cases;
@@ -300,7 +376,8 @@ void check_matmuls(TestGpu& gpu) {
 
 std::vector<GpuCheck> library_checks() {
   return {{"convolutions", check_convolutions, &DriverCalls::copies},
-          {"matrix_products", check_matmuls, &DriverCalls::copies}};
+          {"matrix_products", check_matmuls, &DriverCalls::copies},
+          {"attention", check_attention, &DriverCalls::copies}};
 }
 
 }  // namespace kb::test

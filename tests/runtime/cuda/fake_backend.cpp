@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstring>
 #include <mutex>
 #include <utility>
 
+#include "compiler/schedule/interpreter.h"
+#include "graph/interpreter.h"
 #include "runtime/cpu/library_plan.h"
 #include "runtime/cuda/trials.h"
 
@@ -148,6 +151,45 @@ class CpuCall {
   std::vector<std::byte> canonical_, packed_;
 };
 
+// Computes a flash_attention node, or its gradient, by the interpreter.
+class InterpretedCall : public cuda::LibraryOp {
+ public:
+  InterpretedCall(FakeGpu& gpu, const Graph& graph, const Node& node) : gpu_(gpu), node_(node) {
+    for (const Value input : node.inputs) inputs_.push_back(graph.type(input));
+  }
+
+  int64_t scratch_bytes() const override { return 0; }
+  std::string implementation() const override { return "interpreter"; }
+
+  void enqueue(cuda::Stream stream, std::span<const void* const> in, std::span<void* const> out, void*) const override {
+    ensure(in.size() == inputs_.size() && out.size() == node_.outputs.size(), "an op has all its operands");
+    std::vector<MemoryRange> reads, writes;
+    for (size_t i = 0; i < in.size(); ++i) reads.push_back(MemoryRange::of(in[i], inputs_[i].bytes()));
+    for (size_t i = 0; i < out.size(); ++i) writes.push_back(MemoryRange::of(out[i], node_.outputs[i].bytes()));
+    gpu_.enqueue(stream, "library call " + implementation(), reads, writes,
+                 [this, from = std::vector<const void*>(in.begin(), in.end()),
+                  to = std::vector<void*>(out.begin(), out.end())] { run(from, to); });
+  }
+
+ private:
+  void run(const std::vector<const void*>& in, const std::vector<void*>& out) const {
+    std::vector<Array> arrays;
+    for (size_t i = 0; i < in.size(); ++i)
+      arrays.push_back(from_bytes(inputs_[i], static_cast<const std::byte*>(in[i])));
+    const std::vector<Array> results = evaluate_node(node_, arrays);
+    for (size_t i = 0; i < out.size(); ++i) {
+      const std::vector<std::byte> bytes = to_bytes(results[i]);
+      std::memcpy(out[i], bytes.data(), bytes.size());
+    }
+  }
+
+  FakeGpu& gpu_;
+  const Node node_;
+  std::vector<Type> inputs_;
+};
+
+bool is_attention(const Node& node) { return node.op == Op::flash_attention || node.op == Op::flash_attention_grad; }
+
 class CpuLibraryOp : public cuda::LibraryOp {
  public:
   CpuLibraryOp(FakeGpu& gpu, Pool& pool, std::unique_ptr<CpuCall> call, const Graph& graph, const Node& node,
@@ -187,10 +229,12 @@ class CpuLibrary : public cuda::DeviceLibrary {
   DType compute_dtype(DType dtype) const override { return kb::compute_dtype(context_, dtype); }
   int64_t scratch_bytes(const Graph& graph, const Node& node, const Epilogue& epilogue) const override {
     choose(std::string(kb::name(node.op)) + " " + to_string(node.type()));
+    if (is_attention(node)) return 0;
     return static_cast<int64_t>(CpuCall(context_, graph, node, epilogue, kShards).op().scratch_bytes());
   }
   int64_t packed_bytes(const Graph&, const Node&) const override { return 0; }
   std::unique_ptr<cuda::LibraryOp> plan(const Graph& graph, const Node& node, const Epilogue& epilogue) override {
+    if (is_attention(node)) return std::make_unique<InterpretedCall>(gpu_, graph, node);
     return std::make_unique<CpuLibraryOp>(
         gpu_, pool_, std::make_unique<CpuCall>(context_, graph, node, epilogue, kShards), graph, node, epilogue);
   }

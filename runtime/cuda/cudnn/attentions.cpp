@@ -1,0 +1,156 @@
+#include "runtime/cuda/cudnn/attentions.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <limits>
+#include <vector>
+
+#include "graph/error.h"
+#include "runtime/cuda/cudnn/attention_graph.h"
+#include "runtime/cuda/cudnn/convolutions.h"
+
+namespace kb::cudnn {
+namespace {
+
+constexpr int64_t kAlignment = 256;          // alignment of scratch and of its parts, bytes
+constexpr uintptr_t kOperandAlignment = 16;  // alignment of operands, bytes
+
+int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+// The ids of the operands, in the order of the op's inputs and outputs.
+std::vector<int64_t> operand_ids(const AttentionSpec& spec) {
+  std::vector<int64_t> ids = {kQuery, kKey, kValue};
+  if (spec.backward) ids.insert(ids.end(), {kOutput, kLogSumExp, kOutputGrad});
+  if (spec.lengths) ids.insert(ids.end(), {kQueryLengths, kKeyLengths});
+  if (spec.backward)
+    ids.insert(ids.end(), {kQueryGrad, kKeyGrad, kValueGrad});
+  else
+    ids.insert(ids.end(), {kOutput, kLogSumExp});
+  return ids;
+}
+
+// Scratch holds cuDNN's workspace and, backward, the sums over rows behind it.
+int64_t scratch_of(const AttentionSpec& spec, int64_t workspace) {
+  const int64_t bytes = aligned(workspace) + (spec.backward ? row_sums_bytes(spec) : 0);
+  return bytes == 0 ? 0 : bytes + kAlignment;
+}
+
+class AttentionOp : public cuda::LibraryOp {
+ public:
+  // `chosen` is null where nothing could be planned.
+  AttentionOp(bool has_device, cudnnHandle_t handle, const AttentionSpec& spec,
+              std::shared_ptr<const AttentionPlan> chosen)
+      : has_device_(has_device), handle_(handle), spec_(spec), chosen_(std::move(chosen)) {}
+
+  int64_t scratch_bytes() const override {
+    return scratch_of(spec_, chosen_ ? chosen_->plan.workspace : attention_workspace(spec_));
+  }
+  std::string implementation() const override {
+    return chosen_ ? "cudnn attention engine " + chosen_->plan.pick : "cudnn attention, which plans with a driver only";
+  }
+
+  void enqueue(cuda::Stream stream, std::span<const void* const> in, std::span<void* const> out,
+               void* scratch) const override {
+    ensure(has_device_, "attention: no device to run on");
+    float scale = static_cast<float>(spec_.scale), minus_infinity = -std::numeric_limits<float>::infinity(), one = 1;
+    std::vector<int64_t> ids = operand_ids(spec_);
+    std::vector<void*> addresses;
+    for (const void* operand : in) addresses.push_back(const_cast<void*>(operand));
+    addresses.insert(addresses.end(), out.begin(), out.end());
+    ensure(ids.size() == addresses.size(), "attention: another number of operands than its spec has");
+    for (const void* address : addresses)
+      ensure(reinterpret_cast<uintptr_t>(address) % kOperandAlignment == 0,
+             "attention: an operand that does not lie at a multiple of 16 bytes");
+    auto* workspace = reinterpret_cast<std::byte*>(aligned(static_cast<int64_t>(reinterpret_cast<uintptr_t>(scratch))));
+    const auto add = [&](int64_t id, void* address) {
+      ids.push_back(id);
+      addresses.push_back(address);
+    };
+    add(kScale, &scale);
+    if (spec_.causal || spec_.lengths) add(kMinusInfinity, &minus_infinity);
+    if (spec_.backward) add(kOne, &one);
+    if (spec_.backward) add(kRowSums, workspace + aligned(chosen_->plan.workspace));
+    check(cudnnSetStream(handle_, stream), "cudnnSetStream");
+    execute(ids, addresses, workspace);
+  }
+
+ private:
+  void execute(std::span<const int64_t> ids, std::span<void* const> addresses, void* workspace) const {
+    Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+    pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, ids)
+        .set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, std::ssize(addresses), addresses.data())
+        .set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
+    pack.finalize();
+    check(cudnnBackendExecute(handle_, chosen_->plan.plan.raw(), pack.raw()), "cudnnBackendExecute");
+  }
+
+  bool has_device_;
+  cudnnHandle_t handle_;
+  AttentionSpec spec_;
+  std::shared_ptr<const AttentionPlan> chosen_;
+};
+
+cudnnHandle_t create_handle() {
+  cudnnHandle_t handle = nullptr;
+  check(cudnnCreate(&handle), "cudnnCreate");
+  return handle;
+}
+
+bool has_driver() {
+  void* const library = dlopen("libcuda.so.1", RTLD_NOW);
+  if (library) dlclose(library);
+  return library != nullptr;
+}
+
+// Returns whether the cuDNN that runs has this backward pass right; 9.10.0 and 9.10.1 have not.
+bool is_known_wrong(const AttentionSpec& spec) {
+  const size_t version = cudnnGetVersion();
+  return spec.backward && (version == 91000 || version == 91001);
+}
+
+}  // namespace
+
+int64_t attention_workspace(const AttentionSpec& spec) {
+  const auto whole = [](int64_t extent, int64_t tile) { return (extent + tile - 1) / tile * tile; };
+  return spec.backward ? spec.n * spec.heads * whole(spec.t, 64) * whole(spec.s, 128) * 2 : 0;
+}
+
+Attentions::Attentions(const cuda::DeviceHandles&, cuda::LibraryPicks& picks)
+    : has_device_(true), choice_(create_handle()), picks_(picks) {}
+
+Attentions::Attentions(const std::string& architecture, cuda::LibraryPicks& picks)
+    : has_device_(false), choice_(architecture), picks_(picks) {}
+
+Attentions::~Attentions() {
+  chosen_.clear();
+  if (choice_.handle()) cudnnDestroy(choice_.handle());
+}
+
+std::unique_ptr<cuda::LibraryOp> Attentions::plan(const AttentionSpec& spec) {
+  return std::make_unique<AttentionOp>(has_device_, choice_.handle(), spec, choose(spec));
+}
+
+// The heuristics' favourite is taken without trials: a plan takes a second to compile, and lengths of random numbers
+// would time nothing.
+std::shared_ptr<const AttentionPlan> Attentions::choose(const AttentionSpec& spec) {
+  const std::string key = text(spec);
+  if (const auto known = chosen_.find(key); known != chosen_.end()) return known->second;
+  if (is_known_wrong(spec)) throw Error(version() + " computes wrong gradients of attention\n  hint: cuDNN 9.10.2");
+  if (!has_device_ && !has_driver()) return chosen_[key] = nullptr;
+  Descriptor graph = attention_graph(spec, choice_);
+  const PlanRules rules{.compiled_later = true, .workspace_limit = attention_workspace(spec)};
+  const auto pick = picks_.find(key);
+  std::vector<Plan> plans;
+  if (pick != picks_.end())
+    plans.push_back(picked_plan(graph, choice_, pick->second));
+  else
+    plans = candidates(graph, choice_, rules, 1);
+  if (plans.empty()) throw Error(fmt::format("{} has no deterministic implementation of {}", version(), key));
+  picks_[key] = plans.front().pick;
+  return chosen_[key] =
+             std::make_shared<const AttentionPlan>(AttentionPlan{std::move(graph), std::move(plans.front())});
+}
+
+}  // namespace kb::cudnn

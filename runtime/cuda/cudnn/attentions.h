@@ -1,0 +1,47 @@
+// The attentions of a device library, by cuDNN's flash kernels, which cuDNN compiles when it plans them. Equal specs
+// share a plan: that of their pick if one is given, else the heuristics' favourite.
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+
+#include "runtime/cuda/cudnn/plans.h"
+#include "runtime/cuda/library.h"
+#include "runtime/library_spec.h"
+
+namespace kb::cudnn {
+
+// A plan and the graph that it computes.
+struct AttentionPlan {
+  Descriptor graph;
+  Plan plan;
+};
+
+class Attentions {
+ public:
+  // Works on the handles' device, whose context is current. The plans' picks are recorded in `picks`.
+  Attentions(const cuda::DeviceHandles& device, cuda::LibraryPicks& picks);
+  // Works without a device: plans can be made, and their scratch be asked for, but they do not run. Making one needs
+  // the driver's library (libcuda.so.1). Without it the scratch is known, and nothing else.
+  Attentions(const std::string& architecture, cuda::LibraryPicks& picks);
+  ~Attentions();
+  Attentions(const Attentions&) = delete;
+  Attentions& operator=(const Attentions&) = delete;
+
+  // Throws Error when cuDNN has no implementation.
+  std::unique_ptr<cuda::LibraryOp> plan(const AttentionSpec& spec);
+
+ private:
+  std::shared_ptr<const AttentionPlan> choose(const AttentionSpec& spec);
+
+  bool has_device_;
+  PlanDevice choice_;
+  cuda::LibraryPicks& picks_;
+  std::map<std::string, std::shared_ptr<const AttentionPlan>> chosen_;  // keyed by the spec's text; null: no driver
+};
+
+// Returns the workspace of a deterministic backward plan, in bytes: the gradients of all scores in 16 bits, for
+// rows of whole tiles of 64 queries and 128 keys. A forward plan has none.
+int64_t attention_workspace(const AttentionSpec& spec);
+
+}  // namespace kb::cudnn
