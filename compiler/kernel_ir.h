@@ -97,8 +97,8 @@ struct Phase {
   std::vector<Instr> body;
 };
 
-// `arguments` are i64 numbers given at each call: extents that grow with the minibatch, tile counts, the streaming
-// flag. Everything that is the same for every minibatch size is a literal in the body.
+// `arguments` are i64 numbers given at each call: extents, strides, tile counts, the streaming flag. Literals in the
+// body are what shapes its code: taps of a window, divisors in inner loops, sizes of local arrays.
 struct Kernel {
   std::string name;  // "k_" + hash of the text
   std::string kind;  // "pointwise", "row_reduce", ... for people
