@@ -14,8 +14,9 @@
 namespace kb::cudnn {
 namespace {
 
-constexpr int64_t kAlignment = 256;          // alignment of scratch and of its parts, bytes
-constexpr uintptr_t kOperandAlignment = 16;  // alignment of operands, bytes
+constexpr int64_t kAlignment = 256;           // alignment of scratch and of its parts, bytes
+constexpr int64_t kSmallWorkspace = 1 << 20;  // bytes that a plan may want beside the gradients of the scores
+constexpr uintptr_t kOperandAlignment = 16;   // alignment of operands, bytes
 
 int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -114,7 +115,8 @@ bool is_known_wrong(const AttentionSpec& spec) {
 
 int64_t attention_workspace(const AttentionSpec& spec) {
   const auto whole = [](int64_t extent, int64_t tile) { return (extent + tile - 1) / tile * tile; };
-  return spec.backward ? spec.n * spec.heads * whole(spec.t, 64) * whole(spec.s, 128) * 2 : 0;
+  const int64_t scores = spec.n * spec.heads * whole(spec.t, 64) * whole(spec.s, 128);
+  return kSmallWorkspace + (spec.backward ? scores * 2 : 0);
 }
 
 Attentions::Attentions(const cuda::DeviceHandles&, cuda::LibraryPicks& picks)

@@ -40,8 +40,8 @@ class Attentions {
   std::map<std::string, std::shared_ptr<const AttentionPlan>> chosen_;  // keyed by the spec's text; null: no driver
 };
 
-// Returns the workspace of a deterministic backward plan, in bytes: the gradients of all scores in 16 bits, for
-// rows of whole tiles of 64 queries and 128 keys. A forward plan has none.
+// Returns the most workspace that a plan may want, in bytes. A deterministic backward plan has the gradients of all
+// scores there in 16 bits, in whole tiles of 64 queries and 128 keys; else it is small.
 int64_t attention_workspace(const AttentionSpec& spec);
 
 }  // namespace kb::cudnn
