@@ -6,7 +6,8 @@
 
 namespace kb {
 
-// `order` sorts the indices of a scatter; `carry` adds a partial sum over workers in place; `exchange` starts an all-reduce; `wait` waits until it is done.
+// `order` sorts the indices of a scatter; `carry` adds a partial sum over workers in place; `exchange` starts an
+// all-reduce; `wait` waits until it is done.
 enum class FusionClass : uint8_t {
   pointwise,
   row_reduce,

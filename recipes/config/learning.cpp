@@ -155,9 +155,8 @@ StepScalars make_scalars(const Rules& own, const Learning& learning, const RunPl
 }
 
 std::string rate_derivation(const Rules& own, const Learning& learning, const RunPlan& plan) {
-  const bool left_out =
-      !has_warmup(learning, plan.minibatch) && learning.warmup != "none" &&
-      (learning.warmup_epochs > 0 || learning.warmup_steps > 0);
+  const bool left_out = !has_warmup(learning, plan.minibatch) && learning.warmup != "none" &&
+                        (learning.warmup_epochs > 0 || learning.warmup_steps > 0);
   const ReferenceRate rate = reference_rate(learning);
   const std::string why = rate.has_gains() ? "AdaScale needs none" : "not above the base rate";
   return fmt::format("lr {}{}, {}{}", rate.derivation(plan.minibatch), gains_text(learning, plan.minibatch),

@@ -238,7 +238,8 @@ BOOST_AUTO_TEST_CASE(a_flag_that_the_optimizer_does_not_read_is_refused) {
   BOOST_TEST(
       usage_error({"--optimizer", "adm"}) ==
       "--optimizer: expected one of sgd, momentum, scaled-momentum, uncorrected-momentum, nesterov, adam, adamw, "
-      "nadamw, lion, muon, schedule-free, schedule-free-adamw, lars, lars-mlperf, lars-unscaled, lars-plain, larc, lamb, "
+      "nadamw, lion, muon, schedule-free, schedule-free-adamw, lars, lars-mlperf, lars-unscaled, lars-plain, larc, "
+      "lamb, "
       "rmsprop-warmup, got 'adm'; did you mean 'adam'?");
   BOOST_TEST(usage_error({"--milestones", "1,x"}) ==
              "--milestones: expected numbers >= 0, separated by commas, got 'x'");
