@@ -13,6 +13,7 @@ constexpr FusionTraits kTraits[] = {
     {FusionClass::column_reduce, "column_reduce", StepKind::kernel, true, true, true},
     {FusionClass::full_reduce, "full_reduce", StepKind::kernel, true, true, true},
     {FusionClass::window, "window", StepKind::kernel, false, false, false},
+    {FusionClass::order, "order", StepKind::kernel, false, false, false},
     {FusionClass::scatter, "scatter", StepKind::kernel, false, true, false},
     {FusionClass::library, "library", StepKind::library, false, false, false},
     {FusionClass::copy, "copy", StepKind::copy, false, false, false},

@@ -6,13 +6,15 @@
 
 namespace kb {
 
-// `carry` adds a partial sum over workers in place; `exchange` starts an all-reduce; `wait` waits until it is done.
+// `order` sorts the indices of a scatter; `carry` adds a partial sum over workers in place; `exchange` starts an
+// all-reduce; `wait` waits until it is done.
 enum class FusionClass : uint8_t {
   pointwise,
   row_reduce,
   column_reduce,
   full_reduce,
   window,
+  order,
   scatter,
   library,
   copy,

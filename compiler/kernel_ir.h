@@ -81,6 +81,7 @@ struct Instr {
   bool lane_varying = false;  // dst differs from lane to lane: a vector where lanes are vectors
   int32_t unroll = 1;  // serial loop on a GPU: rounds that should be under way at once; it does not change the result
   Reg valid = kNone;   // loop bound to lanes: number of valid lanes (i64); kNone = all
+  bool part = false;   // loop bound to lanes: `valid` is at least 1 and less than the lanes in every call
   std::vector<Instr> body{};  // loop, branch, last_block
 };
 
@@ -96,8 +97,8 @@ struct Phase {
   std::vector<Instr> body;
 };
 
-// `arguments` are i64 numbers given at each call: extents that grow with the minibatch, tile counts, the streaming
-// flag. Everything that is the same for every minibatch size is a literal in the body.
+// `arguments` are i64 numbers given at each call: extents, strides, tile counts, the streaming flag. Literals in the
+// body are what shapes its code: taps of a window, divisors in inner loops, sizes of local arrays.
 struct Kernel {
   std::string name;  // "k_" + hash of the text
   std::string kind;  // "pointwise", "row_reduce", ... for people

@@ -122,7 +122,8 @@ Tensor attention(Tensor q, Tensor k, Tensor v, const AttentionOptions& options, 
   const Call call(where);
   check_attention(q, k, v, options);
   const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(q.size(2) / options.heads)));
-  const Tensor scores = matmul(split_heads(q * scale, options.heads), split_heads(k, options.heads), false, true);
+  // The scale stands behind the transposition: before it, its gradient would have index arithmetic for each element.
+  const Tensor scores = matmul(split_heads(q, options.heads) * scale, split_heads(k, options.heads), false, true);
   return join_heads(matmul(key_weights(scores, options), split_heads(v, options.heads)));
 }
 

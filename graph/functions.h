@@ -101,6 +101,15 @@ Tensor gather(Tensor table, Tensor indices, Where where = Where::current());
 Tensor gather(Tensor x, Tensor indices, int64_t axis, Where where = Where::current());
 // Reverses the order of the elements along `axes`; along all axes if none is named.
 Tensor flip(Tensor x, Ints axes, Where where = Where::current());
+// Sorts the positions of `indices` (M of them, taken as a vector) by index; equal indices keep their order, and those
+// outside of [0, rows) come last. order i32 [M] has the positions; row r has order[starts[r]] to
+// order[starts[r + 1] - 1], and starts is i32 [rows + 1].
+struct IndexOrder {
+  Tensor order, starts;
+};
+IndexOrder index_order(Tensor indices, int64_t rows, Where where = Where::current());
+// Adds updates [indices' shape, ...] into a table of zeros [rows, ...]. The order of a row's sum depends on the shapes
+// alone (graph/infer.h).
 Tensor scatter_add(Tensor indices, Tensor updates, int64_t rows, Where where = Where::current());
 // Cuts a window of `size` = [H, W] out of each sample of x [N, ..., H, W]. The i32 tensor `window` [N, 3] holds the
 // window's first row and first column in x, and whether it is mirrored left to right (not 0). A window may reach

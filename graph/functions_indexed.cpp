@@ -63,9 +63,17 @@ Tensor flip(Tensor x, Ints axes, Where where) {
   return x;
 }
 
+IndexOrder index_order(Tensor indices, int64_t rows, Where where) {
+  const Call call(where);
+  const Tensor order = make(Op::index_order, {indices}, {{"rows", rows}});
+  return {order, output(order, 1)};
+}
+
 Tensor scatter_add(Tensor indices, Tensor updates, int64_t rows, Where where) {
   const Call call(where);
-  return make(Op::scatter_add, {indices, updates}, {{"rows", rows}});
+  require_same_graph("scatter_add", {indices, updates});
+  const IndexOrder sorted = index_order(indices, rows);
+  return make(Op::scatter_add, {indices, updates, sorted.order, sorted.starts}, {{"rows", rows}});
 }
 
 Tensor crop(Tensor x, Tensor window, Ints size, Where where) {

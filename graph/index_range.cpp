@@ -53,6 +53,10 @@ class Ranges {
         const Ints& axes = node.attrs.ints("axes");
         return value.out == 1 ? IndexRange{0, extent(0, axes[0]) * extent(0, axes[1]) - 1} : in(0);
       }
+      case Op::index_order: {
+        const int64_t last = graph_.type(node.inputs[0]).elements() - (value.out == 0 ? 1 : 0);
+        return {0, last};
+      }
       case Op::cast:
         return is_float(graph_.type(node.inputs[0]).dtype) ? whole : in(0);
       case Op::broadcast:

@@ -35,7 +35,13 @@
 //   sum_pool (x)       window, axes (padding counts as zero)
 //   sum_pool_grad (dy) window, axes, input_size
 //   gather (table, i32 indices) -> indices.shape + table.shape[1:]
-//   scatter_add (indices, updates) rows -> [rows] + updates' rest; equal indices are added in index order
+//   index_order (indices) rows -> (order i32 [M], starts i32 [rows + 1]): the M positions of `indices`, taken as a
+//                      vector, sorted by index; equal ones keep their order, and those outside of [0, rows) come last.
+//                      Row r has the positions order[starts[r]] to order[starts[r + 1] - 1]
+//   scatter_add (indices, updates, order, starts) rows -> [rows] + updates' rest; order and starts are index_order's of
+//                      these indices and rows. `order` is cut into ranges of a length that M alone sets
+//                      (graph/index_order.h). A row's updates are added in index order within each range, from 0, and
+//                      the sums of its ranges in the order of the ranges
 //   crop (x [N, ..., H, W], window i32 [N, 3] = top, left, mirrored) size -> [N, ..., size]; element (i, j) of sample n
 //                      is element (top + i, left + j) of x, or (top + i, left + size[1] - 1 - j) if mirrored is not 0;
 //                      outside of x it is 0

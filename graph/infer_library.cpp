@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "graph/image_layout.h"
 #include "graph/infer_rules.h"
@@ -21,7 +22,17 @@ Type infer_gather(const Type& table, const Type& indices) {
   return result;
 }
 
-Type infer_scatter_add(const Type& indices, const Type& updates, int64_t rows) {
+std::vector<Type> infer_index_order(const Type& indices, int64_t rows) {
+  check_indices(indices);
+  const int64_t most = std::max(rows, indices.elements());
+  if (most > std::numeric_limits<int32_t>::max())
+    throw Mistake{"a table or indices too long for positions in i32", "at most 2147483647 of each",
+                  std::to_string(most), ""};
+  return {{DType::i32, {indices.elements()}, ""}, {DType::i32, {rows + 1}, ""}};
+}
+
+Type infer_scatter_add(std::span<const Type> in, int64_t rows) {
+  const Type &indices = in[0], &updates = in[1];
   check_indices(indices);
   check_numbers(updates);
   const bool starts =
@@ -29,6 +40,11 @@ Type infer_scatter_add(const Type& indices, const Type& updates, int64_t rows) {
   if (!starts)
     throw Mistake{"updates do not fit the indices", "updates that start with " + shape_text(indices),
                   shape_text(updates), ""};
+  const std::vector<Type> sorted = infer_index_order(indices, rows);
+  for (size_t i = 0; i < sorted.size(); ++i)
+    if (in[2 + i].dtype != sorted[i].dtype || in[2 + i].shape != sorted[i].shape)
+      throw Mistake{"no order of the indices", to_string(sorted[i]), to_string(in[2 + i]),
+                    "index_order(indices, rows)"};
   Type result{updates.dtype, {rows}, ""};
   result.shape.insert(result.shape.end(), updates.shape.begin() + indices.rank(), updates.shape.end());
   return result;
@@ -185,7 +201,8 @@ Type infer_weight_grad(std::span<const Type> inputs, const Attrs& attrs) {
 
 std::vector<Type> infer_indexed(Op op, std::span<const Type> in, const Attrs& attrs) {
   if (op == Op::gather) return {infer_gather(in[0], in[1])};
-  if (op == Op::scatter_add) return {infer_scatter_add(in[0], in[1], attrs.integer("rows"))};
+  if (op == Op::index_order) return infer_index_order(in[0], attrs.integer("rows"));
+  if (op == Op::scatter_add) return {infer_scatter_add(in, attrs.integer("rows"))};
   if (op == Op::crop) return {infer_crop(in[0], in[1], attrs.ints("size"))};
   throw InternalError("infer: no rule for indexed " + std::string(name(op)));
 }

@@ -1,4 +1,4 @@
-// The interpreter's matmul, convolution with its two gradients, gather, scatter_add and crop. One loop nest serves the
+// The interpreter's matmul, convolution with its two gradients, and the indexed ops. One loop nest serves the
 // three convolutions. A tensor in another layout is read through its logical order (N, C, H, W).
 #include <algorithm>
 
@@ -223,11 +223,31 @@ void crop(const Work& work) {
   }
 }
 
+// Sorts by counting; positions of indices outside of the table are in the last class.
+void index_order(const Work& work) {
+  const auto& indices = work.in[0]->data;
+  auto& order = work.out[0].data;
+  auto& starts = work.out[1].data;
+  const size_t rows = starts.size() - 1;
+  std::vector<std::vector<size_t>> classes(rows + 1);
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const bool inside = indices[i] >= 0 && indices[i] < static_cast<double>(rows);
+    classes[inside ? static_cast<size_t>(indices[i]) : rows].push_back(i);
+  }
+  size_t at = 0;
+  for (size_t row = 0; row <= rows; ++row) {
+    starts[row] = static_cast<double>(at);
+    for (const size_t i : classes[row]) order[at++] = static_cast<double>(i);
+  }
+}
+
 }  // namespace
 
-// gather and scatter_add. A row outside of the table reads `missing` and takes no update.
+// gather and scatter_add. A row outside of the table reads `missing` and takes no update. A scatter_add adds in index
+// order, and needs no order of the indices.
 void indexed(const Work& work) {
   if (work.node.op == Op::crop) return crop(work);
+  if (work.node.op == Op::index_order) return index_order(work);
   const bool gather = work.node.op == Op::gather;
   const Array& indices = *work.in[gather ? 1 : 0];
   const Array& source = *work.in[gather ? 0 : 1];

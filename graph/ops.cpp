@@ -84,7 +84,8 @@ constexpr std::array<OpInfo, static_cast<size_t>(Op::kCount)> kOpTable{{
     {Op::sum_pool_grad, "sum_pool_grad", 1, kWindow, "adds each dy to all elements of its window"},
 
     {Op::gather, "gather", 2, kIndexed, "rows of a table; NaN (integers, booleans: 0) where there is no such row"},
-    {Op::scatter_add, "scatter_add", 2, kIndexed, "adds rows into a table of zeros, equal indices in order; an index outside of it adds nothing"},
+    {Op::index_order, "index_order", 1, kIndexed, "positions of indices sorted by index, equal ones in order, those outside of the table last; where each row begins"},
+    {Op::scatter_add, "scatter_add", 4, kIndexed, "adds rows into a table of zeros, equal indices in a fixed order; an index outside of it adds nothing"},
     {Op::crop, "crop", 2, kIndexed, "a window of each sample, mirrored or not; 0 where it leaves the sample"},
 
     {Op::matmul, "matmul", 2, kLibrary, "matrix product of the last two axes"},

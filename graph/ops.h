@@ -41,6 +41,7 @@ enum class Op : uint8_t {
   sum_pool_grad,
   // Ops that read or write at given indices.
   gather,
+  index_order,
   scatter_add,
   crop,
   // Ops that a library computes.

@@ -140,7 +140,8 @@ class Limits {
   void visit(const Node& node, int64_t& own) {
     if (node.op == Op::input && node.attrs.has("below")) own = std::min(own, node.attrs.integer("below"));
     if (node.op == Op::gather) return limit(node.inputs[1], graph_.type(node.inputs[0]).shape[0]);
-    if (node.op == Op::scatter_add) return limit(node.inputs[0], node.attrs.integer("rows"));
+    if (node.op == Op::index_order || node.op == Op::scatter_add)
+      return limit(node.inputs[0], node.attrs.integer("rows"));
     if (node.op == Op::eq || node.op == Op::ne) {
       for (size_t i = 0; i < 2; ++i) {
         if (const auto length = iota_length(node.inputs[1 - i])) limit(node.inputs[i], *length);

@@ -77,6 +77,9 @@ double inverse_sqrt(const ScheduleSpec& spec, const SchedulePoint& at) {
   return std::sqrt(warmup / (warmup + at.progress * at.steps));
 }
 
+// A warmup of whole steps, given as steps / steps an epoch, comes back from epochs to within this many steps.
+constexpr double kRounding = 1e-6;
+
 constexpr ScheduleShape kShapes[] = {
     {"constant", "the reference throughout", constant},
     {"step", "the reference, times a factor at each milestone", steps},
@@ -195,10 +198,10 @@ double LearningRate::at(int64_t step) const {
 }
 
 std::string LearningRate::description() const {
-  const double warmup = std::ceil(warmup_steps()), rest = static_cast<double>(spec_.total_steps) - warmup;
+  const double warmup = std::ceil(warmup_steps() - kRounding), rest = static_cast<double>(spec_.total_steps) - warmup;
   std::string text;
   if (warmup > 0)
-    text = fmt::format("{} warmup over {} epoch{} = {} steps {} {}, then ", spec_.warmup, spec_.warmup_epochs,
+    text = fmt::format("{} warmup over {:.6g} epoch{} = {} steps {} {}, then ", spec_.warmup, spec_.warmup_epochs,
                        spec_.warmup_epochs == 1 ? "" : "s", warmup, spec_.warmup == "constant" ? "at" : "from",
                        spec_.warmup_start);
   text += spec_.shape;

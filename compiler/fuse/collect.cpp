@@ -48,8 +48,8 @@ void collect_group(Drafts& drafts, int32_t g) {
   group.inputs = std::move(all.inputs);
 }
 
-// Fills each group's outputs: the results of its seeds that another group reads or that memory needs. A window group
-// writes all its results, a library call those of its node or, if that has one, the result of its epilogue.
+// Fills each group's outputs: the results of its seeds that another group reads or that memory needs. A window or
+// order group writes all its results, a library call those of its node or, if that has one, the result of its epilogue.
 void mark_outputs(Drafts& drafts) {
   std::vector<uint8_t> wanted = drafts.memory().needed;
   for (int32_t g = 0; g < drafts.size(); ++g)
@@ -62,9 +62,10 @@ void mark_outputs(Drafts& drafts) {
         group.outputs.push_back({drafts[g].seeds[0], out});
       continue;
     }
+    const bool writes_all = group.cls == FusionClass::window || group.cls == FusionClass::order;
     for (int32_t seed : drafts[g].seeds)
       for (int32_t out = 0; out < static_cast<int32_t>(drafts.node(seed).outputs.size()); ++out)
-        if (wanted[drafts.id({seed, out})] || group.cls == FusionClass::window) group.outputs.push_back({seed, out});
+        if (wanted[drafts.id({seed, out})] || writes_all) group.outputs.push_back({seed, out});
   }
 }
 

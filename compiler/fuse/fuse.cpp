@@ -61,6 +61,7 @@ FusionClass class_alone(const Graph& graph, const Node& seed) {
   if (cls == OpClass::window) return FusionClass::window;
   if (seed.op == Op::carry) return FusionClass::carry;
   if (seed.op == Op::all_reduce) return FusionClass::exchange;
+  if (seed.op == Op::index_order) return FusionClass::order;
   if (seed.op == Op::scatter_add) return FusionClass::scatter;
   return FusionClass::pointwise;
 }

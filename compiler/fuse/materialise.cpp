@@ -86,13 +86,12 @@ class Chooser {
     auto number = static_cast<int32_t>(&node - graph_.nodes.data());
     OpClass cls = info(node.op).cls;
     bool placed = is_placed_concat(graph_, node);
-    bool hard = cls == OpClass::library || cls == OpClass::window || cls == OpClass::reduction ||
-                node.op == Op::scatter_add || placed || node.op == Op::variable || node.op == Op::input ||
-                is_exchange(node);
+    bool hard = cls == OpClass::library || cls == OpClass::window || cls == OpClass::reduction || is_scatter(node.op) ||
+                placed || node.op == Op::variable || node.op == Op::input || is_exchange(node);
     for (int32_t out = 0; hard && out < static_cast<int32_t>(node.outputs.size()); ++out)
       memory_.hard[id({number, out})] = 1;
     for (Value input : node.inputs) ++readers_[id(input)];
-    if (cls == OpClass::library || cls == OpClass::window || node.op == Op::scatter_add || is_exchange(node))
+    if (cls == OpClass::library || cls == OpClass::window || is_scatter(node.op) || is_exchange(node))
       for (Value input : node.inputs) need(input);
     if (node.op == Op::gather) need(node.inputs[0]);
     if (placed)

@@ -28,6 +28,9 @@ struct Memory {
 // Returns whether `node` is a concat along the leading extent, whose inputs are written straight into their places.
 bool is_placed_concat(const Graph& graph, const Node& node);
 
+// Returns whether the op sorts indices or adds rows at indices, in a launch of its own.
+inline bool is_scatter(Op op) { return op == Op::index_order || op == Op::scatter_add; }
+
 // Returns whether `node` adds up over workers in the memory of its last input, which its result replaces.
 bool is_exchange(const Node& node);
 

@@ -282,14 +282,16 @@ void Builder::threads(const Body& body) {
 void Builder::lane_loop(Reg valid, const Body& body) {
   const Reg begin = index(0);
   int64_t known = 0;
-  if (valid != kNone && literal(valid, &known) && known == lanes_) valid = kNone;
+  const bool is_known = valid != kNone && literal(valid, &known);
+  if (is_known && known == lanes_) valid = kNone;
   bound_loop({.code = Code::loop,
               .type = DType::i64,
               .a = begin,
               .b = index(lanes_),
               .integer = 1,
               .bind = Bind::lane,
-              .valid = valid},
+              .valid = valid,
+              .part = is_known && known > 0 && known < lanes_},
              body);
 }
 

@@ -92,7 +92,7 @@ class Writer {
       case Code::loop:
         put("{} r{} = r{} .. r{}", kBindNames[static_cast<int>(instr.bind)], instr.dst, instr.a, instr.b);
         if (instr.integer != 1) put(" by {}", instr.integer);
-        if (instr.valid != kNone) put(" valid r{}", instr.valid);
+        if (instr.valid != kNone) put(" {}valid r{}", instr.part ? "part " : "", instr.valid);
         if (instr.unroll != 1) put(" unroll {}", instr.unroll);
         return;
       case Code::last_block:

@@ -80,7 +80,8 @@ Reg Context::load(int32_t buffer, const Index& position, Reg where, double other
   }
   // One element that only some lanes may touch is reached lane by lane.
   const bool by_lane = place.access == ir::Access::uniform && where != ir::kNone && b.lane_varying(where);
-  const bool walks = where == ir::kNone && place.access == ir::Access::contiguous && whole_vectors_ && is_large(buffer);
+  const bool walks =
+      prefetches && where == ir::kNone && place.access == ir::Access::contiguous && whole_vectors_ && is_large(buffer);
   const Reg value = b.load(buffer, place.at, by_lane ? ir::Access::gather : place.access, where, otherwise,
                            walks ? target.prefetch_bytes / size_of(b.buffer_type(buffer)) : 0, place.aligned);
   return b.convert(register_type(b.type(value)), value);
@@ -130,6 +131,11 @@ Extent Context::least(int64_t most, const Extent& whole, const Index& begin) {
   return {most, b.min(b.index(most), left), multiple};
 }
 
+Index Context::first_of_tile(const Index& tile, int64_t size) {
+  if (target.processor == Processor::gpu || tile.is_literal()) return math.scale(tile, size);
+  return math.of(b.mul(math.emit(tile), b.index(size)));
+}
+
 Reg Context::reg(const Extent& extent) { return extent.dynamic() ? extent.reg : b.index(extent.literal); }
 
 void Context::serial(const Extent& extent, const Body& body) {
@@ -170,19 +176,34 @@ void Context::one_vector(const Extent& valid, const Index& begin, const Body& bo
   whole_vectors_ = false;
 }
 
+// Returns the number of whole vectors of a row that has a tail. On a CPU it is an argument, also if it is 1, so that
+// rows of all lengths share one text.
+Reg Context::number_of_vectors(int64_t count) {
+  if (target.processor == Processor::gpu) return b.index(count);
+  return argument("vectors " + std::to_string(count), count);
+}
+
 void Context::vectors(const Extent& extent, const Body& body) {
   const int64_t lanes = b.lanes();
-  const auto full = [&](const Extent& count) {
-    serial(count, [&](const Index& vector) { one_vector(literal(lanes), math.scale(vector, lanes), body); });
+  const auto full = [&](Reg count, int64_t most) {
+    b.loop(b.index(0), count, 1, [&](Reg vector) {
+      one_vector(literal(lanes), math.scale(math.of(vector, most), lanes), [&](const Index& at) {
+        if (!extent.dynamic()) math.promise(at, extent.literal - 1);
+        body(at);
+      });
+    });
   };
   if (!extent.dynamic()) {
     const int64_t count = extent.literal / lanes, tail = extent.literal % lanes;
-    full(literal(count));
-    if (tail != 0) one_vector(literal(tail), IndexMath::literal(count * lanes), body);
-    return;
+    if (count == 0 || tail == 0) full(b.index(count), count - 1);
+    if (tail == 0) return;
+    if (count == 0) return one_vector(literal(tail), Index{}, body);
+    const Reg number = number_of_vectors(count);
+    full(number, std::max<int64_t>(count - 1, 1));  // most 0 would show that there is one
+    return one_vector(literal(tail), math.scale(math.of(number, count), lanes), body);
   }
   const Reg width = b.index(lanes), count = b.div(extent.reg, width);
-  full({0, count, 1});
+  full(count, IndexMath::kUnbounded);
   if (extent.multiple % lanes == 0) return;
   const Reg tail = b.mod(extent.reg, width);
   b.branch(b.less(b.index(0), tail), [&] { one_vector({0, tail, 1}, math.scale(math.of(count), lanes), body); });
@@ -191,9 +212,11 @@ void Context::vectors(const Extent& extent, const Body& body) {
 void Context::blocks(const Extent& extent, int64_t size, const std::function<void(const Index&, const Extent&)>& body) {
   if (size == 1) return serial(extent, [&](const Index& at) { body(at, literal(1)); });
   if (!extent.dynamic() && extent.literal <= size) return body(Index{}, extent);
-  const Extent count = extent.dynamic() ? Extent{0, b.div(b.add(extent.reg, b.index(size - 1)), b.index(size)), 1}
-                                        : literal((extent.literal + size - 1) / size);
-  serial(count, [&](const Index& block) {
+  const auto rounded_up = [&] {
+    const Reg whole = argument("block", size);
+    return Extent{0, b.div(b.add(extent.reg, b.sub(whole, b.index(1))), whole), 1};
+  };
+  serial(extent.dynamic() ? rounded_up() : literal((extent.literal + size - 1) / size), [&](const Index& block) {
     const Index begin = math.scale(block, size);
     body(begin, least(size, extent, begin));
   });

@@ -55,6 +55,9 @@ class Context {
   using Body = std::function<void(const Index&)>;
   Extent literal(int64_t value) const { return {value, ir::kNone, value}; }
   Extent least(int64_t most, const Extent& whole, const Index& begin);  // returns min(most, whole - begin)
+  // Returns the first element of a tile that has `size` of them. On a CPU it is an index of which nothing is known, so
+  // that the text does not show what happens to divide the size.
+  Index first_of_tile(const Index& tile, int64_t size);
   ir::Reg reg(const Extent& extent);
   void serial(const Extent& extent, const Body& body);
   void vectors(const Extent& extent, const Body& body);
@@ -80,6 +83,8 @@ class Context {
   // share rounded up to a multiple of `unit`.
   static int64_t chunk_of(int64_t extent, int64_t most, int64_t unit);
 
+  bool prefetches = true;  // false for kernels that do not walk through their inputs
+
   // Positions of loads and stores, and indices that are used as numbers, in the order in which they are lowered; only
   // make_nest (compiler/lower/nest.h) has them noted.
   struct Note {
@@ -93,6 +98,7 @@ class Context {
 
  private:
   int64_t streaming_argument();
+  ir::Reg number_of_vectors(int64_t count);
   bool reads_variable(const std::string& name) const;
   bool is_large(int32_t buffer) const;
   bool masks_loads(int32_t buffer) const;

@@ -16,7 +16,7 @@ int64_t formula_ops(const Formula& formula) {
 
 // Returns the number of operations of a group: one for each element of a point-wise node (a composite: for each op of
 // its formula), each input element of a reduction (moments: three), each tap of a pooling window, and each element of
-// the last input of a scatter or of another window op.
+// the updates of a scatter or of the last input of another window op.
 int64_t count_flops(const Graph& graph, const Group& group) {
   int64_t flops = 0;
   for (const int32_t n : group.nodes) {
@@ -28,7 +28,9 @@ int64_t count_flops(const Graph& graph, const Group& group) {
       flops += graph.type(node.inputs[0]).elements() * (node.op == Op::moments ? 3 : 1);
     } else if (node.op == Op::max_pool || node.op == Op::sum_pool) {
       flops += node.type().elements() * element_count(node.attrs.ints("kernel"));
-    } else if (node.op == Op::scatter_add || info(node.op).cls == OpClass::window) {
+    } else if (node.op == Op::scatter_add) {
+      flops += graph.type(node.inputs[1]).elements();
+    } else if (info(node.op).cls == OpClass::window) {
       flops += graph.type(node.inputs.back()).elements();
     }
   }
@@ -46,6 +48,8 @@ Lowered lower_class(const Graph& graph, const Group& group, const Target& target
     case FusionClass::column_reduce:
     case FusionClass::full_reduce:
       return lower_reduce(graph, group, target);
+    case FusionClass::order:
+      return lower_order(graph, group, target);
     case FusionClass::scatter:
       return lower_scatter(graph, group, target);
     case FusionClass::library:

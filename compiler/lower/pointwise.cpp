@@ -90,7 +90,7 @@ class Pointwise {
     shape.push_back(pieces_);
     at_ = split_ == 0 ? Indices{tile} : cx_.math.unflatten(tile, shape);
     at_.resize(nest_.dims.size());
-    begin_ = cx_.math.scale(at_[split_], chunk_);
+    begin_ = split_ == last() ? cx_.math.scale(at_[split_], chunk_) : cx_.first_of_tile(at_[split_], chunk_);
     count_ = cx_.least(chunk_, extent_of(cx_, nest_.dims[split_]), begin_);
     if (cx_.target.processor == Processor::gpu) return block();
     if (lane_is_outermost())

@@ -61,7 +61,7 @@ class ReduceAlone : Reduce {
 
   // Lowers a tile of items: an item is a kept element if lanes reduce, else one vector of kept elements.
   void items_tile(const Index& tile) {
-    const Index begin = cx_.math.scale(tile, per_tile_);
+    const Index begin = cx_.first_of_tile(tile, per_tile_);
     Dims shape = outer_kept();
     if (!lanes_reduce()) shape.push_back(vectors_);
     const int64_t items = element_count(shape);

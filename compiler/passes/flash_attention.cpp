@@ -163,9 +163,7 @@ class FlashAttention {
     const AttentionShape& s = found.shape;
     const auto tensor = [&](Value old) { return Tensor(to_, rewriter_.map(old)); };
     std::vector<Value> in = {rewriter_.map(found.q), rewriter_.map(found.k), rewriter_.map(found.v)};
-    const auto same_length = [&](int64_t length) {
-      return constant(to_, DType::i32, length, {s.n}).value();
-    };
+    const auto same_length = [&](int64_t length) { return constant(to_, DType::i32, length, {s.n}).value(); };
     if (found.lengths.valid())
       in.insert(in.end(), {same_length(s.t), clamp(tensor(found.lengths), 1, static_cast<double>(s.s)).value()});
     else if (s.s % kWholeKeys != 0)

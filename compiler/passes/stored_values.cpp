@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "compiler/fuse/domain.h"
+#include "compiler/fuse/materialise.h"
 #include "compiler/kernel/math.h"
 
 namespace kb {
@@ -17,7 +18,7 @@ bool is_call(const Node& node) {
 // Returns whether the op's result exists after its launch alone. A row's sum does not: the launch goes on with it.
 bool ends_launch(const Graph& graph, const Node& node) {
   const auto reduces_rows = [&] { return row_elements(graph.type(node.inputs[0]).shape, reduced_axes(node)) > 0; };
-  return is_call(node) || node.op == Op::scatter_add || (info(node.op).cls == OpClass::reduction && !reduces_rows());
+  return is_call(node) || is_scatter(node.op) || (info(node.op).cls == OpClass::reduction && !reduces_rows());
 }
 
 // Returns the stage of each node: the most ops that end a launch on a way to it.

@@ -193,22 +193,21 @@ void CppPrinter::phase(const Phase& phase, size_t number) {
 }
 
 void CppPrinter::lane_loop(const Instr& instr) {
-  const std::string valid = instr.valid == kNone ? "" : scalar(instr.valid);
-  const Instr* known = instr.valid == kNone ? nullptr : &definition(instr.valid);
-  const bool always_tail = known && known->code == Code::constant && known->integer < kLanes;
-  if (known && !always_tail) {
+  const bool may_be_whole = !instr.part, may_be_part = instr.valid != kNone;
+  const std::string valid = may_be_part ? scalar(instr.valid) : "";
+  const bool both = may_be_whole && may_be_part;
+  if (both) {
     line("if ({} >= {}) {{", valid, kLanes);
     depth_++;
   }
-  if (!always_tail) parts(instr, "");
-  if (!known) return;
-  if (!always_tail) {
+  if (may_be_whole) parts(instr, "");
+  if (both) {
     depth_--;
     line("}} else {{");
     depth_++;
   }
-  parts(instr, valid);
-  if (always_tail) return;
+  if (may_be_part) parts(instr, valid);
+  if (!both) return;
   depth_--;
   line("}}");
 }
@@ -227,7 +226,8 @@ void CppPrinter::parts(const Instr& instr, const std::string& valid) {
 void CppPrinter::part(const Instr& instr, const std::string& first, const std::string& valid) {
   first_ = first;
   tail_ = !valid.empty();
-  line("{}{{", tail_ && first != "first" ? fmt::format("if ({} > {}) ", valid, first) : "");
+  const bool always = !tail_ || first == "first" || (first == "0" && instr.part);
+  line("{}{{", always ? "" : fmt::format("if ({} > {}) ", valid, first));
   depth_++;
   const std::string left = first == "0" ? valid : fmt::format("{} - {}", valid, first);
   if (tail_) line("const long n = {};", lanes_ == kLanes ? left : fmt::format("index_min({}, {})", left, lanes_));

@@ -168,7 +168,7 @@ void CudaPrinter::lane_loop(const Instr& instr) {
   lanes_ = definition(instr.b).integer;
   lane_ = instr.dst;
   if (instr.valid != kNone) valid_ = kept(instr.valid);
-  line("{}{{", valid_.empty() ? "" : fmt::format("if ({} > 0) ", valid_));
+  line("{}{{", valid_.empty() || instr.part ? "" : fmt::format("if ({} > 0) ", valid_));
   lane_block(instr.body);
   line("}}");
   lane_ = kNone;

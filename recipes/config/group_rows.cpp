@@ -122,6 +122,11 @@ GroupFlag split_flag(const std::string& word) {
   return {name.substr(0, dot), name.substr(dot + 1)};
 }
 
+void check_group_name(const std::string& flag, const std::string& group) {
+  if (group.find_first_of(" ;:{}") != std::string::npos)
+    refuse_value(flag, "a group's name behind the dot, without any of ' ;:{}'", group);
+}
+
 // Returns the message about a flag with the group's name behind the flag.
 std::string with_group(const std::string& message, const std::string& group) {
   const size_t end = message.find_first_of(":, ");
@@ -147,8 +152,10 @@ bool is_group_flag(const Recipe& recipe, const std::string& flag) {
 std::vector<std::string> group_flags_in(const Recipe& recipe, const std::vector<std::string>& words) {
   std::set<std::string> flags;
   for (const std::string& word : words)
-    if (const auto& [flag, group] = split_flag(word); is_group_flag(recipe, word))
+    if (const auto& [flag, group] = split_flag(word); is_group_flag(recipe, word)) {
+      check_group_name(flag, group);
       flags.insert(fmt::format("{}.{}", flag, group));
+    }
   return {flags.begin(), flags.end()};
 }
 
@@ -174,8 +181,7 @@ void read_group_flags(const Recipe& recipe, const GivenFlags& given, RunConfig& 
   for (const auto& [name, value] : given)
     if (const auto [flag, group] = split_flag(name); !flag.empty()) by_group[group][flag] = value;
   for (const auto& [group, flags] : by_group) {
-    if (group.find_first_of(" ;") != std::string::npos)
-      refuse_value(flags.begin()->first, "a group's name behind the dot, without spaces", group);
+    check_group_name(flags.begin()->first, group);
     Learning& learning = learning_of(config, group);
     if (is_frozen(learning) && flags.contains(kOptimizer)) learning = config.learning;
     RunConfig of_group = config;

@@ -137,7 +137,7 @@ LearningRate make_rate(const Rules& own, const Learning& learning, const RunPlan
   const RunPlan along = schedule_plan(learning, plan);
   spec.learning_rate = reference_rate(learning).at(plan.minibatch);
   spec.warmup = has_warmup(learning, plan.minibatch) ? learning.warmup : "none";
-  spec.warmup_epochs = learning.warmup_epochs;
+  spec.warmup_epochs = warmup_epochs_of(learning, along.steps_per_epoch);
   spec.warmup_start = learning.warmup_from.value_or(learning.base_minibatch > 0 ? learning.lr : learning.warmup_start);
   spec.milestones = learning.milestones;
   spec.power = learning.power;
@@ -155,8 +155,8 @@ StepScalars make_scalars(const Rules& own, const Learning& learning, const RunPl
 }
 
 std::string rate_derivation(const Rules& own, const Learning& learning, const RunPlan& plan) {
-  const bool left_out =
-      !has_warmup(learning, plan.minibatch) && learning.warmup != "none" && learning.warmup_epochs > 0;
+  const bool left_out = !has_warmup(learning, plan.minibatch) && learning.warmup != "none" &&
+                        (learning.warmup_epochs > 0 || learning.warmup_steps > 0);
   const ReferenceRate rate = reference_rate(learning);
   const std::string why = rate.has_gains() ? "AdaScale needs none" : "not above the base rate";
   return fmt::format("lr {}{}, {}{}", rate.derivation(plan.minibatch), gains_text(learning, plan.minibatch),

@@ -58,9 +58,10 @@ void check_growth(const TrainConfig& config, const RunPlan& plan, int64_t begin,
   if (!plan.grown.empty() && begin <= plan.grown.back().begin_step)
     throw Error(fmt::format("{}: expected growths in their order, got one at step {} behind one at step {}",
                             growths_member(config), begin, plan.grown.back().begin_step));
-  if (config.learning.warmup != "none" && epoch < config.learning.warmup_epochs)
-    throw Error(fmt::format("{}: expected growths after the warmup, of {} epochs, got one at epoch {:.6g}",
-                            growths_member(config), config.learning.warmup_epochs, epoch));
+  const double warmup = warmup_epochs_of(config.learning, plan.steps_per_epoch);
+  if (config.learning.warmup != "none" && epoch < warmup)
+    throw Error(fmt::format("{}: expected growths after the warmup, of {:.6g} epochs, got one at epoch {:.6g}",
+                            growths_member(config), warmup, epoch));
   if (minibatch > plan.samples)
     throw Error(fmt::format("{}: expected minibatches of at most the {} training samples, got {} from epoch {:.6g} on",
                             growths_member(config), plan.samples, minibatch, epoch));

@@ -69,6 +69,7 @@ struct Learning {
   double power = 0, decay_share = 0, end_lr = 0;
   std::string warmup = {};
   double warmup_epochs = 0;
+  int64_t warmup_steps = 0;                // in place of warmup_epochs; 0: the epochs decide
   std::optional<double> warmup_from = {};  // learning rate of step 0
   double warmup_start = 0;              // learning rate of step 0 if neither warmup_from nor base_minibatch gives one
   std::vector<NamedScalar> hyper = {};  // hyper-parameters of the optimizer
@@ -78,6 +79,12 @@ struct Learning {
   double ema = 0;
   double label_smoothing = 0;
 };
+
+// Returns the epochs of the warmup where an epoch has so many steps, one or more.
+inline double warmup_epochs_of(const Learning& learning, int64_t steps_per_epoch) {
+  return learning.warmup_steps > 0 ? static_cast<double>(learning.warmup_steps) / static_cast<double>(steps_per_epoch)
+                                   : learning.warmup_epochs;
+}
 
 // Dtypes, random streams, and how the training uses processor and memory.
 struct Arithmetic {

@@ -21,10 +21,11 @@
 namespace kb {
 namespace {
 
-constexpr double kBertDeviation = 0.02, kBertEpsilon = 1e-12;  // of initial weights and in layer norms, of their code
+constexpr double kBertEpsilon = 1e-12;  // in layer norms, as in their code
 
 struct BertOptions {
   int64_t dim, layers, heads, positions, vocabulary, token_types;
+  double deviation;  // of initial weights
   double dropout;
   MaskRule rule;
 };
@@ -46,6 +47,7 @@ MaskRule mask_rule(const OptionValues& values) {
 BertOptions options_of_bert(const OptionValues& values) {
   const int64_t dim = values.whole("dim"), heads = values.whole("heads"), context = values.whole("context");
   const int64_t positions = values.whole("positions");
+  const double deviation = values.real("deviation");
   if (dim % heads != 0) refuse_value("--heads", fmt::format("a divisor of --dim {}", dim), fmt::to_string(heads));
   if (positions > 0 && positions < context)
     refuse_value("--positions", fmt::format("--context {} or more, or 0", context), fmt::to_string(positions));
@@ -55,12 +57,13 @@ BertOptions options_of_bert(const OptionValues& values) {
           positions > 0 ? positions : context,
           values.whole("vocabulary"),
           values.whole("token-types"),
+          deviation > 0 ? deviation : 1 / std::sqrt(static_cast<double>(dim)),
           values.real("dropout"),
           mask_rule(values)};
 }
 
-Tensor dense(const char* name, Tensor x, int64_t features) {
-  return linear(name, x, features, {.init = normal(kBertDeviation)});
+Tensor dense(const char* name, Tensor x, int64_t features, const BertOptions& options) {
+  return linear(name, x, features, {.init = normal(options.deviation)});
 }
 
 Tensor norm_of_bert(Tensor x) { return layer_norm("LayerNorm", x, {.epsilon = kBertEpsilon}); }
@@ -68,12 +71,12 @@ Tensor norm_of_bert(Tensor x) { return layer_norm("LayerNorm", x, {.epsilon = kB
 // What ends a part of a layer: a linear layer, dropout, the residual and its norm.
 Tensor output_part(Tensor part, Tensor residual, const BertOptions& options) {
   const Scope scope("output");
-  return norm_of_bert(residual + dropout("dropout", dense("dense", part, options.dim), options.dropout));
+  return norm_of_bert(residual + dropout("dropout", dense("dense", part, options.dim, options), options.dropout));
 }
 
 Tensor self_attention(Tensor x, const BertOptions& options) {
   const Scope scope("self");
-  const auto projected = [&](const char* name) { return dense(name, x, options.dim); };
+  const auto projected = [&](const char* name) { return dense(name, x, options.dim, options); };
   return attention(projected("query"), projected("key"), projected("value"),
                    {.heads = options.heads, .dropout = options.dropout});
 }
@@ -87,15 +90,15 @@ Tensor bert_layer(int64_t number, Tensor x, const BertOptions& options) {
   Tensor hidden;
   {
     const Scope of_hidden("intermediate");
-    hidden = gelu(dense("dense", x, 4 * options.dim));
+    hidden = gelu(dense("dense", x, 4 * options.dim, options));
   }
   return output_part(hidden, x, options);
 }
 
-Tensor bert_table(const char* name, Inputs& in, int64_t rows, int64_t dim) {
+Tensor bert_table(const char* name, Inputs& in, int64_t rows, const BertOptions& options) {
   const Scope scope(name);
-  const Init init = resolve(name, normal(kBertDeviation), {});
-  return parameter(in.graph(), "weight", Role::embedding, {in.real(), {rows, dim}, ""}, init);
+  const Init init = resolve(name, normal(options.deviation), {});
+  return parameter(in.graph(), "weight", Role::embedding, {in.real(), {rows, options.dim}, ""}, init);
 }
 
 struct Embedded {
@@ -105,9 +108,9 @@ struct Embedded {
 
 Embedded embed(Inputs& in, Tensor tokens, const BertOptions& options) {
   const Scope scope("embeddings");
-  const Tensor words = bert_table("word_embeddings", in, options.vocabulary, options.dim);
-  const Tensor positions = bert_table("position_embeddings", in, options.positions, options.dim);
-  const Tensor types = bert_table("token_type_embeddings", in, options.token_types, options.dim);
+  const Tensor words = bert_table("word_embeddings", in, options.vocabulary, options);
+  const Tensor positions = bert_table("position_embeddings", in, options.positions, options);
+  const Tensor types = bert_table("token_type_embeddings", in, options.token_types, options);
   // [T, dim]: the same for all samples, and so added before the words.
   const Tensor places = slice(positions, 0, 0, tokens.size(1)) + slice(types, 0, 0, 1);
   const Tensor x = norm_of_bert(gather(words, tokens) + places);
@@ -135,7 +138,7 @@ Tensor predicted_logits(Inputs& in, const BertOptions& options) {
   Tensor x = at_places(encoded.x, in["places"]);
   {
     const Scope of_transform("transform");
-    x = norm_of_bert(gelu(dense("dense", x, options.dim)));
+    x = norm_of_bert(gelu(dense("dense", x, options.dim, options)));
   }
   const Tensor bias =
       parameter(in.graph(), "bias", Role::bias, {in.real(), {options.vocabulary}, ""}, resolve("", zeros, {}));
@@ -170,36 +173,38 @@ Task task_of_bert(const BertOptions& options, double unigram) {
           .model = [options, unigram](Inputs& in) { return bert_model(in, options, unigram); }};
 }
 
+// Returns the rule for a text of bytes, among which the mask is none.
+MaskRule rule_of_bytes(MaskRule rule, const OptionValues& values) {
+  rule.tokens = kByteVocabulary;
+  if (rule.mask < kByteVocabulary)
+    refuse_value(
+        values.whole("mask-token") < 0 ? "--vocabulary" : "--mask-token",
+        fmt::format("a mask token that is no byte of the text: {} or more tokens of --vocabulary", kByteVocabulary + 1),
+        fmt::format("the token {}", rule.mask));
+  return rule;
+}
+
 // The drawn language, which is known before its text is read.
-Task task_of_words(const BertOptions& options, bool is_noise) {
+Task task_of_words(const BertOptions& options, const OptionValues& values, bool is_noise) {
   const WordsSpec words;
   Task task = task_of_bert(options, is_noise ? 0 : words_unigram_loss(words));
   task.train_count = words.train_bytes / options.rule.length;
   task.test_count = words.test_bytes / options.rule.length;
-  task.read = [declared = task, words, rule = options.rule] {
+  task.read = [declared = task, words, rule = options.rule, values] {
     Task read = declared;
-    set_masked_sources(read, words_text(words), rule);
+    set_masked_sources(read, words_text(words), rule_of_bytes(rule, values));
     return read;
   };
   return task;
 }
 
 Task bert_task(const TaskRequest& request) {
-  BertOptions options = options_of_bert(request.options);
-  const bool is_drawn = request.data.empty();
-  if (is_drawn || !has_token_files(request.data)) {
-    options.rule.tokens = kByteVocabulary;
-    if (options.rule.mask < kByteVocabulary)
-      refuse_value(request.options.whole("mask-token") < 0 ? "--vocabulary" : "--mask-token",
-                   fmt::format("a mask token that is no byte of the text: {} or more tokens of --vocabulary",
-                               kByteVocabulary + 1),
-                   fmt::format("the token {}", options.rule.mask));
-  }
-  if (is_drawn) return task_of_words(options, request.is_noise);
-  const TokenText text =
-      has_token_files(request.data) ? open_token_files(request.data, options.vocabulary) : read_byte_text(request.data);
+  const BertOptions options = options_of_bert(request.options);
+  if (request.data.empty()) return task_of_words(options, request.options, request.is_noise);
+  const bool has_tokens = has_token_files(request.data);
+  const TokenText text = has_tokens ? open_token_files(request.data, options.vocabulary) : read_byte_text(request.data);
   Task task = task_of_bert(options, unigram_loss(text));
-  set_masked_sources(task, text, options.rule);
+  set_masked_sources(task, text, has_tokens ? options.rule : rule_of_bytes(options.rule, request.options));
   return task;
 }
 
@@ -249,7 +254,7 @@ Preset bert_preset(const PresetChoice& choice) {
     if (paper == size.name)
       append_flags(preset, {"--layers", fmt::to_string(size.layers), "--dim", fmt::to_string(size.dim), "--heads",
                             fmt::to_string(size.heads), "--vocabulary", "30522", "--mask-token", "103", "--token-types",
-                            "2", "--dropout", "0.1"});
+                            "2", "--dropout", "0.1", "--deviation", "0.02"});
   for (const LambStage& stage : kLambStages)
     if (paper != "none" && name == stage.name) append_stage(preset, stage, choice.minibatch.value_or(kLambMinibatch));
   return preset;
@@ -268,29 +273,31 @@ Recipe bert() {
                    .lr = 5e-3,
                    .schedule = "polynomial",
                    .power = 1,
-                   .warmup_epochs = 0.02},
-      .options =
-          {{.name = "dim", .value = 64, .doc = "features of a position"},
-           {.name = "layers", .value = 2, .doc = "layers of the encoder", .below = 1001},
-           {.name = "heads", .value = 2, .doc = "heads of an attention; they divide --dim"},
-           {.name = "context", .value = 64, .doc = "tokens of a sample"},
-           {.name = "positions",
-            .value = 0,
-            .doc = "positions that have an embedding, for a later stage of longer samples; 0: --context",
-            .low = 0},
-           {.name = "vocabulary",
-            .value = kByteVocabulary + 1,
-            .doc = "tokens that there are; 257 of a text as bytes: they and the mask"},
-           {.name = "mask-token", .value = -1, .doc = "token that hides others; -1: the last one", .low = -1},
-           {.name = "token-types", .value = 1, .doc = "rows of the table of token types, of which the first is used"},
-           fraction_option("mask-share", 0.15, "share of a sample's places that are predicted"),
-           fraction_option("dropout", 0,
-                           "share left out in training, of embeddings, of an attention's weights and before each "
-                           "sum with the residual"),
-           word_option("paper", {"none", "base", "large"},
-                       "a size of the paper, of its vocabulary, with the settings of You et al. 2019"),
-           word_option("stage", {"first", "second"},
-                       "stage of --paper: 9/10 of the samples, of 128 tokens, or the rest, of 512")},
+                   .warmup_epochs = 0.1},
+      .options = {{.name = "dim", .value = 64, .doc = "features of a position"},
+                  {.name = "layers", .value = 2, .doc = "layers of the encoder", .below = 1001},
+                  {.name = "heads", .value = 2, .doc = "heads of an attention; they divide --dim"},
+                  {.name = "context", .value = 64, .doc = "tokens of a sample"},
+                  {.name = "positions",
+                   .value = 0,
+                   .doc = "positions that have an embedding; 0: --context, more for a later stage of longer samples",
+                   .low = 0},
+                  {.name = "vocabulary",
+                   .value = kByteVocabulary + 1,
+                   .doc = "tokens that there are; 257 of a text as bytes: they and the mask"},
+                  {.name = "mask-token", .value = -1, .doc = "token that hides others; -1: the last one", .low = -1},
+                  {.name = "token-types", .value = 1, .doc = "rows of the table of token types; the first is used"},
+                  {.name = "deviation",
+                   .value = 0,
+                   .doc = "standard deviation of initial weights; 0: 1 / sqrt(--dim)",
+                   .low = 0,
+                   .whole = false},
+                  fraction_option("mask-share", 0.15, "share of places that are predicted"),
+                  fraction_option("dropout", 0, "share left out in training"),
+                  word_option("paper", {"none", "base", "large"},
+                              "a size of the paper, of its vocabulary, with the settings of You et al. 2019"),
+                  word_option("stage", {"first", "second"},
+                              "stage of --paper: 9/10 of the samples, of 128 tokens, or the rest, of 512")},
       .preset = bert_preset,
       .task = bert_task};
 }

@@ -10,6 +10,7 @@
 #include "graph/scope.h"
 #include "graph/transformer.h"
 #include "recipes/config/values.h"
+#include "recipes/papers/batch_rows.h"
 #include "recipes/papers/table.h"
 #include "recipes/task/noise.h"
 #include "recipes/task/ragged_source.h"
@@ -216,6 +217,7 @@ void set_pairs(Task& task, const SequencePairs& pairs) {
   task.note = pairs_note(pairs);
   task.train = pairs_source(pairs, pairs.train);
   if (pairs.test.count() > 0) task.test = pairs_source(pairs, pairs.test);
+  if (pairs.valid.count() > 0) task.valid = pairs_source(pairs, pairs.valid);
 }
 
 // Returns the corpus with source and target in each other's place.
@@ -275,23 +277,54 @@ Task transformer_task(const TaskRequest& request) {
   task.sequences = std::make_shared<const SequenceModel>(
       SequenceModel{[options](Inputs& in) { return encode_step(in, options); },
                     [options](DecoderStep& step) { return decode_step(step, options); }, shared});
-  for (const Source* part : {task.train.get(), task.test.get()})
+  for (const Source* part : {task.train.get(), task.test.get(), task.valid.get()})
     for (int64_t sample = 0; part && sample < part->count(); ++sample)
       task.length = std::max(task.length, part->length(sample));
   return task;
 }
 
-// Table 3 of the paper; 37,000 is the vocabulary of its English-German data (section 5.1).
+// base and big: table 3 of the paper; 37,000 is the vocabulary of its English-German data, in minibatches of about
+// 25,000 tokens of each language (section 5.1), and the rate has the schedule of eq. 3 with 4,000 steps of warmup.
+// mlperf: the big model of the reference of MLPerf Training v0.5
+// (translation/tensorflow/transformer/model/model_params.py), whose layers norm their inputs.
+struct TransformerSettings {
+  const char* name;
+  int64_t dim, heads, hidden;
+  double dropout;
+  int64_t vocabulary, tokens, steps;  // tokens of a step; steps: 0 where the settings say none
+  const char* norm;
+  double rate_factor;  // the rate is this times (dim max(step, warmup))^-0.5 behind the warmup
+  int64_t warmup_steps;
+  double beta2;
+};
+constexpr TransformerSettings kTransformerSettings[] = {
+    {"base", 512, 8, 2048, 0.1, 37000, 25000, 100'000, "post", 1, 4000, 0.98},
+    {"big", 1024, 16, 4096, 0.3, 37000, 25000, 300'000, "post", 1, 4000, 0.98},
+    {"mlperf", 1024, 16, 4096, 0.1, 33945, 4096, 0, "pre", 2, 16000, 0.997}};
+
+Preset preset_of_settings(const TransformerSettings& s, const PresetChoice& choice) {
+  const double peak = s.rate_factor / std::sqrt(static_cast<double>(s.dim * s.warmup_steps));
+  Preset preset{{"--dim",          fmt::to_string(s.dim),
+                 "--layers",       "6",
+                 "--heads",        fmt::to_string(s.heads),
+                 "--hidden",       fmt::to_string(s.hidden),
+                 "--dropout",      fmt::to_string(s.dropout),
+                 "--vocabulary",   fmt::to_string(s.vocabulary),
+                 "--norm",         s.norm,
+                 "--lr",           fmt::format("{:.6g}", peak),
+                 "--warmup-steps", fmt::to_string(s.warmup_steps),
+                 "--beta2",        fmt::to_string(s.beta2)},
+                {}};
+  if (s.steps > 0) append_flags(preset, {"--steps", fmt::to_string(s.steps)});
+  if (!choice.minibatch) append_flags(preset, {"--tokens", fmt::to_string(s.tokens)});
+  preset.notes = {fmt::format("{}: the rate {:.6g} = {} ({} x {})^-0.5 (Vaswani et al. 2017, eq. 3)", s.name, peak,
+                              s.rate_factor, s.dim, s.warmup_steps)};
+  return preset;
+}
+
 Preset transformer_preset(const PresetChoice& choice) {
-  const std::string paper = choice.options.word("paper");
-  if (paper == "base")
-    return {{"--dim", "512", "--layers", "6", "--heads", "8", "--hidden", "2048", "--dropout", "0.1", "--vocabulary",
-             "37000", "--norm", "post"},
-            {}};
-  if (paper == "big")
-    return {{"--dim", "1024", "--layers", "6", "--heads", "16", "--hidden", "4096", "--dropout", "0.3", "--vocabulary",
-             "37000", "--norm", "post"},
-            {}};
+  for (const TransformerSettings& settings : kTransformerSettings)
+    if (choice.options.word("paper") == settings.name) return preset_of_settings(settings, choice);
   return {};
 }
 
@@ -321,7 +354,8 @@ Recipe transformer() {
            {.name = "vocabulary", .value = 10000, .doc = "most tokens of a language of --data"},
            word_option("units", {"words", "pieces"}, "tokens of --data: words in lower case, or pieces of words"),
            switch_option("reverse", "translate the second language into the first"),
-           word_option("paper", {"none", "base", "big"}, "a model of the paper (table 3)")},
+           word_option("paper", {"none", "base", "big", "mlperf"},
+                       "settings of the paper (table 3, section 5), or of the reference of MLPerf Training v0.5")},
       .preset = transformer_preset,
       .task = transformer_task,
       .is_ragged = true};

@@ -23,8 +23,9 @@ struct Colour {
 // Colours of the kinds of boxes, in the order of the legend; they are dark enough for white letters.
 constexpr Colour kColours[] = {
     {"library", "#4e79a7"},     {"pointwise", "#4a8c41"}, {"row_reduce", "#9c7c12"}, {"column_reduce", "#c76b12"},
-    {"full_reduce", "#94608a"}, {"window", "#3f8d87"},    {"scatter", "#8a6450"},    {"copy", "#857b77"},
-    {"carry", "#5b938d"},       {"exchange", "#c05a80"},  {"all_reduce", "#a0467a"}, {"wait", "#d4464a"},
+    {"full_reduce", "#94608a"}, {"window", "#3f8d87"},    {"order", "#7a7a30"},      {"scatter", "#8a6450"},
+    {"copy", "#857b77"},        {"carry", "#5b938d"},     {"exchange", "#c05a80"},   {"all_reduce", "#a0467a"},
+    {"wait", "#d4464a"},
 };
 // Colours by Phase; they are light enough for dark letters.
 constexpr std::string_view kPhaseFills[] = {"#d9d9d9", "#cfe2f6", "#fbdcc0", "#d3ecc9"};

@@ -34,7 +34,7 @@ std::map<std::string, std::string> linear_rule(const Recipe& recipe, const RunCo
     changes["--base-lr"] = fmt::format("{}", config.learning.lr);
   if (config.learning.scaling != "linear") changes["--scaling"] = "linear";
   if (config.learning.warmup == "none") changes["--warmup"] = "gradual";
-  if (config.learning.warmup_epochs == 0) changes["--warmup-epochs"] = "1";
+  if (config.learning.warmup_epochs == 0 && config.learning.warmup_steps == 0) changes["--warmup-epochs"] = "1";
   return changes;
 }
 

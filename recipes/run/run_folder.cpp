@@ -142,7 +142,7 @@ void add_data(Json& manifest, const ManifestFacts& facts) {
                       {"fingerprint", facts.data.fingerprint},
                       {"train", task.train_count},
                       {"test", task.test_count},
-                      {"valid", task.valid_count},
+                      {"valid", task.valid ? task.valid->count() : task.valid_count},
                       {"class_names", facts.data.class_names},
                       {"mean", facts.data.mean},
                       {"stddev", facts.data.stddev},

@@ -44,8 +44,9 @@ struct Task {
   bool is_learnable = true;       // whether the labels can be learnt from the samples
   std::string sent_because = {};  // reason why the data set cannot live on a device; empty: it can
   // The parts of the data, which must be set before the task is trained; programs are compiled without them. `plain` is
-  // the training part without augmentation (null: `train` is used), `valid` the held-out part of
-  // recipes/task/validation.h (null: there is none), `test` may be null if there is `valid`.
+  // the training part without augmentation (null: `train` is used), `valid` the part that a
+  // training is judged by before its end, its own or the held-out part of recipes/task/validation.h (null: the test
+  // part judges it), `test` may be null if there is `valid`.
   std::shared_ptr<const Source> train = nullptr, test = nullptr, plain = nullptr, valid = nullptr;
   std::shared_ptr<const SequenceModel> sequences = nullptr;  // how the model writes sequences; null: it does not
   // Reads the data and returns the task with its sources, while programs are compiled. Empty: the sources are set.

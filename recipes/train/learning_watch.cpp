@@ -58,7 +58,8 @@ std::string LearningWatch::evaluation(int64_t done, bool in_first_epoch, double 
   std::string note;
   const double guess_error = 1 - 1 / static_cast<double>(classes_);
   if (losses_ >= kFewest) {
-    if (loss_sum_ / static_cast<double>(losses_) >= kAtGuess * guess_ && error >= kGuessError * guess_error)
+    if (classes_ > 0 && loss_sum_ / static_cast<double>(losses_) >= kAtGuess * guess_ &&
+        error >= kGuessError * guess_error)
       note = guessing_note(done);
     loss_sum_ = 0;
     losses_ = 0;

@@ -38,8 +38,10 @@ Value add_samples(Graph& graph, const Graph& like, const Node& input, int64_t ro
   return graph.add_like(like, input, Op::input, {}, std::move(attrs));
 }
 
-// Returns the rows of the evaluation's table, which holds the held-out samples or the test part, never both at once.
-int64_t evaluated_rows(const Task& task) { return std::max(task.test_count, task.valid_count); }
+// Returns the rows of the evaluation's table, which holds the validation or the test part, never both at once.
+int64_t evaluated_rows(const Task& task) {
+  return std::max(task.test_count, task.valid ? task.valid->count() : task.valid_count);
+}
 
 [[noreturn]] void refuse(const std::string& why) {
   throw UsageError(fmt::format("arithmetic.resident = on: {}; auto or off sends the samples step by step", why));

@@ -1,5 +1,5 @@
-// Library calls on a device: convolution and its gradients, matmul, attention and its gradient, packing of weights. The plug-in does them by cuDNN
-// and cuBLASLt, tests by the CPU's library.
+// Library calls on a device: convolution and its gradients, matmul, attention and its gradient, packing of weights. The
+// plug-in does them by cuDNN and cuBLASLt, tests by the CPU's library.
 #pragma once
 #include <cstdint>
 #include <map>

@@ -144,6 +144,8 @@ const Case kCases[] = {
     KB_CASE("scatter_add_updates", scatter_add(m.labels, m.weight, 10)),
     KB_CASE("gather_no_rows", gather(parameter(m.graph, "table", Role::embedding, {f32, {0, 8}, ""}, {}), m.labels)),
     KB_CASE("scatter_add_booleans", scatter_add(m.labels, m.mask, 10)),
+    KB_CASE("index_order_floats", index_order(m.x, 10).order),
+    KB_CASE("index_order_rows", index_order(m.labels, int64_t{1} << 31).order),
     KB_CASE("scatter_add_rows", scatter_add(m.labels, m.x, 0)),
     KB_CASE("crop_window", crop(m.images, m.labels, {32, 32})),
     KB_CASE("crop_size", crop(m.images, constant(m.images.graph(), DType::i32, 0, {m.images.size(0), 3}), {32, 0})),

@@ -189,6 +189,9 @@ BOOST_AUTO_TEST_CASE(indexed) {
   const Tensor rows = gather(c.x[0], c.x[1]);
   c.check(rows, {2, 2, 2}, {5, 6, 1, 2, 5, 6, 5, 6});
   c.check(scatter_add(c.x[1], rows, 4), {4, 2}, {1, 2, 0, 0, 15, 18, 0, 0});
+  const IndexOrder sorted = index_order(c.x[1], 4);
+  c.check(sorted.order, {4}, {1, 0, 2, 3});
+  c.check(sorted.starts, {5}, {0, 1, 1, 4, 4});
   c.check(one_hot(c.x[2], 4), {4, 4}, {0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0});
 }
 
@@ -200,6 +203,8 @@ BOOST_AUTO_TEST_CASE(indices_outside) {
   BOOST_TEST((rows.data[0] == 2 && std::isnan(rows.data[1]) && std::isnan(rows.data[2]) && rows.data[3] == 3));
   c.check(gather(cast(c.x[0], DType::u8), c.x[1]), {4, 1}, {2, 0, 0, 3});
   c.check(scatter_add(c.x[1], c.x[2], 3), {3, 1}, {0, 1, 8});
+  c.check(index_order(c.x[1], 3).order, {4}, {0, 3, 1, 2});
+  c.check(index_order(c.x[1], 3).starts, {4}, {0, 0, 1, 2});
   c.check(one_hot(c.x[1], 3), {4, 3}, {0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1});
 }
 

@@ -68,7 +68,7 @@ def compare_steps(programs, precision, words):
         if tensor.endswith(".key.bias"):
             continue
         worst["parameter"].note(tensor, final[tensor], value.detach())
-        worst["moved"].note(tensor, final[tensor], initial[tensor])
+        worst["moved"].note(tensor, initial[tensor], final[tensor])
         worst["mean"].note(tensor, final["exp_avg." + tensor], optimizer.states[tensor]["m"])
     print(f"PyTorch {torch.__version__}, transformers {transformers.__version__}; bert {precision}, {trace['steps']} steps "
           f"of {trace['minibatch']}, loss {losses[0]:.4f} to {losses[-1]:.4f}")

@@ -71,29 +71,22 @@ void Shadow::fence(const Stamp& now) {
   fences_[now.thread] = {now.epoch, now.clock};
 }
 
-// Returns whether an access is ordered before the present one in another block. Within one thread, `clock` orders an
-// access before a later fence or atomic.
-bool Shadow::ordered_between_blocks(const Stamp& before, const Stamp& now) const {
-  const auto from = blocks_.find(before.block), to = blocks_.find(now.block);
-  if (from == blocks_.end() || to == blocks_.end() || from->second.counter != to->second.counter) return false;
-  const Block& released = from->second;
-  const auto precedes_atomic = [&](uint32_t thread, uint32_t epoch, uint32_t clock) {
-    return thread == released.atomic.thread ? clock < released.atomic.clock : epoch < released.atomic.epoch;
-  };
+// Returns whether a fence lies between the access and the atomic. Within one thread, `clock` orders an access before a
+// later fence or atomic.
+bool Shadow::is_published(const Stamp& before, const Atomic& released) {
   const auto published_by = [&](uint32_t thread) {
     const auto fence = released.fences.find(thread);
     if (fence == released.fences.end()) return false;
-    const bool after =
-        thread == before.thread ? fence->second.clock > before.clock : fence->second.epoch > before.epoch;
-    return after && precedes_atomic(thread, fence->second.epoch, fence->second.clock);
+    const auto [epoch, clock] = fence->second;
+    const bool after = thread == before.thread ? clock > before.clock : epoch > before.epoch;
+    const Stamp& atomic = released.stamp;
+    return after && (thread == atomic.thread ? clock < atomic.clock : epoch < atomic.epoch);
   };
-  return (published_by(before.thread) || published_by(released.atomic.thread)) && has_acquired(now);
+  return published_by(before.thread) || published_by(released.stamp.thread);
 }
 
-bool Shadow::has_acquired(const Stamp& now) const {
-  const auto block = blocks_.find(now.block);
-  if (block == blocks_.end()) return false;
-  const Stamp& atomic = block->second.atomic;
+// Returns whether a fence lies between an atomic of the running block and the present access.
+bool Shadow::has_acquired(const Stamp& atomic, const Stamp& now) const {
   const auto fenced = [&](uint32_t thread) {
     const auto fence = fences_.find(thread);
     return fence != fences_.end() && fence->second.clock > atomic.clock &&
@@ -101,6 +94,23 @@ bool Shadow::has_acquired(const Stamp& now) const {
            (thread == now.thread || fence->second.epoch < now.epoch);
   };
   return fenced(now.thread) || fenced(atomic.thread);
+}
+
+bool Shadow::has_acquired(const Stamp& now) const {
+  const auto block = blocks_.find(now.block);
+  return block != blocks_.end() &&
+         std::ranges::any_of(block->second, [&](const auto& atomic) { return has_acquired(atomic.second.stamp, now); });
+}
+
+// Returns whether an access is ordered before the present one in another block, by a counter of both.
+bool Shadow::ordered_between_blocks(const Stamp& before, const Stamp& now) const {
+  const auto from = blocks_.find(before.block), to = blocks_.find(now.block);
+  if (from == blocks_.end() || to == blocks_.end()) return false;
+  return std::ranges::any_of(from->second, [&](const auto& released) {
+    const auto acquired = to->second.find(released.first);
+    return acquired != to->second.end() && is_published(before, released.second) &&
+           has_acquired(acquired->second.stamp, now);
+  });
 }
 
 bool Shadow::ordered(const Stamp& before, const Stamp& now) const {
@@ -183,10 +193,9 @@ std::string Shadow::atomic(Area& area, uintptr_t at, const Stamp& now) {
                        conflict("and written", cell.write, now));
   cell.write = now;
   cell.atomic = true;
-  Block& block = blocks_[now.block];
-  block.atomic = now;
-  block.counter = at;
-  if (running_ == now.block) block.fences = fences_;
+  Atomic& counted = blocks_[now.block][at];
+  counted.stamp = now;
+  counted.fences = running_ == now.block ? fences_ : decltype(fences_){};
   return "";
 }
 

@@ -79,13 +79,15 @@ class Shadow {
   struct Fence {
     uint32_t epoch = 0, clock = 0;
   };
-  struct Block {
-    Stamp atomic;                                // the block's last atomic
-    uintptr_t counter = 0;                       // the counter of that atomic
-    std::unordered_map<uint32_t, Fence> fences;  // fences before it, the last one of each thread
+  struct Atomic {
+    Stamp stamp;
+    std::unordered_map<uint32_t, Fence> fences;  // fences of the block before it, the last one of each thread
   };
+  using Atomics = std::unordered_map<uintptr_t, Atomic>;  // the last atomic of a block on each counter
   bool ordered(const Stamp& before, const Stamp& now) const;
   bool ordered_between_blocks(const Stamp& before, const Stamp& now) const;
+  static bool is_published(const Stamp& before, const Atomic& released);
+  bool has_acquired(const Stamp& atomic, const Stamp& now) const;
   bool has_acquired(const Stamp& now) const;
   std::string read(Cell& cell, bool constant, bool shared, const Stamp& now) const;
   std::string write(Cell& cell, bool shared, const Stamp& now) const;
@@ -93,7 +95,7 @@ class Shadow {
 
   std::vector<Area> areas_;
   size_t last_ = 0;  // index of the area that `find` returned last
-  std::unordered_map<uint32_t, Block> blocks_;
+  std::unordered_map<uint32_t, Atomics> blocks_;
   std::unordered_map<uint32_t, Fence> fences_;  // fences of the threads of the running block
   uint32_t running_ = 0;
 };

@@ -99,6 +99,12 @@ void indexed(EdgeTable& table, DType dtype) {
     return scatter_add(draft.given(DType::i32, {17}, {4, 0, 4, 2}), numbers, 5);
   });
   draft.tries("scatter_add to one row", [&] { return scatter_add(draft.given(DType::i32, {17}, {0}), numbers, 1); });
+  for (const int64_t rows : {1, 5, 300}) {
+    const Tensor at = draft.given(DType::i32, {3, 7}, {4, 0, -1, 0, 2147483647.0, 299, -2147483648.0, 4, 5, 1});
+    const IndexOrder sorted = index_order(at, rows);
+    draft.gives("index_order", sorted.order);
+    draft.gives("its starts", sorted.starts);
+  }
   const Tensor images = draft.given(dtype, {3, 2, 5, 7}, edges(dtype));
   const Tensor places = draft.given(DType::i32, {3, 3}, {0, 0, 0, -2, 3, 1, 2147483647.0, -2147483648.0, -1});
   draft.gives("crop", crop(images, places, {3, 9}));

@@ -204,6 +204,7 @@ BOOST_AUTO_TEST_CASE(one_text_for_every_minibatch_size) {
     output("bits", random_bits(graph, "drop", {n, 7}));
     output("pool", max_pool_with_index(x, {{2, 2}, {2, 2}, {0, 0}, {1, 1}}, {1, 2}).value);
     output("mean", mean(x, {0}));
+    output("table", scatter_add(input(graph, "at", DType::i32, {n}, ""), x, 40));
     return lowered_text(graph, target);
   };
   for (const Target& target : {generic_cpu_target(), gpu_target("sm_90")})
@@ -221,6 +222,25 @@ BOOST_AUTO_TEST_CASE(layers_of_all_sizes_share_kernels) {
     return lowered_text(graph, generic_cpu_target());
   };
   BOOST_TEST(first_difference(text(4, 49), text(12, 196)) == "");
+}
+
+// On a CPU the length of a sequence is an argument of a kernel, not a constant, so that buckets share kernels: one text
+// serves all lengths below the lanes of a vector, another all that have whole vectors and a tail.
+BOOST_AUTO_TEST_CASE(sequences_of_all_lengths_share_kernels) {
+  const auto text = [](int64_t length) {
+    Graph graph;
+    Tensor x = input_of(graph, {8, length, 64}), weight = input_of(graph, {8, length, 1}, DType::f32, "weight"),
+           scores = input_of(graph, {8, 2, length, length}, DType::f32, "scores");
+    output("scaled", relu(x * weight));
+    output("probabilities", softmax(scores));
+    output("heads", transpose(reshape(x, {8, length, 2, 32}), {0, 2, 1, 3}));
+    output("normalised", softmax(x));
+    output("sum", sum(x * weight, {1}));
+    output("bias", sum(x, {0, 1}));
+    return lowered_text(graph, generic_cpu_target());
+  };
+  BOOST_TEST(first_difference(text(5), text(7)) == "");
+  BOOST_TEST(first_difference(text(21), text(45)) == "");
 }
 
 // There is one small example per fusion class, as KernelIR and as CUDA C++.

@@ -75,6 +75,16 @@ BOOST_AUTO_TEST_CASE(simplify_merges_equal_nodes_and_drops_dead_ones) {
   BOOST_TEST(count(after, Op::exp) == 0);
 }
 
+// Gradients of two tables that are read at the same indices sort them once.
+BOOST_AUTO_TEST_CASE(simplify_shares_the_order_of_indices) {
+  Graph g("g");
+  const Tensor at = input(g, "at", DType::i32, {6}, "N"), x = input(g, "x", DType::f32, {6, 3}, "NC");
+  const Tensor tables = scatter_add(at, x, 5) * scatter_add(at, exp(x), 5);
+  Graph after = checked("simplify", simplify, with_output(g, tables), options_for("generic"));
+  BOOST_TEST(count(after, Op::scatter_add) == 2);
+  BOOST_TEST(count(after, Op::index_order) == 1);
+}
+
 BOOST_AUTO_TEST_CASE(simplify_folds_constants_and_exact_identities) {
   Graph g("g");
   Tensor x = input(g, "x", DType::f32, {2, 3}, "NC");

@@ -99,6 +99,7 @@ BOOST_AUTO_TEST_CASE(derivations_of_the_learning_rate) {
       1281167);
   add(lenet, {"--schedule", "wsd", "--warmup-epochs", "1", "--decay-share", "0.1", "--end-lr", "0.001"}, 60000);
   add(resnet, {"--minibatch", "8192", "--schedule", "inverse-sqrt"}, 1281167);
+  add(resnet, {"--minibatch", "8192", "--warmup-steps", "100"}, 1281167);
   test::golden("learning_rates.txt", text);
 }
 
@@ -108,6 +109,10 @@ BOOST_AUTO_TEST_CASE(resnet50_warms_up_as_the_paper) {
   const LearningRate rate = make_rate({}, config.learning, make_plan(config, 1281167));
   BOOST_TEST(rate.at(0) == 0.1);
   BOOST_TEST(rate.at(390) == 0.1 + 3.1 / 2, boost::test_tools::tolerance(1e-15));
+  const RunConfig by_steps = parse(resnet50(), {"--minibatch", "8192", "--warmup-steps", "780"});
+  const LearningRate same = make_rate({}, by_steps.learning, make_plan(by_steps, 1281167));
+  for (const int64_t step : {0, 390, 780, 5000})
+    BOOST_TEST(same.at(step) == rate.at(step), boost::test_tools::tolerance(1e-15));
   BOOST_TEST(rate.at(780) == 3.2);
   BOOST_TEST(rate.at(30 * 156) == 0.32, boost::test_tools::tolerance(1e-15));
 }
@@ -229,11 +234,12 @@ BOOST_AUTO_TEST_CASE(a_flag_that_the_optimizer_does_not_read_is_refused) {
              "--beta1: momentum does not read it; those that do: adam, adamw, nadamw, lion, lamb");
   BOOST_TEST(usage_error({"--optimizer", "adam", "--momentum", "0.5"}) ==
              "--momentum: adam does not read it; those that do: momentum, scaled-momentum, uncorrected-momentum, "
-             "nesterov, lars, lars-mlperf, lars-unscaled, lars-plain, larc, rmsprop-warmup");
+             "nesterov, muon, lars, lars-mlperf, lars-unscaled, lars-plain, larc, rmsprop-warmup");
   BOOST_TEST(
       usage_error({"--optimizer", "adm"}) ==
       "--optimizer: expected one of sgd, momentum, scaled-momentum, uncorrected-momentum, nesterov, adam, adamw, "
-      "nadamw, lion, schedule-free, schedule-free-adamw, lars, lars-mlperf, lars-unscaled, lars-plain, larc, lamb, "
+      "nadamw, lion, muon, schedule-free, schedule-free-adamw, lars, lars-mlperf, lars-unscaled, lars-plain, larc, "
+      "lamb, "
       "rmsprop-warmup, got 'adm'; did you mean 'adam'?");
   BOOST_TEST(usage_error({"--milestones", "1,x"}) ==
              "--milestones: expected numbers >= 0, separated by commas, got 'x'");

@@ -1,4 +1,5 @@
 // Tests the recipe bert: its parameters, its settings, its data, and a small training.
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
@@ -16,11 +17,13 @@ namespace {
 using Words = std::vector<std::string>;
 using test::lines_of, test::of_kind, test::state_sha256;
 
-// A net that trains in milliseconds: three places of a sample are predicted.
-Words small(Words more) {
-  Words words = {"--dim",     "16",  "--layers",    "1", "--heads", "2",  "--context", "20",
-                 "--dropout", "0.1", "--minibatch", "8", "--steps", "12", "--threads", "1"};
-  words.insert(words.end(), more.begin(), more.end());
+// A net that trains in milliseconds: three places of a sample are predicted. Flags that are given stand for its own.
+Words small(Words words) {
+  const std::pair<const char*, const char*> own[] = {{"--dim", "16"},     {"--layers", "1"},    {"--heads", "2"},
+                                                     {"--context", "20"}, {"--dropout", "0.1"}, {"--minibatch", "8"},
+                                                     {"--steps", "12"},   {"--threads", "1"}};
+  for (const auto& [flag, value] : own)
+    if (std::ranges::count(words, flag) == 0) words.insert(words.end(), {flag, value});
   return words;
 }
 
@@ -69,6 +72,7 @@ BOOST_AUTO_TEST_CASE(the_paper_has_its_parameters) {
   BOOST_TEST((variable(base, "cls.predictions.bias").type.shape == Dims{30522}));
   for (const Variable& own : base.variables)
     if (own.role == Role::weight || own.role == Role::embedding) BOOST_TEST(own.init.b == 0.02, own.name);
+  BOOST_TEST(variable(graph_of({}), "bert.embeddings.word_embeddings.weight").init.b == 0.125);  // 1 / sqrt(64)
 }
 
 // You et al. 2019: the root of the minibatch, and epochs of warmup that grow with it, to a fifth of a stage at 32,768.
@@ -95,8 +99,12 @@ BOOST_AUTO_TEST_CASE(options_that_contradict_each_other_are_refused) {
   refuses({"--mask-token", "257"}, "--mask-token: expected a token below --vocabulary 257, got '257'");
   refuses({"--stage", "second"}, "--stage: expected --paper base or large beside it, got 'second'");
   const std::string no_byte = "expected a mask token that is no byte of the text: 257 or more tokens of --vocabulary";
-  refuses({"--vocabulary", "256"}, "--vocabulary: " + no_byte);
-  refuses({"--mask-token", "32"}, "--mask-token: " + no_byte);
+  const auto refuses_to_read = [](const Words& words, const std::string& what) {
+    const Task task = declared_task(find_recipe("bert"), config_of(words));
+    BOOST_CHECK_EXCEPTION(task.read(), UsageError, test::says(what));
+  };
+  refuses_to_read({"--vocabulary", "256"}, "--vocabulary: " + no_byte);
+  refuses_to_read({"--mask-token", "32"}, "--mask-token: " + no_byte);
 }
 
 BOOST_AUTO_TEST_CASE(a_stopped_run_goes_on_to_the_same_bits) {

@@ -6,6 +6,8 @@
 #include "data/text/numbers.h"
 #include "graph/text.h"
 #include "recipes/config/flags.h"
+#include "recipes/config/learning.h"
+#include "recipes/config/run_plan.h"
 #include "recipes/config/run_task.h"
 #include "recipes/models/translate.h"
 #include "recipes/papers/table.h"
@@ -123,8 +125,24 @@ BOOST_AUTO_TEST_CASE(the_papers_sizes) {
   };
   BOOST_TEST(parameters_of("base") == count(512, 2048));
   BOOST_TEST(parameters_of("big") == count(1024, 4096));
+  BOOST_TEST(parameters_of("mlperf") == count(1024, 4096) + (33945 - 37000) * 1024 + 4 * 1024);  // two more norms
   BOOST_CHECK_EXCEPTION(task_of({"--heads", "3"}), UsageError,
                         test::says("--heads: expected a divisor of --dim 64, got '3'"));
+}
+
+// Vaswani et al. 2017, eq. 3: dim^-0.5 min(step^-0.5, step 4000^-1.5), here of steps counted from 0.
+BOOST_AUTO_TEST_CASE(the_papers_rates) {
+  const auto rate_at = [](const Words& words, int64_t step) {
+    const RunConfig config = *parse_flags(find_recipe("transformer"), "transformer", words);
+    return make_rate({}, config.learning, make_plan(config, 4'500'000)).at(step);
+  };
+  const auto tolerance = boost::test_tools::tolerance(1e-5);  // the peak has six figures
+  for (const int64_t step : {2000, 4000, 16000})
+    BOOST_TEST(rate_at({"--paper", "base"}, step) ==
+                   std::min(std::pow(step, -0.5), static_cast<double>(step) * std::pow(4000, -1.5)) / std::sqrt(512),
+               tolerance);
+  BOOST_TEST(rate_at({"--paper", "mlperf", "--steps", "50000"}, 32000) == 2 / std::sqrt(1024.0 * 32000), tolerance);
+  BOOST_TEST(rate_at({"--paper", "big", "--lr", "0.25"}, 4000) == 0.25, tolerance);
 }
 
 BOOST_AUTO_TEST_CASE(a_stopped_run_goes_on_to_the_same_bits) {
@@ -165,6 +183,23 @@ BOOST_AUTO_TEST_CASE(a_step_is_timed_without_data) {
   const std::vector<nlohmann::json> steps = test::of_kind(test::lines_of(out), "step");
   BOOST_TEST(steps.size() == 6u);
   BOOST_TEST(steps.back().at("loss").get<double>() > 0);
+}
+
+// A corpus may bring a validation part, which judges the training; the test part is for its end.
+BOOST_AUTO_TEST_CASE(a_corpus_may_bring_a_validation_part) {
+  const std::pair<const char*, int> parts[] = {{"train", 64}, {"val", 7}, {"test", 5}};
+  for (const auto& [part, lines] : parts)
+    for (const char* language : {"de", "en"}) {
+      std::string text;
+      for (int line = 0; line < lines; ++line) text += line % 2 == 0 ? "a b c\n" : "c a\n";
+      test::write_file(directory / "corpus" / (std::string(part) + "." + language), text);
+    }
+  const std::string data = (directory / "corpus").string();
+  BOOST_REQUIRE(test::run(out, small({"--data", data}), find_recipe("transformer")) == 0);
+  const std::vector<nlohmann::json> evaluations = test::of_kind(test::lines_of(out), "eval");
+  BOOST_REQUIRE(!evaluations.empty());
+  BOOST_TEST(evaluations.front().at("part") == "valid");
+  BOOST_TEST(nlohmann::json::parse(test::read_file(out / "manifest.json")).at("data").at("valid") == 7);
 }
 
 // Sentences that are written together do not see each other, and a search of more beams finds no worse ones.

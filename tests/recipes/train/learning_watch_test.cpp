@@ -50,6 +50,9 @@ BOOST_AUTO_TEST_CASE(what_learns_is_left_alone) {
   LearningWatch watch(10, 0);  // too few steps to tell
   steps(watch, 0, 49, kGuess);
   BOOST_TEST(watch.evaluation(49, true, 0.9, 1000) == "");
+  LearningWatch classless(0, 0);  // no number of classes says what guessing gives
+  steps(classless, 0, 1200, kGuess);
+  BOOST_TEST(classless.evaluation(1200, true, 0.9, 1000) == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_warmup_is_waited_for) {

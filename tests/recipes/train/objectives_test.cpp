@@ -164,6 +164,7 @@ BOOST_AUTO_TEST_CASE(groups_that_the_losses_do_not_name_are_refused) {
                         says("group_learning: expected at most one row", "maker, judge, got 'critic'"));
   config.group_learning = {{"judge", config.learning}, {"judge", config.learning}};
   BOOST_CHECK_EXCEPTION(trained(task_of(two_networks), config, silent), Error, says("got 'judge'"));
+  config.group_learning.pop_back();
   const auto one_loss = [](Inputs& in) -> ModelOutput { return {mean(linear("fc", in["x"], 2), {1}), {}}; };
   BOOST_CHECK_EXCEPTION(trained(task_of(one_loss), config, silent), Error,
                         says("'judge' owns none of the model's parameters"));

@@ -33,28 +33,28 @@ extern "C" void k_row_max(void* const* b, const long* e, long, long begin, long 
           }
         }
       }
-      if (8 > 0) {
+      {
         const long n = 8;
         const f32x16 r24 = *(const f32x16m*)(l0 + 8);
         const f32x16 r25 = *(const f32x16m*)(l0);
         const f32x16 r26 = maximum(r24, r25);
         *(f32x16m*)(l0) = first_x16(n) ? r26 : *(const f32x16m*)(l0);
       }
-      if (4 > 0) {
+      {
         const long n = 4;
         const f32x16 r28 = *(const f32x16m*)(l0 + 4);
         const f32x16 r29 = *(const f32x16m*)(l0);
         const f32x16 r30 = maximum(r28, r29);
         *(f32x16m*)(l0) = first_x16(n) ? r30 : *(const f32x16m*)(l0);
       }
-      if (2 > 0) {
+      {
         const long n = 2;
         const f32x16 r32 = *(const f32x16m*)(l0 + 2);
         const f32x16 r33 = *(const f32x16m*)(l0);
         const f32x16 r34 = maximum(r32, r33);
         *(f32x16m*)(l0) = first_x16(n) ? r34 : *(const f32x16m*)(l0);
       }
-      if (1 > 0) {
+      {
         const long n = 1;
         const f32x16 r36 = *(const f32x16m*)(l0 + 1);
         const f32x16 r37 = *(const f32x16m*)(l0);
