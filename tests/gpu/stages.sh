@@ -192,7 +192,7 @@ stage_fused() {
 # The results of flash attention beside the interpreter's, then the times of a step beside the composite's.
 stage_attention() {
   need gpu_attention
-  tests gpu_library/library/_2 || return 1
+  tests gpu_library/of_op/_2 || return 1
   keep "$scratch/attention" ours "$bin/gpu_attention" || return 1
   figures_of "$scratch/attention" ' x\)$'
 }
