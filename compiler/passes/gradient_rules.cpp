@@ -267,14 +267,18 @@ void flash_attention_rule(const BackwardNode& node) {
 }
 
 // Differentiates the composite twice. It has o and the log-sum-exp as functions of q, k and v, which they are: no
-// gradient is given to them apart.
+// gradient is given to them apart. Both derivatives end at copies of q, k, v and dO, because dO depends on the attention
+// of q, k and v wherever the loss is not linear.
 void flash_attention_grad_rule(const BackwardNode& node) {
-  const std::vector<Tensor> of = {node.in(0), node.in(1), node.in(2)};
+  const auto copy = [&](size_t input) {
+    return emit(node, Op::reshape, {node.in(input)}, {{"shape", node.in(input).shape()}});
+  };
+  const std::vector<Tensor> of = {copy(0), copy(1), copy(2)};
   AttentionOptions options{.heads = node.attrs().integer("heads"),
                            .causal = node.attrs().integer("causal") != 0,
                            .scale = node.attrs().real("scale")};
   if (node.inputs() > kFlashGradInputs) options.lengths = node.in(kFlashGradInputs + 1);
-  const Tensor d_o = node.in(5);
+  const Tensor d_o = copy(5);
   Tensor seen = d_o;
   if (node.inputs() > kFlashGradInputs) {
     const Tensor row = broadcast_axes(iota(node.graph(), DType::i32, d_o.size(1)), d_o.shape(), {1});

@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(a_dry_run_leaves_nothing_but_what_it_dumps) {
   BOOST_TEST(run(directory / "none", {"--dry-run"}) == 0);
   BOOST_TEST(!std::filesystem::exists(directory / "none"));
   BOOST_TEST(run(directory / "dumps", {"--dry-run", "--dump", "graph,graphviz,passes,schedule,cpp"}) == 0);
-  for (const char* file : {"graph.train.txt", "graph.predict.dot", "passes.train.03-simplify.after.txt",
+  for (const char* file : {"graph.train.txt", "graph.predict.dot", "passes.train.04-simplify.after.txt",
                            "schedule.train.txt", "kernels.predict.cpp"})
     BOOST_TEST(std::filesystem::file_size(directory / "dumps" / file) > 0u, file);
   BOOST_TEST(!std::filesystem::exists(directory / "dumps" / "metrics.jsonl"));
