@@ -22,4 +22,15 @@ void on_ranks(int count, const std::function<void(int rank, Machine machine)>& r
     });
 }
 
+std::string hash(const TrainingState& state) { return state_sha256(views_of(state.tensors)); }
+
+std::vector<std::string> hashes_of_ranks(int count, const Task& task, const TrainConfig& config) {
+  std::vector<std::string> hashes(static_cast<size_t>(count));
+  on_ranks(count, [&](int rank, Machine machine) {
+    Observer silent;
+    hashes[static_cast<size_t>(rank)] = hash(train(task, config, machine, silent).state);
+  });
+  return hashes;
+}
+
 }  // namespace kb::test

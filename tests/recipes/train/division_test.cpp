@@ -99,8 +99,6 @@ std::map<std::string, std::vector<std::byte>> tensors_of(const TrainingState& st
   return tensors;
 }
 
-std::string hash(const TrainingState& state) { return state_sha256(views_of(state.tensors)); }
-
 void refuses(const TrainConfig& config, const std::string& text, const std::string& more = "") {
   BOOST_CHECK_EXCEPTION(trained(task_of(), config), Error, says(text, more));
 }
@@ -142,19 +140,13 @@ BOOST_AUTO_TEST_CASE(every_split_and_a_training_that_is_gone_on_with_have_the_sa
   TrainConfig config = with_muon();
   config.learning.clip_norm = config.group_learning[0].learning.clip_norm = 0.1;
   config.group_learning.push_back({"biases", frozen(config)});
-  const std::string whole = hash(trained(task_of(), config).state);
-  for (const int ranks : {2, 4}) {
-    std::vector<std::string> hashes(static_cast<size_t>(ranks));
-    test::on_ranks(ranks, [&](int rank, Machine machine) {
-      Observer silent;
-      hashes[static_cast<size_t>(rank)] = hash(train(task_of(), config, machine, silent).state);
-    });
-    for (const std::string& split : hashes) BOOST_TEST(split == whole);
-  }
+  const std::string whole = test::hash(trained(task_of(), config).state);
+  for (const int ranks : {2, 4})
+    for (const std::string& split : test::hashes_of_ranks(ranks, task_of(), config)) BOOST_TEST(split == whole);
   TrainConfig first = config;
   first.length.stop_at = parse_stop_at("3st");
   const TrainingState middle = trained(task_of(), first).state;
-  BOOST_TEST(hash(trained(task_of(), config, &middle).state) == whole);
+  BOOST_TEST(test::hash(trained(task_of(), config, &middle).state) == whole);
 }
 
 BOOST_AUTO_TEST_CASE(a_role_may_leave_out_a_scope) {

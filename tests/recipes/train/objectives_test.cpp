@@ -104,8 +104,6 @@ std::map<std::string, std::vector<std::byte>> tensors_of(const TrainingState& st
   return tensors;
 }
 
-std::string hash(const TrainingState& state) { return state_sha256(views_of(state.tensors)); }
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(objectives)
@@ -140,20 +138,14 @@ BOOST_AUTO_TEST_CASE(every_split_and_a_training_that_is_gone_on_with_have_the_sa
   const Task task = task_of(two_networks);
   const TrainConfig config = with_judges_rate(0.002);
   Seen seen;
-  const std::string whole = hash(trained(task, config, seen).state);
-  for (const int ranks : {2, 4}) {
-    std::vector<std::string> hashes(static_cast<size_t>(ranks));
-    test::on_ranks(ranks, [&](int rank, Machine machine) {
-      Observer silent;
-      hashes[static_cast<size_t>(rank)] = hash(train(task, config, machine, silent).state);
-    });
-    for (const std::string& split : hashes) BOOST_TEST(split == whole);
-  }
+  const std::string whole = test::hash(trained(task, config, seen).state);
+  for (const int ranks : {2, 4})
+    for (const std::string& split : test::hashes_of_ranks(ranks, task, config)) BOOST_TEST(split == whole);
   TrainConfig first = config;
   first.length.stop_at = parse_stop_at("3st");
   const TrainingState middle = trained(task, first, seen).state;
   BOOST_TEST(middle.step == 3);
-  BOOST_TEST(hash(trained(task, config, seen, &middle).state) == whole);
+  BOOST_TEST(test::hash(trained(task, config, seen, &middle).state) == whole);
 }
 
 BOOST_AUTO_TEST_CASE(groups_that_the_losses_do_not_name_are_refused) {

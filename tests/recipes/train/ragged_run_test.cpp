@@ -98,8 +98,6 @@ double weight_of(const TrainingState& state) {
   throw Error("there is no w");
 }
 
-std::string hash(const TrainingState& state) { return state_sha256(views_of(state.tensors)); }
-
 const auto kClose = boost::test_tools::tolerance(1e-12);
 
 }  // namespace
@@ -147,16 +145,13 @@ BOOST_AUTO_TEST_CASE(every_split_and_a_resumed_run_have_the_same_bits) {
   config.arithmetic.precision = Precision::f32;
   const Task task = task_of();
   Seen seen;
-  const std::string whole = hash(trained(task, config, seen).state);
+  const std::string whole = test::hash(trained(task, config, seen).state);
   for (const int ranks : {2, 4})
-    test::on_ranks(ranks, [&](int, Machine machine) {
-      Observer silent;
-      BOOST_TEST(hash(train(task, config, machine, silent).state) == whole);
-    });
+    for (const std::string& split : test::hashes_of_ranks(ranks, task, config)) BOOST_TEST(split == whole);
   TrainConfig first = config;
   first.length.stop_at = parse_stop_at("7st");
   const TrainingState middle = trained(task, first, seen).state;
-  BOOST_TEST(hash(trained(task, config, seen, &middle).state) == whole);
+  BOOST_TEST(test::hash(trained(task, config, seen, &middle).state) == whole);
 }
 
 // A step of T positions has T / L samples of a bucket of length L.

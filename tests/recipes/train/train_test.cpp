@@ -62,8 +62,6 @@ Result trained(const TrainConfig& config, Observer& observer, const TrainingStat
   return train(vectors(), config, machine, observer, from);
 }
 
-std::string hash(const TrainingState& state) { return state_sha256(views_of(state.tensors)); }
-
 // Counts what it is told, and ends the training after `stop_after` steps.
 struct Counting : Observer {
   bool is_one_of_several = false;
@@ -112,7 +110,7 @@ BOOST_AUTO_TEST_CASE(seeds_of_weights_and_order_may_be_set_apart) {
     config.arithmetic.seed_weights = weights;
     config.arithmetic.seed_order = order;
     Counting seen;
-    return hash(trained(config, seen).state);
+    return test::hash(trained(config, seen).state);
   };
   const std::string plain = with(1, {}, {});
   BOOST_TEST(with(9, 1, 1) == plain);
@@ -148,9 +146,9 @@ BOOST_AUTO_TEST_CASE(metrics_of_training_are_means_over_the_steps) {
   } seen;
   TrainConfig config = small_config();
   Observer silent;
-  const std::string without = hash(trained(config, silent).state);
+  const std::string without = test::hash(trained(config, silent).state);
   config.judging.train_metrics = true;
-  BOOST_TEST(hash(trained(config, seen).state) == without);
+  BOOST_TEST(test::hash(trained(config, seen).state) == without);
 }
 
 BOOST_AUTO_TEST_CASE(an_evaluation_is_the_mean_over_the_test_part) {
@@ -185,22 +183,22 @@ BOOST_AUTO_TEST_CASE(an_evaluation_is_the_mean_over_the_test_part) {
 
 BOOST_AUTO_TEST_CASE(stopped_by_an_observer_it_goes_on_to_the_same_bits) {
   Counting whole, first, second;
-  const std::string expected = hash(trained(small_config(), whole).state);
+  const std::string expected = test::hash(trained(small_config(), whole).state);
   first.stop_after = 27;
   const Result stopped = trained(small_config(), first);
   BOOST_TEST((stopped.loop.ending == Ending::interrupted));
   BOOST_TEST(stopped.state.step == 27);
-  BOOST_TEST(hash(stopped.state) != expected);
+  BOOST_TEST(test::hash(stopped.state) != expected);
   const Result rest = trained(small_config(), second, &stopped.state);
   BOOST_TEST(second.steps == 33);
-  BOOST_TEST(hash(rest.state) == expected);
+  BOOST_TEST(test::hash(rest.state) == expected);
 }
 
 // Three trainings run at once in threads of one process; one has its data in the memory of the device, one another
 // seed.
 BOOST_AUTO_TEST_CASE(several_trainings_in_one_process_do_not_meet) {
   Counting alone;
-  const std::string expected = hash(trained(small_config(), alone).state);
+  const std::string expected = test::hash(trained(small_config(), alone).state);
   std::vector<std::string> hashes(3);
   {
     std::vector<std::jthread> threads;
@@ -210,7 +208,7 @@ BOOST_AUTO_TEST_CASE(several_trainings_in_one_process_do_not_meet) {
         config.arithmetic.seed = i == 2 ? 2 : 1;
         if (i == 1) config.arithmetic.resident = ResidentChoice::on;
         Observer silent;
-        hashes[i] = hash(trained(config, silent).state);
+        hashes[i] = test::hash(trained(config, silent).state);
       });
   }
   BOOST_TEST(hashes[0] == expected);
@@ -220,7 +218,7 @@ BOOST_AUTO_TEST_CASE(several_trainings_in_one_process_do_not_meet) {
 
 BOOST_AUTO_TEST_CASE(two_processes_give_the_bits_of_one_and_stop_together) {
   Counting alone, stopped_alone;
-  const std::string expected = hash(trained(small_config(), alone).state);
+  const std::string expected = test::hash(trained(small_config(), alone).state);
   stopped_alone.stop_after = 27;
   const TrainingState middle = trained(small_config(), stopped_alone).state;
   const auto on_two = [&](int64_t stop_after, const TrainingState* from) {
@@ -232,16 +230,16 @@ BOOST_AUTO_TEST_CASE(two_processes_give_the_bits_of_one_and_stop_together) {
       states[static_cast<size_t>(rank)] = train(vectors(), small_config(), machine, seen, from).state;
     });
     BOOST_TEST(states[0].step == states[1].step);
-    BOOST_TEST(hash(states[0]) == hash(states[1]));
+    BOOST_TEST(test::hash(states[0]) == test::hash(states[1]));
     return states[0];
   };
-  BOOST_TEST(hash(on_two(INT64_MAX, nullptr)) == expected);
-  BOOST_TEST(hash(on_two(INT64_MAX, &middle)) == expected);
+  BOOST_TEST(test::hash(on_two(INT64_MAX, nullptr)) == expected);
+  BOOST_TEST(test::hash(on_two(INT64_MAX, &middle)) == expected);
   const TrainingState stopped = on_two(20, nullptr);
   BOOST_TEST(stopped.step >= 20);
   BOOST_TEST(stopped.step < 60);
   Counting rest;
-  BOOST_TEST(hash(trained(small_config(), rest, &stopped).state) == expected);
+  BOOST_TEST(test::hash(trained(small_config(), rest, &stopped).state) == expected);
 }
 
 BOOST_AUTO_TEST_CASE(what_a_task_lacks_is_told) {
