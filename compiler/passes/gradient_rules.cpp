@@ -267,8 +267,8 @@ void flash_attention_rule(const BackwardNode& node) {
 }
 
 // Differentiates the composite twice. It has o and the log-sum-exp as functions of q, k and v, which they are: no
-// gradient is given to them apart. Both derivatives end at copies of q, k, v and dO, because dO depends on the attention
-// of q, k and v wherever the loss is not linear.
+// gradient is given to them apart. Both derivatives end at copies of q, k, v and dO, because dO depends on the
+// attention of q, k and v wherever the loss is not linear.
 void flash_attention_grad_rule(const BackwardNode& node) {
   const auto copy = [&](size_t input) {
     return emit(node, Op::reshape, {node.in(input)}, {{"shape", node.in(input).shape()}});
