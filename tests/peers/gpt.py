@@ -68,7 +68,7 @@ def compare_steps(programs, precision, words):
         worst["loss"].note(f"of step {step}", *(torch.tensor(x, dtype=torch.float64) for x in (ours, theirs)))
     for tensor, value in model.named_parameters():
         worst["parameter"].note(tensor, final[tensor], value.detach())
-        worst["moved"].note(tensor, final[tensor], initial[tensor])
+        worst["moved"].note(tensor, initial[tensor], final[tensor])
         worst["mean"].note(tensor, final["exp_avg." + tensor], optimizer.state[value]["exp_avg"])
     print(f"PyTorch {torch.__version__}, transformers {transformers.__version__}; gpt {precision}, {trace['steps']} steps "
           f"of {trace['minibatch']}, loss {losses[0]:.4f} to {losses[-1]:.4f}")

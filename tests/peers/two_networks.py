@@ -80,7 +80,7 @@ def main():
         worst["loss"].note(f"of step {step}", torch.tensor(ours, dtype=torch.float64), torch.tensor(theirs, dtype=torch.float64))
     for tensor, value in values.items():
         worst["parameter"].note(tensor, final[tensor], value.detach())
-        worst["moved"].note(tensor, final[tensor], initial[tensor])
+        worst["moved"].note(tensor, initial[tensor], final[tensor])
         worst["mean"].note(tensor, final["exp_avg." + tensor], means[tensor])
     rates = ", ".join(f"{group} {facts['learning_rate']:g}" for group, facts in trace["groups"].items())
     print(f"PyTorch {torch.__version__}; two_networks f64, {trace['steps']} steps of {trace['minibatch']}, rates {rates}")
