@@ -139,6 +139,24 @@ def compare(folder):
     return keeps
 
 
+def judge(trace, initial, final, losses, tensors, part=lambda name, value: value):
+    """Prints the greatest differences of losses, parameters and means of gradients from PyTorch's, and returns whether
+    they keep the bars of the precision: in f32 the losses alone. tensors: name, parameter and mean of each tensor; part
+    takes the judged part out of a tensor. "moved" is how far our parameters moved: where nothing did, nothing is judged."""
+    worst = {what: Worst() for what in ("loss", "parameter", "moved", "mean")}
+    for step, (ours, theirs) in enumerate(zip(trace["losses"], losses)):
+        worst["loss"].note(f"of step {step}", *(torch.tensor(x, dtype=torch.float64) for x in (ours, theirs)))
+    for name, parameter, mean in tensors:
+        for what, ours, theirs in (("parameter", final[name], parameter.detach()), ("moved", initial[name], final[name]),
+                                   ("mean", final["exp_avg." + name], mean)):
+            worst[what].note(name, part(name, ours), part(name, theirs))
+    for what, found in worst.items():
+        print(f"  {what:<10} {found.value:.2e} {found.name}")
+    precision = trace["precision"]
+    judged = ("loss", "parameter", "mean") if precision == "f64" else ("loss",)
+    return all(worst[what].value <= BARS[precision] for what in judged) and worst["moved"].value > 1e-3
+
+
 def trace_steps(programs, recipe, flags, switches=()):
     words = [word for flag in flags.items() for word in flag] + list(switches)
     subprocess.run([programs / "trace_steps", recipe, *words], check=True, stdout=subprocess.DEVNULL)

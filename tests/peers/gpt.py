@@ -63,20 +63,10 @@ def compare_steps(programs, precision, words):
         trace, initial, batches, _, final = compare.read_trace(folder)
     model = model_of(trace["flags"], initial, compare.DTYPES[precision])
     losses, optimizer = run_torch(model, trace, batches, float(trace["flags"]["clip-norm"]))
-    worst = {what: compare.Worst() for what in ("loss", "parameter", "moved", "mean")}
-    for step, (ours, theirs) in enumerate(zip(trace["losses"], losses)):
-        worst["loss"].note(f"of step {step}", *(torch.tensor(x, dtype=torch.float64) for x in (ours, theirs)))
-    for tensor, value in model.named_parameters():
-        worst["parameter"].note(tensor, final[tensor], value.detach())
-        worst["moved"].note(tensor, initial[tensor], final[tensor])
-        worst["mean"].note(tensor, final["exp_avg." + tensor], optimizer.state[value]["exp_avg"])
     print(f"PyTorch {torch.__version__}, transformers {transformers.__version__}; gpt {precision}, {trace['steps']} steps "
           f"of {trace['minibatch']}, loss {losses[0]:.4f} to {losses[-1]:.4f}")
-    for what, found in worst.items():
-        print(f"  {what:<10} {found.value:.2e} {found.name}")
-    bar = compare.BARS[precision]
-    judged = ("loss", "parameter", "mean") if precision == "f64" else ("loss",)
-    return all(worst[what].value <= bar for what in judged) and worst["moved"].value > 1e-3
+    tensors = ((name, value, optimizer.state[value]["exp_avg"]) for name, value in model.named_parameters())
+    return compare.judge(trace, initial, final, losses, tensors)
 
 
 def main():

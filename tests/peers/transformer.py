@@ -78,21 +78,11 @@ def compare_steps(programs, flags):
         trace, initial, batches, gradient, final = compare.read_trace(folder)
     net = model_of(trace, initial)
     losses, optimizer, clipped = run_torch(net, trace, batches)
-    worst = {what: compare.Worst() for what in ("loss", "parameter", "moved", "mean")}
-    for step, (ours, theirs) in enumerate(zip(trace["losses"], losses)):
-        worst["loss"].note(f"of step {step}", *(torch.tensor(x, dtype=torch.float64) for x in (ours, theirs)))
-    for tensor, value in net.named_parameters():
-        for what, ours, theirs in (("parameter", final[tensor], value.detach()), ("moved", initial[tensor], final[tensor]),
-                                   ("mean", final["exp_avg." + tensor], optimizer.state[value]["exp_avg"])):
-            worst[what].note(tensor, learnt(tensor, ours), learnt(tensor, theirs))
-    precision = trace["precision"]
-    print(f"transformer {precision}, norm {trace['flags']['norm']}, {trace['steps']} steps of {trace['minibatch']}, lengths "
-          f"{sorted(set(trace['lengths']))}, {clipped} clipped, loss {losses[0]:.4f} to {losses[-1]:.4f}; "
+    print(f"transformer {trace['precision']}, norm {trace['flags']['norm']}, {trace['steps']} steps of {trace['minibatch']}, "
+          f"lengths {sorted(set(trace['lengths']))}, {clipped} clipped, loss {losses[0]:.4f} to {losses[-1]:.4f}; "
           f"the workers' tokens: {uneven_tokens(trace, batches)}")
-    for what, found in worst.items():
-        print(f"  {what:<10} {found.value:.2e} {found.name}")
-    judged = ("loss", "parameter", "mean") if precision == "f64" else ("loss",)
-    return all(worst[what].value <= compare.BARS[precision] for what in judged) and worst["moved"].value > 1e-3
+    tensors = ((name, value, optimizer.state[value]["exp_avg"]) for name, value in net.named_parameters())
+    return compare.judge(trace, initial, final, losses, tensors, learnt)
 
 
 def main():

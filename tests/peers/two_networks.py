@@ -17,7 +17,6 @@ import torch.nn.functional as F
 import compare
 import safetensors_file
 
-BAR = 1e-9
 
 
 def layer(values, scope, x):
@@ -75,19 +74,10 @@ def main():
                        check=True, stdout=subprocess.DEVNULL)
         trace, initial, batches, _, final = compare.read_trace(folder)
     losses, values, means = run_torch(trace, initial, batches)
-    worst = {what: compare.Worst() for what in ("loss", "parameter", "moved", "mean")}
-    for step, (ours, theirs) in enumerate(zip(trace["losses"], losses)):
-        worst["loss"].note(f"of step {step}", torch.tensor(ours, dtype=torch.float64), torch.tensor(theirs, dtype=torch.float64))
-    for tensor, value in values.items():
-        worst["parameter"].note(tensor, final[tensor], value.detach())
-        worst["moved"].note(tensor, initial[tensor], final[tensor])
-        worst["mean"].note(tensor, final["exp_avg." + tensor], means[tensor])
     rates = ", ".join(f"{group} {facts['learning_rate']:g}" for group, facts in trace["groups"].items())
     print(f"PyTorch {torch.__version__}; two_networks f64, {trace['steps']} steps of {trace['minibatch']}, rates {rates}")
-    for what, found in worst.items():
-        print(f"  {what:<10} {found.value:.2e} {found.name}")
-    keeps = all(worst[what].value <= BAR for what in ("loss", "parameter", "mean")) and worst["moved"].value > 1e-3
-    sys.exit(0 if keeps else 1)
+    tensors = ((name, value, means[name]) for name, value in values.items())
+    sys.exit(0 if compare.judge(trace, initial, final, losses, tensors) else 1)
 
 
 if __name__ == "__main__":
