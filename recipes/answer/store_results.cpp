@@ -128,6 +128,7 @@ StoreResults results_to(const StoreRuns& runs, const TargetFigure& target) {
   for (const auto& [minibatch, of_minibatch] : trials)
     add_results(results, of_minibatch, runs.definition.constants.hopeless);
   results.noise = target_noise(target, held_out(runs.definition), results.best_runs);
+  results.gradient_noise = gradient_noise(results.best_runs);
   return results;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "recipes/answer/gradient_noise.h"
 #include "recipes/answer/measurement.h"
 #include "recipes/answer/study_head.h"
 #include "recipes/answer/target_noise.h"
@@ -39,6 +40,7 @@ struct StoreResults {
   std::vector<Measurement> measurements = {};  // measurements of the trials, in the plan's order
   std::vector<RunReport> best_runs = {};       // trial with the fewest steps of each minibatch, in ascending order
   std::optional<TargetNoise> noise = {};       // noise of the held-out part
+  std::optional<GradientNoise> gradient_noise = {};  // gradient noise scale of best_runs at the target
 };
 
 // Returns the results to a target: the sweep's own, or another value of a figure that its evaluations have. Trials end

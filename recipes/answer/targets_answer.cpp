@@ -14,6 +14,7 @@ TargetAnswer target_answer(StoreResults results) {
   one.answer = answer_if_reached(results.measurements, {.base_minibatch = {}, .noise = results.noise});
   for (const Measurement& run : results.measurements) one.runs_reached += run.steps.has_value();
   one.runs = std::move(results.measurements);
+  one.noise = results.gradient_noise;
   return one;
 }
 
@@ -84,6 +85,10 @@ std::optional<PowerLaw> TargetsAnswer::law() const {
   std::vector<std::pair<double, double>> points;
   for (const TargetAnswer* one : enclosed()) points.emplace_back(one->target.value, one->fit()->b_crit.value);
   return fit_power_law(points);
+}
+
+bool TargetsAnswer::has_noise() const {
+  return std::any_of(targets.begin(), targets.end(), [](const TargetAnswer& one) { return one.noise.has_value(); });
 }
 
 TargetsAnswer answer_targets(TargetsAnswer asked, std::vector<StoreResults> results) {

@@ -20,6 +20,8 @@ struct TargetAnswer {
   std::vector<Measurement> runs = {};
   size_t runs_reached = 0;                 // number of the runs that reach it
   std::optional<StudyAnswer> answer = {};  // nothing if no minibatch reaches it
+  // Gradient noise scale at the target, of the run with the fewest steps of each minibatch, if they have it.
+  std::optional<GradientNoise> noise = {};
 
   size_t minibatches() const;  // number of minibatches that were tried
   size_t minibatches_reached() const { return answer ? answer->best.size() : 0; }
@@ -47,6 +49,7 @@ struct TargetsAnswer {
   // arXiv 2001.08361). B* is the law's factor, in samples, and -1 / alpha its exponent. Returns nothing for fewer than
   // two such targets and for another figure than the loss.
   std::optional<PowerLaw> law() const;
+  bool has_noise() const;  // whether a target has a gradient noise scale
 };
 
 // Answers every target of `asked` (name, own target, direction, tokens, head) from its results.

@@ -34,6 +34,14 @@ Json tokens_json(const TargetAnswer& one, const std::optional<int64_t>& context)
   return json;
 }
 
+Json noise_json(const TargetAnswer& one) {
+  if (!one.noise) return nullptr;
+  return {{"median", one.noise->median},
+          {"least", one.noise->least},
+          {"greatest", one.noise->greatest},
+          {"runs", one.noise->runs}};
+}
+
 Json target_json(const TargetAnswer& one, const std::optional<int64_t>& context) {
   return {{"target", one.target.text()},
           {"value", one.target.value},
@@ -42,6 +50,7 @@ Json target_json(const TargetAnswer& one, const std::optional<int64_t>& context)
           {"runs", one.runs.size()},
           {"runs_reached", one.runs_reached},
           {"in_tokens", tokens_json(one, context)},
+          {"noise_scale_samples", noise_json(one)},
           {"answer", one.answer ? answer_members(*one.answer) : Json(nullptr)}};
 }
 
@@ -93,12 +102,14 @@ std::string critical_figure(const TargetsAnswer& answer) {
 std::string target_fits_table(const TargetsAnswer& answer) {
   std::vector<std::string> heads = {"target", "minibatches that reach it", "runs that reach it"};
   for (const TargetColumn& column : kTargetColumns) heads.emplace_back(column.name);
+  if (answer.has_noise()) heads.insert(heads.begin() + 3, {"noise scale, samples", "B_crit over it"});
   if (answer.context) heads.insert(heads.end(), {"E_min, tokens", "B_crit, tokens"});
   HtmlTable table(heads);
   for (const TargetAnswer& one : answer.targets) {
     std::vector<HtmlCell> cells = {xml_text(one.target.text()),
                                    fmt::format("{} of {}", one.minibatches_reached(), one.minibatches()),
                                    fmt::format("{} of {}", one.runs_reached, one.runs.size())};
+    if (answer.has_noise()) cells.insert(cells.end(), {xml_text(noise_text(one)), xml_text(critical_over_noise(one))});
     const auto add = [&](const Estimate& estimate) { cells.emplace_back(xml_text(estimate_text(estimate))); };
     for (const TargetColumn& column : kTargetColumns)
       if (one.fit()) add(one.fit()->*column.estimate);
@@ -138,12 +149,15 @@ std::vector<NamedStudy> studies_of(const TargetsAnswer& answer) {
 std::string targets_csv(const TargetsAnswer& answer) {
   std::string csv = "target,value,minibatches,minibatches_reached,runs,runs_reached";
   for (const TargetColumn& column : kTargetColumns) csv += fmt::format(",{0},{0}_low,{0}_high", column.key);
-  csv += ",tokens_per_sample\n";
+  csv += ",noise_scale,noise_scale_least,noise_scale_greatest,tokens_per_sample\n";
   for (const TargetAnswer& one : answer.targets) {
     csv += fmt::format("{},{},{},{},{},{}", csv_field(one.target.text()), csv_field(one.target.value),
                        one.minibatches(), one.minibatches_reached(), one.runs.size(), one.runs_reached);
     for (const TargetColumn& column : kTargetColumns)
       csv += "," + (one.fit() ? estimate_fields(one.fit()->*column.estimate) : ",,");
+    csv += one.noise ? fmt::format(",{},{},{}", csv_field(one.noise->median), csv_field(one.noise->least),
+                                   csv_field(one.noise->greatest))
+                     : ",,,";
     csv += fmt::format(",{}\n", answer.context ? fmt::to_string(*answer.context) : "");
   }
   return csv;

@@ -45,6 +45,15 @@ std::string target_tokens_text(const TargetsAnswer& answer) {
   return text + fmt::format("A sample has {} tokens.\n", *answer.context);
 }
 
+std::string target_noise_text(const TargetsAnswer& answer) {
+  if (!answer.has_noise()) return "";
+  std::string text =
+      fmt::format("\n{:<12}  {:<40}  {}\n", "target", "noise scale, samples (least to greatest)", "B_crit over it");
+  for (const TargetAnswer& one : answer.targets)
+    text += fmt::format("{:<12}  {:<40}  {}\n", one.target.text(), noise_text(one), critical_over_noise(one));
+  return text;
+}
+
 // Returns tables of the steps, with at most seven targets beside each other.
 std::string target_steps_text(const TargetsAnswer& answer) {
   constexpr size_t kBeside = 7;
@@ -115,6 +124,16 @@ Estimate in_tokens(const Estimate& samples, int64_t context) {
   return {times * samples.value, {times * samples.interval.low, times * samples.interval.high}};
 }
 
+std::string noise_text(const TargetAnswer& one) {
+  if (!one.noise) return "-";
+  return fmt::format("{} ({} to {})", count_text(one.noise->median), count_text(one.noise->least),
+                     count_text(one.noise->greatest));
+}
+
+std::string critical_over_noise(const TargetAnswer& one) {
+  return one.noise && one.fit() ? fmt::format("{:.3g}", one.fit()->b_crit.value / one.noise->median) : "-";
+}
+
 std::vector<std::string> target_notes(const TargetsAnswer& answer) {
   std::vector<std::string> notes;
   for (const TargetAnswer& one : answer.targets) {
@@ -131,6 +150,11 @@ std::vector<std::string> target_notes(const TargetsAnswer& answer) {
 std::vector<std::string> targets_sentences(const TargetsAnswer& answer) {
   std::vector<std::string> sentences = {growth_sentence(answer)};
   if (std::string law = law_sentence(answer); !law.empty()) sentences.push_back(std::move(law));
+  if (answer.has_noise())
+    sentences.push_back(
+        "The noise scale (McCandlish et al. 2018) is that of the run with the fewest steps of each minibatch, as told "
+        "by "
+        "the evaluation at which it came to the target: their median, least and greatest.");
   sentences.push_back(
       "Each target has its own best rate of each minibatch: the fewest steps (geometric mean) under the seeds that all "
       "of its rates have, of the rates at which more than half of these runs reach it.");
@@ -138,7 +162,8 @@ std::vector<std::string> targets_sentences(const TargetsAnswer& answer) {
 }
 
 std::string targets_text(const TargetsAnswer& answer) {
-  std::string text = target_fits_text(answer) + target_tokens_text(answer) + target_steps_text(answer) + "\n";
+  std::string text = target_fits_text(answer) + target_tokens_text(answer) + target_noise_text(answer) +
+                     target_steps_text(answer) + "\n";
   for (const std::string& sentence : targets_sentences(answer)) text += wrapped("", sentence);
   return text;
 }

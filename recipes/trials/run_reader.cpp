@@ -138,7 +138,7 @@ void take_evaluation(const FlatJson& line, RunReport& report) {
   if (!line.text("part").empty()) report.part = line.text("part");
   if (const double seconds = line.number("seconds"); std::isfinite(seconds)) report.train_seconds += seconds;
   report.evaluations.push_back({*step, line.number("epoch"), line.number("loss"), line.number(report.goal),
-                                line.number("train_loss"), other_figures(line, report)});
+                                line.number("train_loss"), other_figures(line, report), line.number("noise_scale")});
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ struct EvaluationPoint {
   double loss = 0, goal = 0, train_loss = 0;  // train_loss: mean since the last evaluation
   // Other figures by their names, such as "top5", or "ema_loss" of the averaged parameters.
   std::map<std::string, double> others = {};
+  double noise_scale = std::numeric_limits<double>::quiet_NaN();  // gradient noise scale, in samples (--noise-scale)
 };
 
 // Figures of one state of a run, found at the run's end on one part of the data.

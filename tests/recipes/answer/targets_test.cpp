@@ -179,6 +179,38 @@ BOOST_AUTO_TEST_CASE(the_page_has_all_figures_and_loads_nothing) {
     BOOST_TEST(page.find(part) == std::string::npos, part);
 }
 
+// The noise scale is that of the evaluation which reached the target, of every run that has one.
+BOOST_AUTO_TEST_CASE(the_noise_scale_stands_beside_b_crit) {
+  const auto run = [](int64_t reached, double before, double at) {
+    RunReport report;
+    report.target_step = reached;
+    report.evaluations = {{.step = reached - 1, .noise_scale = before}, {.step = reached, .noise_scale = at}};
+    return report;
+  };
+  std::vector<RunReport> runs = {run(20, 1, 40), run(10, 1, 8), run(30, 1, std::nan("")), run(40, 1, 10)};
+  runs.push_back(run(50, 1, 99));
+  runs.back().target_step.reset();
+  const GradientNoise noise = gradient_noise(runs).value();
+  BOOST_TEST((noise.runs == 3 && noise.median == 10 && noise.least == 8 && noise.greatest == 40));
+  BOOST_TEST(gradient_noise(std::span(runs).first(2))->median == 24);
+  BOOST_TEST(!gradient_noise(std::span(runs).subspan(2, 1)));
+
+  std::vector<StoreResults> results = {results_at(1.4, 50), results_at(1.2, 100)};
+  results[1].gradient_noise = noise;
+  const TargetsAnswer answer = answer_targets(asked(), std::move(results));
+  const double over = answer.targets[1].fit()->b_crit.value / 10;
+  const std::string line = fmt::format("{:<12}  {:<40}  {:.3g}\n", "loss=1.2", "10 (8 to 40)", over);
+  BOOST_TEST(targets_text(answer).find(line) != std::string::npos, targets_text(answer));
+  BOOST_TEST(targets_text(answer).find("loss=1.4      -  ") != std::string::npos);
+  BOOST_TEST(targets_page(answer, "", {}).find("<td>10 (8 to 40)</td>") != std::string::npos);
+  const std::vector<CsvRecord> table = parse_csv(targets_csv(answer), "targets.csv");
+  BOOST_TEST(table[2].fields[table[2].fields.size() - 4] == "10");
+  BOOST_TEST(table[1].fields.size() == table[2].fields.size());
+  const nlohmann::json json = nlohmann::json::parse(targets_json(answer, ""));
+  BOOST_TEST(json.at("targets").at(0).at("noise_scale_samples").is_null());
+  BOOST_TEST(json.at("targets").at(1).at("noise_scale_samples").at("greatest") == 40);
+}
+
 BOOST_AUTO_TEST_CASE(malformed_lists_are_refused) {
   BOOST_TEST(parse_target_values("--targets", "1.2,5%,1e-3") == (std::vector<double>{1.2, 0.05, 1e-3}),
              boost::test_tools::per_element());
