@@ -1,5 +1,5 @@
 // The gradient noise scale of the runs of a sweep at a target, to stand beside the critical minibatch, which it
-// predicts (McCandlish et al. 2018, arXiv 1812.06162, section 2.3).
+// predicts (McCandlish et al. 2018, arXiv 1812.06162).
 #pragma once
 #include <cstddef>
 #include <optional>
