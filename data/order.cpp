@@ -57,14 +57,23 @@ Order Order::of(std::vector<OrderBucket> buckets) {
     const int64_t end =
         bucket.samples && bucket.count > 0 ? *std::ranges::max_element(*bucket.samples) + 1 : bucket.count;
     order.sample_end_ = std::max(order.sample_end_, end);
-    Part part;
-    part.count = bucket.count;
-    part.minibatch = bucket.minibatch;
-    part.samples = std::move(bucket.samples);
-    order.parts_.push_back(std::move(part));
+    Part part{.count = bucket.count, .minibatch = bucket.minibatch, .samples = std::move(bucket.samples)};
+    order.whole_.parts.push_back(std::move(part));
   }
   require_positive("samples", order.count_);
   return order;
+}
+
+void Order::Batches::count_steps() {
+  int64_t carried = 0;
+  steps = 0;
+  for (Part& part : parts) {
+    part.carried = carried;
+    part.steps = part.rows() / part.minibatch;
+    part.first_step = steps;
+    carried = part.rows() % part.minibatch;
+    steps += part.steps;
+  }
 }
 
 Order Order::training(uint64_t seed, int64_t count, int64_t minibatch) {
@@ -75,18 +84,11 @@ Order Order::training(uint64_t seed, std::vector<OrderBucket> buckets) {
   Order order = of(std::move(buckets));
   order.shuffled_ = true;
   order.seed_ = seed;
-  int64_t carried = 0;
-  for (Part& part : order.parts_) {
-    part.carried = carried;
-    part.steps = (part.count + carried) / part.minibatch;
-    part.first_step = order.steps_per_epoch_;
-    part.weight = 1.0f / static_cast<float>(part.minibatch);
-    carried = (part.count + carried) % part.minibatch;
-    order.steps_per_epoch_ += part.steps;
-  }
-  if (order.steps_per_epoch_ == 0) {
+  for (Part& part : order.whole_.parts) part.weight = 1.0f / static_cast<float>(part.minibatch);
+  order.whole_.count_steps();
+  if (order.whole_.steps == 0) {
     throw DataError({"sample order", "the minibatch is larger than the training set",
-                     fmt::format("at most {} rows", order.count_), fmt::to_string(order.parts_.back().minibatch),
+                     fmt::format("at most {} rows", order.count_), fmt::to_string(order.whole_.parts.back().minibatch),
                      "an epoch draws each sample at most once and drops the incomplete batch: lower the minibatch"});
   }
   return order;
@@ -96,16 +98,16 @@ Order Order::evaluation(int64_t count, int64_t minibatch) { return evaluation({{
 
 Order Order::evaluation(std::vector<OrderBucket> buckets) {
   Order order = of(std::move(buckets));
-  for (Part& part : order.parts_) {
+  for (Part& part : order.whole_.parts) {
     part.steps = (part.count + part.minibatch - 1) / part.minibatch;
-    part.first_step = order.steps_per_epoch_;
-    order.steps_per_epoch_ += part.steps;
+    part.first_step = order.whole_.steps;
+    order.whole_.steps += part.steps;
   }
   return order;
 }
 
 Order Order::within(std::shared_ptr<const std::vector<int64_t>> members) const {
-  if (std::ssize(*members) < sample_end_ || (parts_.size() == 1 && std::ssize(*members) != count_))
+  if (std::ssize(*members) < sample_end_ || (bucket_count() == 1 && std::ssize(*members) != count_))
     throw DataError({"sample order", "its members are not as many as its samples", fmt::to_string(count_),
                      fmt::to_string(members->size()), ""});
   const auto [least, most] = std::minmax_element(members->begin(), members->end());
@@ -117,63 +119,110 @@ Order Order::within(std::shared_ptr<const std::vector<int64_t>> members) const {
   return order;
 }
 
-Order Order::beginning(int64_t step, int64_t epoch, int64_t sample) const {
-  if (step < 0 || epoch < 0)
-    throw DataError({"sample order", "it begins before the run", "a step and an epoch >= 0",
-                     fmt::format("step {}, epoch {}", step, epoch), ""});
-  if (sample < 0 || sample >= count_)
-    throw DataError({"sample order", "it begins outside its epoch", fmt::format("a sample in [0, {})", count_),
-                     fmt::to_string(sample), ""});
-  if (sample > 0 && parts_.size() > 1)
-    throw DataError({"sample order", fmt::format("it begins within an epoch of {} buckets", parts_.size()),
-                     "the begin of an epoch", fmt::format("sample {}", sample), ""});
+Order Order::after(const Order& before, int64_t step) const {
+  if (step < before.first_step_)
+    throw DataError({"sample order", "it begins before the order that it goes on",
+                     fmt::format("a step >= {}", before.first_step_), fmt::to_string(step), ""});
+  if (!shuffled_ || !before.shuffled_ || seed_ != before.seed_ || count_ != before.count_ ||
+      bucket_count() != before.bucket_count())
+    throw DataError({"sample order", "it goes on an order of other samples",
+                     fmt::format("{} samples in {} buckets", before.count_, before.bucket_count()),
+                     fmt::format("{} in {}", count_, bucket_count()), "both are training orders of one seed"});
   Order order = *this;
   order.first_step_ = step;
-  order.first_epoch_ = epoch;
-  order.first_sample_ = sample;
-  order.rest_steps_ = sample > 0 ? (count_ - sample) / parts_.front().minibatch : 0;
+  order.first_epoch_ = before.epoch(step);
+  const bool begins_epoch = step == before.first_step_ ? !before.rest_ : before.epoch(step - 1) != order.first_epoch_;
+  if (begins_epoch) return order;
+  const Batches& left = before.batches_of(order.first_epoch_);
+  Rest rest{before, before.first_rows_from(step), count_, whole_};
+  for (size_t bucket = 0; bucket < bucket_count(); ++bucket) {
+    const Part& part = left.parts[bucket];
+    const bool is_last = bucket + 1 == bucket_count();
+    rest.batches.parts[bucket].count =
+        std::ssize(rest.first_rows[bucket]) * part.minibatch + (is_last ? part.rows() % part.minibatch : 0);
+    rest.drawn -= rest.batches.parts[bucket].count;
+  }
+  rest.batches.count_steps();
+  if (rest.batches.steps > 0)
+    order.rest_ = std::make_shared<const Rest>(std::move(rest));
+  else
+    ++order.first_epoch_;
   return order;
 }
 
+// Returns the positions of the first rows of the batches from `step` to the end of its epoch, for each bucket, rising.
+std::vector<std::vector<int64_t>> Order::first_rows_from(int64_t step) const {
+  std::vector<std::vector<int64_t>> first_rows(bucket_count());
+  const int64_t epoch = this->epoch(step);
+  for (Place at = place(step); at.epoch == epoch; at = place(++step)) first_rows[at.bucket].push_back(at.position);
+  for (std::vector<int64_t>& rows : first_rows) std::ranges::sort(rows);
+  return first_rows;
+}
+
+int64_t Order::drawn_before() const { return rest_ ? rest_->drawn : 0; }
+int64_t Order::rest_steps() const { return rest_ ? rest_->batches.steps : 0; }
+
 int64_t Order::left_out() const {
-  const Part& last = parts_.back();
-  return shuffled_ ? (last.count + last.carried) % last.minibatch : 0;
+  const Part& last = whole_.parts.back();
+  return shuffled_ ? last.rows() % last.minibatch : 0;
+}
+
+const Order::Batches& Order::batches_of(int64_t epoch) const {
+  return rest_ && epoch == first_epoch_ ? rest_->batches : whole_;
 }
 
 Order::Place Order::place(int64_t step) const {
-  const int64_t own = step - first_step_, whole = own - rest_steps_;
-  if (whole < 0) return {first_epoch_, 0, first_sample_ + own * parts_.front().minibatch};
-  const int64_t first_whole = first_epoch_ + (first_sample_ > 0 ? 1 : 0);
-  return place_in_epoch(first_whole + whole / steps_per_epoch_, whole % steps_per_epoch_);
+  const int64_t own = step - first_step_, whole = own - rest_steps();
+  if (whole < 0) return place_in(rest_->batches, first_epoch_, own);
+  return place_in(whole_, first_epoch_ + (rest_ ? 1 : 0) + whole / whole_.steps, whole % whole_.steps);
 }
 
 // Keys of the permutations of an epoch of several buckets. The permutation of the only bucket of an order has the seed
 // itself.
 constexpr uint64_t kStepsKey = 0x73746570, kBucketKey = 0x6275636b;
 
-Order::Place Order::place_in_epoch(int64_t epoch, int64_t step) const {
+Order::Place Order::place_in(const Batches& batches, int64_t epoch, int64_t step) const {
   const int64_t number =
-      shuffled_ && parts_.size() > 1 ? Permutation(mix64(seed_ + kStepsKey), epoch, steps_per_epoch_)(step) : step;
+      shuffled_ && bucket_count() > 1 ? Permutation(mix64(seed_ + kStepsKey), epoch, batches.steps)(step) : step;
   size_t bucket = 0;
-  while (number >= parts_[bucket].first_step + parts_[bucket].steps) ++bucket;
-  return {epoch, bucket, (number - parts_[bucket].first_step) * parts_[bucket].minibatch};
+  while (number >= batches.parts[bucket].first_step + batches.parts[bucket].steps) ++bucket;
+  const Part& part = batches.parts[bucket];
+  return {epoch, bucket, (number - part.first_step) * part.minibatch};
 }
 
 // Returns the sample at a position of a bucket in an epoch, where the samples carried from the bucket before stand
-// before the bucket's own ones, all of them permuted.
+// before the bucket's own ones, all of them permuted. The rest of the only bucket of an order is permuted already.
 int64_t Order::sample_at(size_t bucket, int64_t epoch, int64_t position) const {
-  const Part& part = parts_[bucket];
-  const uint64_t seed = parts_.size() == 1 ? seed_ : mix64(seed_ + kBucketKey + bucket);
-  const int64_t at = shuffled_ ? Permutation(seed, epoch, part.count + part.carried)(position) : position;
-  if (at < part.carried)
-    return sample_at(bucket - 1, epoch, parts_[bucket - 1].steps * parts_[bucket - 1].minibatch + at);
-  return part.samples ? (*part.samples)[static_cast<size_t>(at - part.carried)] : at - part.carried;
+  const Batches& batches = batches_of(epoch);
+  const Part& part = batches.parts[bucket];
+  const bool is_only = bucket_count() == 1;
+  const uint64_t seed = is_only ? seed_ : mix64(seed_ + kBucketKey + bucket);
+  const bool permutes = shuffled_ && !(is_only && &batches != &whole_);
+  const int64_t at = permutes ? Permutation(seed, epoch, part.rows())(position) : position;
+  if (at >= part.carried) return own_sample(bucket, epoch, at - part.carried);
+  const Part& from = batches.parts[bucket - 1];
+  return sample_at(bucket - 1, epoch, from.steps * from.minibatch + at);
+}
+
+// Returns the sample with this number among a bucket's own samples in an epoch: those of the bucket, or those that the
+// order before left, of which the ones that filled no batch stand last.
+int64_t Order::own_sample(size_t bucket, int64_t epoch, int64_t number) const {
+  if (&batches_of(epoch) == &whole_) {
+    const Part& part = whole_.parts[bucket];
+    return part.samples ? (*part.samples)[static_cast<size_t>(number)] : number;
+  }
+  const Part& left = rest_->before.batches_of(epoch).parts[bucket];
+  const std::vector<int64_t>& first_rows = rest_->first_rows[bucket];
+  const int64_t batch = number / left.minibatch, batches = std::ssize(first_rows);
+  const int64_t first =
+      batch < batches ? first_rows[static_cast<size_t>(batch)] : (left.steps + batch - batches) * left.minibatch;
+  return rest_->before.sample_at(bucket, epoch, first + number % left.minibatch);
 }
 
 OrderRow Order::row(int64_t step, int64_t row) const {
   const auto [epoch, bucket, first] = place(step);
-  const Part& part = parts_[bucket];
-  const int64_t end = part.count + part.carried, position = first + row;
+  const Part& part = batches_of(epoch).parts[bucket];
+  const int64_t end = part.rows(), position = first + row;
   const int64_t sample = sample_at(bucket, epoch, std::min(position, end - 1));
   return {members_ ? (*members_)[static_cast<size_t>(sample)] : sample, position < end ? part.weight : 0};
 }

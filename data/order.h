@@ -68,39 +68,59 @@ class Order {
   /// as many members as samples (at least so many for several buckets), and none is negative.
   Order within(std::shared_ptr<const std::vector<int64_t>> members) const;
 
-  /// Returns this order for a run that changes to it at `step`, when the first `sample` samples of the permutation of
-  /// `epoch` have been drawn: the rest of them follows, but for the last ones that fill no minibatch. Throws DataError
-  /// when a number is negative, no sample of the epoch is left, or `sample` is not 0 for several buckets.
-  Order beginning(int64_t step, int64_t epoch, int64_t sample = 0) const;
+  /// Returns this order for a run that changes to it from `before` at `step`. The epoch that `before` has begun goes on
+  /// with the samples that it has not drawn, but for the last ones that fill no minibatch; if they fill none at all,
+  /// the next epoch begins. Throws DataError unless both are training orders of the same seed and buckets, and `step`
+  /// is one of `before`.
+  Order after(const Order& before, int64_t step) const;
 
   /// Returns one more than the greatest sample; a split that is read in this order has at least so many samples.
   int64_t sample_end() const { return sample_end_; }
   /// Return the steps of an epoch, all or of one bucket; the buckets; the rows of a bucket's batches; and the samples
   /// of an epoch that are in no batch.
-  int64_t steps_per_epoch() const { return steps_per_epoch_; }
-  int64_t steps_of(size_t bucket) const { return parts_.at(bucket).steps; }
-  size_t bucket_count() const { return parts_.size(); }
-  int64_t minibatch_of(size_t bucket) const { return parts_.at(bucket).minibatch; }
+  int64_t steps_per_epoch() const { return whole_.steps; }
+  int64_t steps_of(size_t bucket) const { return whole_.parts.at(bucket).steps; }
+  size_t bucket_count() const { return whole_.parts.size(); }
+  int64_t minibatch_of(size_t bucket) const { return whole_.parts.at(bucket).minibatch; }
   int64_t left_out() const;
+  /// Return where this order begins: the step; its epoch; the samples of that epoch that orders before have drawn, 0 at
+  /// its begin; and the steps in the rest of it, 0 at its begin.
+  int64_t first_step() const { return first_step_; }
+  int64_t first_epoch() const { return first_epoch_; }
+  int64_t drawn_before() const;
+  int64_t rest_steps() const;
   /// Returns the seed of the permutations; 0 in evaluation.
   uint64_t seed() const { return seed_; }
 
   /// Return facts of a batch: its epoch, its bucket, its rows, and the weight of a row that is not padding.
   int64_t epoch(int64_t step) const { return place(step).epoch; }
   size_t bucket(int64_t step) const { return place(step).bucket; }
-  int64_t minibatch(int64_t step) const { return parts_[bucket(step)].minibatch; }
-  float weight(int64_t step) const { return parts_[bucket(step)].weight; }
+  int64_t minibatch(int64_t step) const { return whole_.parts[bucket(step)].minibatch; }
+  float weight(int64_t step) const { return whole_.parts[bucket(step)].weight; }
 
   /// Returns row `row` of the batch of `step`, 0 <= row < minibatch, in O(1).
   OrderRow row(int64_t step, int64_t row) const;
 
  private:
+  // The batches of one bucket in an epoch. They are drawn from the bucket's samples and from those of the bucket before
+  // that fill no batch there.
   struct Part {
-    int64_t count = 0, carried = 0;  // samples of the bucket, and of the one before that fill no batch there
+    int64_t count = 0, carried = 0;                    // samples of the bucket, and those carried from the one before
     int64_t minibatch = 0, steps = 0, first_step = 0;  // steps of the bucket in an epoch; steps of those before
     float weight = 1;
     std::shared_ptr<const std::vector<int64_t>> samples = nullptr;
+
+    int64_t rows() const { return count + carried; }
   };
+  // The batches of an epoch.
+  struct Batches {
+    std::vector<Part> parts = {};  // one for each bucket
+    int64_t steps = 0;
+
+    // Counts the steps of training: each bucket carries the samples that fill no batch to the next one.
+    void count_steps();
+  };
+  struct Rest;
   // Tells the epoch and the bucket of a batch, and the position of its first row in the order of that bucket.
   struct Place {
     int64_t epoch;
@@ -108,18 +128,28 @@ class Order {
     int64_t position;
   };
   Place place(int64_t step) const;
-  Place place_in_epoch(int64_t epoch, int64_t step) const;
+  Place place_in(const Batches& batches, int64_t epoch, int64_t step) const;
+  const Batches& batches_of(int64_t epoch) const;
   int64_t sample_at(size_t bucket, int64_t epoch, int64_t position) const;
+  int64_t own_sample(size_t bucket, int64_t epoch, int64_t number) const;
+  std::vector<std::vector<int64_t>> first_rows_from(int64_t step) const;
   static Order of(std::vector<OrderBucket> buckets);
 
   bool shuffled_ = false;
   uint64_t seed_ = 0;
-  int64_t count_ = 0, sample_end_ = 0, steps_per_epoch_ = 0;
+  int64_t count_ = 0, sample_end_ = 0;
   int64_t first_step_ = 0, first_epoch_ = 0;
-  // An epoch that another order began has had so many samples drawn, and so many steps are left of it.
-  int64_t first_sample_ = 0, rest_steps_ = 0;
-  std::vector<Part> parts_;                              // one for each bucket
+  Batches whole_ = {};                                   // of a whole epoch
+  std::shared_ptr<const Rest> rest_;                     // of the first epoch, if another order began it
   std::shared_ptr<const std::vector<int64_t>> members_;  // null: sample i is itself
+};
+
+/// The rest of an epoch that another order began. The samples of each bucket are those that are left of it there.
+struct Order::Rest {
+  Order before;
+  std::vector<std::vector<int64_t>> first_rows;  // position in `before` of each batch not drawn, for each bucket
+  int64_t drawn = 0;                             // samples of the epoch drawn before
+  Batches batches = {};
 };
 
 }  // namespace kb

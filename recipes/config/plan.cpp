@@ -67,49 +67,44 @@ void check_growth(const TrainConfig& config, const RunPlan& plan, int64_t begin,
                             growths_member(config), plan.samples, minibatch, epoch));
 }
 
-// Returns an order of as many samples, with minibatches `factor` times those of the buckets.
-Order order_of(const std::vector<BucketSize>& buckets, int64_t factor = 1) {
+// Returns buckets of as many samples, numbered from 0.
+std::vector<OrderBucket> counted(const std::vector<BucketSize>& buckets) {
   std::vector<OrderBucket> all;
-  for (const auto& [samples, minibatch] : buckets) all.push_back({samples, minibatch * factor, nullptr});
-  return Order::training(0, std::move(all));
+  for (const auto& [samples, minibatch] : buckets) all.push_back({samples, minibatch, nullptr});
+  return all;
 }
 
-// Returns the phase that begins after `begin` steps with an epoch of several buckets.
-MinibatchPhase grown_phase_of_buckets(const RunPlan& plan, int64_t begin, int64_t minibatch, int64_t factor) {
-  if (!plan.ends_epoch(begin))
-    throw Error(
-        fmt::format("batch.growths: expected growths at the begin of an epoch, for there are {} buckets, got one "
-                    "at epoch {:.6g}",
-                    plan.buckets.size(), plan.epochs(begin)));
+Order enlarged_order(uint64_t seed, std::vector<OrderBucket> buckets, int64_t factor) {
+  for (OrderBucket& bucket : buckets) bucket.minibatch *= factor;
+  return Order::training(seed, std::move(buckets));
+}
+
+// Returns the phase that begins after `begin` steps, where `before` is the order of the phase before.
+MinibatchPhase grown_phase(const RunPlan& plan, const Order& before, int64_t begin, int64_t factor) {
+  const MinibatchPhase last = plan.phase(plan.grown.size());
+  const Order order = enlarged_order(before.seed(), counted(plan.buckets), last.factor * factor).after(before, begin);
   return {.begin_step = begin,
-          .begin_epoch = std::llround(plan.epochs(begin)),
-          .minibatch = minibatch,
-          .steps_per_epoch = order_of(plan.buckets, factor).steps_per_epoch()};
-}
-
-// Returns the phase that begins after `begin` steps. If the rest of the epoch holds no minibatch, the phase begins with
-// the next one.
-MinibatchPhase grown_phase(const RunPlan& plan, int64_t begin, int64_t minibatch, int64_t factor) {
-  if (plan.buckets.size() > 1) return grown_phase_of_buckets(plan, begin, minibatch, factor);
-  const int64_t drawn = plan.samples_in(begin) - plan.samples_in(plan.epoch_begin(begin));
-  const auto epoch = static_cast<int64_t>(std::floor(plan.epochs(begin)));
-  const int64_t rest = drawn > 0 ? (plan.samples - drawn) / minibatch : 0;
-  const int64_t spent = drawn > 0 && rest == 0 ? 1 : 0;
-  return {begin, epoch + spent, minibatch, plan.samples / minibatch, rest > 0 ? drawn : 0, rest};
+          .begin_epoch = order.first_epoch(),
+          .minibatch = last.minibatch * factor,
+          .steps_per_epoch = order.steps_per_epoch(),
+          .begin_sample = order.drawn_before(),
+          .rest_steps = order.rest_steps(),
+          .factor = last.factor * factor};
 }
 
 std::vector<MinibatchPhase> grown_phases(const TrainConfig& config, RunPlan plan) {
+  const uint64_t seed = order_seed(config.arithmetic);
   for (const Growth& growth : config.batch.growths) {
     const MinibatchPhase before = plan.phase(plan.grown.size());
-    const int64_t begin = steps_to(growth.at, plan), minibatch = before.minibatch * growth.factor;
-    check_growth(config, plan, begin, minibatch);
-    MinibatchPhase now = grown_phase(plan, begin, minibatch, before.factor * growth.factor);
-    now.factor = before.factor * growth.factor;
+    const int64_t begin = steps_to(growth.at, plan);
+    check_growth(config, plan, begin, before.minibatch * growth.factor);
+    const Order order = order_in_phase(plan, plan.grown.size(), seed, counted(plan.buckets));
+    MinibatchPhase now = grown_phase(plan, order, begin, growth.factor);
     if (config.length.steps == 0 && now.epochs(begin) >= static_cast<double>(config.length.epochs))
       throw Error(
           fmt::format("{}: expected growths before the end of the run, after {} epochs, got one at epoch {:.6g}",
                       growths_member(config), config.length.epochs, now.epochs(begin)));
-    now.rate = before.rate * ReferenceRate{1, before.minibatch, growth.rule}.at(minibatch);
+    now.rate = before.rate * ReferenceRate{1, before.minibatch, growth.rule}.at(now.minibatch);
     plan.grown.push_back(now);
   }
   return plan.grown;
@@ -156,7 +151,7 @@ int64_t sum_of_samples(const std::vector<BucketSize>& buckets) {
 // Returns the mean minibatch of an epoch's steps.
 int64_t mean_minibatch(const std::vector<BucketSize>& buckets) {
   if (buckets.size() == 1) return buckets.front().minibatch;
-  const Order order = order_of(buckets);
+  const Order order = Order::training(0, counted(buckets));
   return std::llround(static_cast<double>(sum_of_samples(buckets) - order.left_out()) /
                       static_cast<double>(order.steps_per_epoch()));
 }
@@ -183,7 +178,8 @@ RunPlan make_plan(const TrainConfig& config, const BatchPlan& batch, const std::
         samples / n, n, samples, config.judging.recompute_bn));
   check_workers(config, n);
   check_gains(config);
-  RunPlan plan{samples, mean_minibatch(buckets), order_of(buckets).steps_per_epoch(), config.length.steps, {}, buckets};
+  const int64_t steps_per_epoch = Order::training(0, counted(buckets)).steps_per_epoch();
+  RunPlan plan{samples, mean_minibatch(buckets), steps_per_epoch, config.length.steps, {}, buckets};
   plan.grown = grown_phases(config, plan);
   if (plan.steps == 0)
     plan.steps = schedule_plan(config.learning, plan).steps_in(static_cast<double>(config.length.epochs));
@@ -294,7 +290,18 @@ int64_t least_steps(const Learning& learning, const RunPlan& plan) {
   return (plan.steps * base + plan.minibatch - 1) / plan.minibatch;
 }
 
-int64_t RunPlan::left_out() const { return buckets.size() > 1 ? order_of(buckets).left_out() : samples % minibatch; }
+int64_t RunPlan::left_out() const {
+  return buckets.size() > 1 ? Order::training(0, counted(buckets)).left_out() : samples % minibatch;
+}
+
+Order order_in_phase(const RunPlan& plan, size_t phase, uint64_t seed, const std::vector<OrderBucket>& buckets) {
+  Order order = Order::training(seed, buckets);
+  for (size_t number = 1; number <= phase; ++number) {
+    const MinibatchPhase now = plan.phase(number);
+    order = enlarged_order(seed, buckets, now.factor).after(order, now.begin_step);
+  }
+  return order;
+}
 
 std::string RunPlan::derivation(const TrainConfig& config) const {
   std::string text = fmt::format("{} samples / {} = {} steps an epoch", samples, minibatch, steps_per_epoch);

@@ -11,8 +11,8 @@
 
 namespace kb {
 
-// A part of a run in which the minibatch is constant. It may begin within an epoch, whose permutation goes on at the
-// sample reached; the samples that fill no minibatch at the end of that epoch are left out.
+// A part of a run in which the minibatch is constant. It may begin within an epoch, which goes on with the samples that
+// are not drawn yet; those that fill no minibatch at its end are left out (Order::after()).
 struct MinibatchPhase {
   int64_t begin_step = 0, begin_epoch = 0;  // first step and epoch
   int64_t minibatch = 0;                    // samples per step, kn
@@ -65,6 +65,10 @@ ReferenceRate reference_rate(const Learning& learning);
 bool reads_gradient_norms(const TrainConfig& config);
 // Returns how workers and processes share a step. Throws Error if the numbers do not divide each other.
 BatchPlan batch_plan(const Batching& batch, int64_t processes);
+
+// Returns the order of the samples in a phase of a plan, where `buckets` have the minibatches of the first phase. Each
+// phase goes on where the one before it ends.
+Order order_in_phase(const RunPlan& plan, size_t phase, uint64_t seed, const std::vector<OrderBucket>& buckets);
 
 // Returns how many bytes of the gradient the processes sum at once: `megabytes` times 1e6, or 25e6 if it is 0.
 int64_t bucket_bytes(double megabytes);

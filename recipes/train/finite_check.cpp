@@ -12,7 +12,7 @@ FiniteCheck::FiniteCheck(const LoopParts& parts, Backend& backend, CheckProgram 
   set_constants(session_, parts);
   FieldFill fill = training_fill(parts);
   if (parts.task.train->is_constant())
-    slot_.fill(fill, 0);
+    slot_.fill(fill, parts.order.first_step() * parts.batch.virtual_workers);
   else
     fill_ = std::move(fill);
 }

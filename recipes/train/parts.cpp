@@ -17,14 +17,12 @@ bool evaluation_is_due(const Period& eval_every, const RunPlan& plan, const RunS
 
 void set_phase(LoopParts& parts, size_t phase) {
   parts.phase = phase;
-  const MinibatchPhase now = parts.plan.phase(phase);
   std::vector<int64_t> minibatches;
   for (size_t bucket = 0; bucket < parts.settled.buckets.size(); ++bucket)
-    minibatches.push_back(parts.settled.batch_of(phase, bucket).global);
-  parts.order = Order::training(order_seed(parts.config.arithmetic),
-                                in_buckets(*parts.task.train, parts.settled.buckets, minibatches))
-                    .beginning(now.begin_step, now.begin_epoch, now.begin_sample);
-  set_step(parts, now.begin_step);
+    minibatches.push_back(parts.settled.batch_of(0, bucket).global);
+  parts.order = order_in_phase(parts.plan, phase, order_seed(parts.config.arithmetic),
+                               in_buckets(*parts.task.train, parts.settled.buckets, minibatches));
+  set_step(parts, parts.plan.phase(phase).begin_step);
 }
 
 void set_step(LoopParts& parts, int64_t step) {

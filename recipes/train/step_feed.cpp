@@ -15,7 +15,7 @@ void StepFeed::open(int64_t step) {
     slots_.emplace_back(parts_.of_phase(), parts_.task.fields);
   FieldFill fill = training_fill(parts_);
   if (source.is_constant()) {
-    slots_.front().fill(fill, 0);
+    slots_.front().fill(fill, step * parts_.batch.virtual_workers);
     return slots_.front().feed(training);
   }
   fill_tables(training, parts_.task.fields, source, kTrainingPart);

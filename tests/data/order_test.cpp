@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <numeric>
 #include <set>
 #include <vector>
 
@@ -150,7 +151,7 @@ BOOST_AUTO_TEST_CASE(an_order_of_members_is_that_of_their_positions) {
 }
 
 BOOST_AUTO_TEST_CASE(an_order_may_begin_within_a_run) {
-  const Order early = Order::training(3, 100, 10), late = Order::training(3, 100, 30).beginning(20, 2);
+  const Order early = Order::training(3, 100, 10), late = Order::training(3, 100, 30).after(early, 20);
   BOOST_TEST(late.epoch(20) == 2);
   BOOST_TEST(late.epoch(22) == 2);
   BOOST_TEST(late.epoch(23) == 3);
@@ -162,20 +163,25 @@ BOOST_AUTO_TEST_CASE(an_order_may_begin_within_a_run) {
 }
 
 BOOST_AUTO_TEST_CASE(an_order_may_begin_within_an_epoch) {
-  const Order order = Order::training(3, 100, 30).beginning(7, 2, 20);  // two steps of epoch 2 are left
-  for (const int64_t step : {7, 8}) {
+  const Order order = Order::training(3, 100, 30).after(Order::training(3, 100, 20), 11);
+  BOOST_TEST(order.first_epoch() == 2);
+  BOOST_TEST(order.drawn_before() == 20);
+  BOOST_TEST(order.rest_steps() == 2);
+  for (const int64_t step : {11, 12}) {
     BOOST_TEST(order.epoch(step) == 2);
     for (int64_t row = 0; row < 30; ++row)
-      BOOST_TEST(order.row(step, row).sample == Permutation(3, 2, 100)(20 + (step - 7) * 30 + row));
+      BOOST_TEST(order.row(step, row).sample == Permutation(3, 2, 100)(20 + (step - 11) * 30 + row));
   }
-  for (int64_t step = 9; step < 20; ++step) {
-    const int64_t epoch = 3 + (step - 9) / 3;
+  for (int64_t step = 13; step < 24; ++step) {
+    const int64_t epoch = 3 + (step - 13) / 3;
     BOOST_TEST(order.epoch(step) == epoch);
-    BOOST_TEST(order.row(step, 11).sample == Permutation(3, epoch, 100)((step - 9) % 3 * 30 + 11));
+    BOOST_TEST(order.row(step, 11).sample == Permutation(3, epoch, 100)((step - 13) % 3 * 30 + 11));
   }
-  const Order none = Order::training(3, 100, 30).beginning(7, 2, 80);  // the rest of epoch 2 holds no minibatch
-  BOOST_TEST(none.epoch(7) == 3);
-  BOOST_TEST(none.row(7, 0).sample == Permutation(3, 3, 100)(0));
+  // The rest of epoch 2, 20 samples, holds no minibatch.
+  const Order none = Order::training(3, 100, 30).after(Order::training(3, 100, 20), 14);
+  BOOST_TEST(none.first_epoch() == 3);
+  BOOST_TEST(none.rest_steps() == 0);
+  BOOST_TEST(none.row(14, 0).sample == Permutation(3, 3, 100)(0));
 }
 
 BOOST_AUTO_TEST_CASE(error_texts) {
@@ -197,22 +203,33 @@ BOOST_AUTO_TEST_CASE(error_texts) {
       }) == "sample order: a member is no sample\n  expected: numbers >= 0\n  got:      -1");
   BOOST_TEST(text([] { Order::evaluation(7, 2).within(std::make_shared<const std::vector<int64_t>>(3)); }) ==
              "sample order: its members are not as many as its samples\n  expected: 7\n  got:      3");
-  BOOST_TEST(
-      text([] { Order::evaluation(7, 2).beginning(-1, 0); }) ==
-      "sample order: it begins before the run\n  expected: a step and an epoch >= 0\n  got:      step -1, epoch 0");
-  BOOST_TEST(text([] { Order::training(1, 7, 2).beginning(1, 0, 7); }) ==
-             "sample order: it begins outside its epoch\n  expected: a sample in [0, 7)\n  got:      7");
+  BOOST_TEST(text([] { Order::training(1, 7, 3).after(Order::training(1, 7, 2), -1); }) ==
+             "sample order: it begins before the order that it goes on\n  expected: a step >= 0\n  got:      -1");
+  BOOST_TEST(text([] { Order::training(1, 8, 3).after(Order::training(1, 7, 2), 1); }) ==
+             "sample order: it goes on an order of other samples\n  expected: 7 samples in 1 buckets\n"
+             "  got:      8 in 1\n  hint:     both are training orders of one seed");
 }
+
+namespace {
+
+std::shared_ptr<const std::vector<int64_t>> numbers(int64_t first, int64_t count) {
+  std::vector<int64_t> all(static_cast<size_t>(count));
+  std::iota(all.begin(), all.end(), first);
+  return std::make_shared<const std::vector<int64_t>>(all);
+}
+
+// Three buckets, whose samples begin at 0, 13 and 17, with minibatches of 5, 8 and 4 times `factor`.
+Order order_of_buckets(int64_t factor) {
+  return Order::training(
+      9, {{13, 5 * factor, numbers(0, 13)}, {4, 8 * factor, numbers(13, 4)}, {30, 4 * factor, numbers(17, 30)}});
+}
+
+}  // namespace
 
 // Each epoch draws every sample at most once, and the samples of a bucket that fill no batch with those of the next.
 BOOST_AUTO_TEST_CASE(buckets_share_an_epoch) {
-  const auto samples = [](int64_t first, int64_t count) {
-    std::vector<int64_t> all;
-    for (int64_t i = 0; i < count; ++i) all.push_back(first + i);
-    return std::make_shared<const std::vector<int64_t>>(all);
-  };
   // 13 samples in steps of 5 carry 3; 3 + 4 in steps of 8 carry 7; 7 + 30 in steps of 4 leave 1.
-  const Order order = Order::training(9, {{13, 5, samples(0, 13)}, {4, 8, samples(13, 4)}, {30, 4, samples(17, 30)}});
+  const Order order = order_of_buckets(1);
   BOOST_TEST(order.steps_of(0) == 2);
   BOOST_TEST(order.steps_of(1) == 0);
   BOOST_TEST(order.steps_of(2) == 9);
@@ -241,6 +258,38 @@ BOOST_AUTO_TEST_CASE(buckets_share_an_epoch) {
   }
   BOOST_TEST(sequences.size() > 10u);  // the steps of an epoch have an order of their own
   BOOST_TEST(left_out.size() > 5u);
+}
+
+// An epoch in which the minibatch grows, once or twice and at any step, draws every sample at most once, each in its
+// bucket or a later one, and leaves out fewer than a minibatch.
+BOOST_AUTO_TEST_CASE(an_epoch_of_buckets_goes_on_with_larger_minibatches) {
+  const Order small = order_of_buckets(1), twice = order_of_buckets(2), four = order_of_buckets(4);
+  for (int64_t first = 0; first <= 11; ++first)
+    for (int64_t second = first + 1; second <= first + 3; ++second) {
+      const Order middle = twice.after(small, 22 + first), last = four.after(middle, 22 + second);
+      const auto at = [&](int64_t step) -> const Order& {
+        return step < 22 + first ? small : step < 22 + second ? middle : last;
+      };
+      int64_t step = 22;
+      for (int64_t epoch = 2; epoch < 5; ++epoch) {
+        std::set<int64_t> seen;
+        int64_t before = 0;
+        for (; at(step).epoch(step) == epoch; ++step) {
+          const Order& order = at(step);
+          const size_t bucket = order.bucket(step);
+          if (step == 22 + second) before = std::ssize(seen);
+          BOOST_TEST(order.minibatch(step) == order.minibatch_of(bucket));
+          for (int64_t row = 0; row < order.minibatch(step); ++row) {
+            const OrderRow drawn = order.row(step, row);
+            BOOST_TEST((bucket == 0 ? drawn.sample < 13 : drawn.sample < 47));
+            BOOST_TEST(drawn.weight == 1.0f / static_cast<float>(order.minibatch(step)));
+            BOOST_TEST(seen.insert(drawn.sample).second);
+          }
+        }
+        BOOST_TEST(std::ssize(seen) > 47 - at(step).minibatch_of(2));
+        if (epoch == last.first_epoch() && last.rest_steps() > 0) BOOST_TEST(last.drawn_before() == before);
+      }
+    }
 }
 
 BOOST_AUTO_TEST_CASE(an_evaluation_of_buckets_has_every_sample_once) {

@@ -62,8 +62,7 @@ struct Walk {
 };
 
 Order order_of(const RunPlan& plan, int64_t step) {
-  const MinibatchPhase now = plan.phase(plan.phase_of(step));
-  return Order::training(9, plan.samples, now.minibatch).beginning(now.begin_step, now.begin_epoch, now.begin_sample);
+  return order_in_phase(plan, plan.phase_of(step), 9, {{plan.samples, plan.minibatch}});
 }
 
 struct GrowthFixture {

@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(a_training_sample_is_read_with_seed_and_epoch) {
 }
 
 BOOST_AUTO_TEST_CASE(a_run_that_changes_its_minibatch_goes_on_counting_epochs) {
-  const Order order = Order::training(7, 8, 8).beginning(6, 3);
+  const Order order = Order::training(7, 8, 8).after(Order::training(7, 8, 4), 6);
   BOOST_TEST(batch_of(order, 6, 0, 1)[0].epoch == 3);
   BOOST_TEST(batch_of(order, 7, 0, 1)[0].epoch == 4);
 }

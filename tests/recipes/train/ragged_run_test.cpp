@@ -169,15 +169,39 @@ BOOST_AUTO_TEST_CASE(tokens_give_each_bucket_its_minibatch) {
   BOOST_TEST(lengths.size() == 3u);
 }
 
-BOOST_AUTO_TEST_CASE(a_minibatch_grows_at_the_begin_of_an_epoch) {
+BOOST_AUTO_TEST_CASE(a_minibatch_grows_at_any_step) {
   TrainConfig config = config_of_run();
-  config.batch.growths = parse_growths("--minibatch-schedule", "1ep:x2");
+  config.batch.per_worker = 2;
+  config.batch.growths = parse_growths("--minibatch-schedule", "3st:x2,1ep:x2");
+  const Task task = task_of();
   Seen seen;
-  trained(task_of(), config, seen);
-  BOOST_TEST(std::ssize(seen.steps) == seen.plan.steps_per_epoch + seen.plan.grown.at(0).steps_per_epoch);
-  config.batch.growths = parse_growths("--minibatch-schedule", "3st:x2");
-  BOOST_CHECK_EXCEPTION(trained(task_of(), config, seen), Error,
-                        says("batch.growths: expected growths at the begin of an epoch"));
+  const TrainingState whole = trained(task, config, seen).state;
+  const RaggedTokens tokens = sequences(kTrain, 7);
+  const std::vector<OrderBucket> buckets =
+      in_buckets(*task.train, seen.buckets, std::vector<int64_t>(seen.buckets.size(), 8));
+  const MinibatchPhase grown = seen.plan.phase(1);
+  BOOST_TEST(grown.begin_step == 3);
+  BOOST_TEST(grown.begin_sample == 24);
+  BOOST_REQUIRE(grown.rest_steps > 0);
+  BOOST_TEST(std::ssize(seen.steps) == 3 + grown.rest_steps + seen.plan.phase(2).steps_per_epoch);
+  double w = 0.5;
+  for (int64_t step = 0; step < std::ssize(seen.steps); ++step) {
+    const Order order = order_in_phase(seen.plan, seen.plan.phase_of(step), 1, buckets);
+    BOOST_TEST(order.minibatch(step) == 8 * seen.plan.phase(seen.plan.phase_of(step)).factor);
+    double slope = 0, count = 0;
+    for (int64_t row = 0; row < order.minibatch(step); ++row)
+      for (const int32_t token : tokens[order.row(step, row).sample]) {
+        slope += slope_of(w, token);
+        ++count;
+      }
+    w -= 0.3 * slope / count;
+  }
+  BOOST_TEST(weight_of(whole) == w, kClose);
+  for (const std::string& split : test::hashes_of_ranks(4, task, config)) BOOST_TEST(split == test::hash(whole));
+  TrainConfig first = config;
+  first.length.stop_at = parse_stop_at("4st");  // within the epoch in which the minibatch grows
+  const TrainingState middle = trained(task, first, seen).state;
+  BOOST_TEST(test::hash(trained(task, config, seen, &middle).state) == test::hash(whole));
 }
 
 BOOST_AUTO_TEST_CASE(held_out_samples_and_noise_have_buckets) {
