@@ -63,6 +63,15 @@ DType compute_dtype(const LibraryContext& context, DType dtype) {
   return context.engine() && onednn::computes(dtype) ? dtype : DType::f32;
 }
 
+namespace {
+
+DType matmul_dtype(const LibraryContext& context, const MatmulSpec& spec) {
+  if (spec.dtype == DType::f64) return spec.dtype;
+  return context.engine() && onednn::multiplies(spec.dtype, spec.k) ? spec.dtype : DType::f32;
+}
+
+}  // namespace
+
 LibraryContext::LibraryContext() : engine_(onednn::make_engine()) {}
 
 std::string LibraryContext::name() const { return engine_ ? onednn::name() : eigen::name(); }
@@ -85,7 +94,7 @@ std::unique_ptr<LibraryOp> plan_conv(LibraryContext& context, const ConvSpec& sp
 std::unique_ptr<LibraryOp> plan_matmul(LibraryContext& context, const MatmulSpec& spec, int shards) {
   check(spec, shards);
   MatmulSpec inner = spec;
-  inner.dtype = compute_dtype(context, spec.dtype);
+  inner.dtype = matmul_dtype(context, spec);
   auto op = use_onednn(context, inner.dtype) ? onednn::plan_matmul(*context.engine(), inner, shards)
                                              : eigen::plan_matmul(inner, shards);
   if (inner.dtype == spec.dtype) return op;

@@ -91,8 +91,9 @@ namespace onednn {
 struct Engine;
 std::shared_ptr<Engine> make_engine();
 std::string name();
-std::string instruction_set();  // see LibraryContext::instruction_set
-bool computes(DType dtype);     // whether oneDNN computes in this dtype on this processor
+std::string instruction_set();            // see LibraryContext::instruction_set
+bool computes(DType dtype);               // whether oneDNN computes in this dtype on this processor
+bool multiplies(DType dtype, int64_t k);  // whether it multiplies matrices in it, with sums of k products
 std::unique_ptr<LibraryOp> plan_conv(Engine& engine, const ConvSpec& spec, int shards);
 std::unique_ptr<LibraryOp> plan_matmul(Engine& engine, const MatmulSpec& spec, int shards);
 WeightLayout weight_layout(Engine& engine, const ConvSpec& spec);

@@ -47,6 +47,13 @@ bool computes(DType dtype) {
   return dtype == DType::f32 || (dtype == DType::bf16 && uses(dnnl::cpu_isa::avx512_core_bf16));
 }
 
+bool multiplies(DType dtype, int64_t k) {
+  if (!computes(dtype)) return false;
+  // With AMX, oneDNN 3 pads an odd reduction by the element behind a row, times 0: this is NaN if that element is not
+  // finite (seen with 3.7.2).
+  return dtype == DType::f32 || k % 2 == 0 || dnnl_version()->major < 3 || !uses(dnnl::cpu_isa::avx512_core_amx);
+}
+
 dnnl::memory::data_type data_type(DType dtype) {
   if (dtype == DType::bf16) return dnnl::memory::data_type::bf16;
   ensure(dtype == DType::f32, "oneDNN: a dtype that it does not compute in");

@@ -14,6 +14,7 @@ std::shared_ptr<Engine> make_engine() { return nullptr; }
 std::string name() { throw InternalError(kAbsent); }
 std::string instruction_set() { throw InternalError(kAbsent); }
 bool computes(DType) { return false; }
+bool multiplies(DType, int64_t) { return false; }
 std::unique_ptr<LibraryOp> plan_conv(Engine&, const ConvSpec&, int) { throw InternalError(kAbsent); }
 std::unique_ptr<LibraryOp> plan_matmul(Engine&, const MatmulSpec&, int) { throw InternalError(kAbsent); }
 WeightLayout weight_layout(Engine&, const ConvSpec&) { throw InternalError(kAbsent); }
