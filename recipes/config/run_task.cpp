@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "graph/error.h"
 #include "recipes/task/checked_task.h"
 #include "recipes/task/noise.h"
@@ -54,8 +56,10 @@ LoadedTask load_images(const Recipe& recipe, const RunConfig& config) {
   return loaded;
 }
 
-// Returns the task with one minibatch of noise in place of its samples.
-Task with_noise(Task task) {
+// Returns the task with one minibatch of noise in place of its samples. Figures of noise say nothing, so that its test
+// part has no more samples than a minibatch.
+Task with_noise(Task task, const Batching& batch) {
+  task.test_count = std::min(task.test_count, batch.minibatch);
   task.train = field_noise(task.fields, task.train_count);
   if (task.test || task.test_count > 0) task.test = field_noise(task.fields, task.test_count);
   task.plain = nullptr;
@@ -86,7 +90,7 @@ Task own_task(const Recipe& recipe, const RunConfig& config) {
   if (task.name.empty()) task.name = recipe.name;
   task.optimizers.insert(task.optimizers.end(), recipe.optimizers.begin(), recipe.optimizers.end());
   task.schedules.insert(task.schedules.end(), recipe.schedules.begin(), recipe.schedules.end());
-  return is_noise ? with_noise(checked_task(std::move(task))) : checked_task(std::move(task));
+  return is_noise ? with_noise(checked_task(std::move(task)), config.batch) : checked_task(std::move(task));
 }
 
 // Returns a hash of the sources' numbers of samples, of their fingerprints and of the tables that they hold in memory.
@@ -215,7 +219,7 @@ Task declared_task(const Recipe& recipe, const RunConfig& config) {
 }
 
 Task timed_task(const Recipe& recipe, const RunConfig& config) {
-  if (recipe.task) return with_noise(own_task(recipe, config));
+  if (recipe.task) return with_noise(own_task(recipe, config), config.batch);
   const InputSpec input = input_spec(image_source(recipe, config));
   Task task = task_of(recipe, config, input);
   task.train = noise_source(input);
