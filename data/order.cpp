@@ -119,6 +119,26 @@ Order Order::within(std::shared_ptr<const std::vector<int64_t>> members) const {
   return order;
 }
 
+void Order::Batches::share(int64_t replicas) {
+  for (Part& part : parts) {
+    if (part.minibatch % replicas != 0)
+      throw DataError({"sample order", "replicas do not share a batch", fmt::format("a multiple of {} rows", replicas),
+                       fmt::to_string(part.minibatch), ""});
+    part.weight = 1.0f / static_cast<float>(part.minibatch / replicas);
+  }
+}
+
+Order Order::shared_by(int64_t replicas) const {
+  Order order = *this;
+  order.whole_.share(replicas);
+  if (rest_) {
+    Rest rest = *rest_;
+    rest.batches.share(replicas);
+    order.rest_ = std::make_shared<const Rest>(std::move(rest));
+  }
+  return order;
+}
+
 Order Order::after(const Order& before, int64_t step) const {
   if (step < before.first_step_)
     throw DataError({"sample order", "it begins before the order that it goes on",

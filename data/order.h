@@ -68,6 +68,10 @@ class Order {
   /// as many members as samples (at least so many for several buckets), and none is negative.
   Order within(std::shared_ptr<const std::vector<int64_t>> members) const;
 
+  /// Returns this order with weights by which the rows of each of `replicas` equal parts of a batch have the mean of
+  /// their losses as weighted sum. Throws DataError unless the parts of every batch are equal.
+  Order shared_by(int64_t replicas) const;
+
   /// Returns this order for a run that changes to it from `before` at `step`. The epoch that `before` has begun goes on
   /// with the samples that it has not drawn, but for the last ones that fill no minibatch; if they fill none at all,
   /// the next epoch begins. Throws DataError unless both are training orders of the same seed and buckets, and `step`
@@ -117,6 +121,7 @@ class Order {
     std::vector<Part> parts = {};  // one for each bucket
     int64_t steps = 0;
 
+    void share(int64_t replicas);
     // Counts the steps of training: each bucket carries the samples that fill no batch to the next one.
     void count_steps();
   };

@@ -26,4 +26,15 @@ UpdateRule with_averaged_parameters(UpdateRule rule) {
   };
 }
 
+UpdateRule with_prefix(UpdateRule rule, std::string prefix) {
+  return [rule = std::move(rule), prefix = std::move(prefix)](UpdateContext& context) {
+    UpdateContext named = context;
+    named.slot = [&](const std::string& name) { return context.slot(prefix + name); };
+    named.set_slot = [&](const std::string& name, Tensor value) { context.set_slot(prefix + name, value); };
+    named.gradient_offset = [&](const std::string& name) { return context.gradient_offset(prefix + name); };
+    named.scalar = [&](const std::string& name) { return context.scalar(prefix + name); };
+    return rule(named);
+  };
+}
+
 }  // namespace kb

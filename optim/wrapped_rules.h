@@ -20,4 +20,8 @@ UpdateRule with_clipped_gradient(UpdateRule rule, ClippedNorm norm = ClippedNorm
 // parameters start at. The training itself does not change.
 UpdateRule with_averaged_parameters(UpdateRule rule);
 
+// Puts `prefix` before the names of the rule's slots and scalars, so that the parameters may have another rule beside
+// it.
+UpdateRule with_prefix(UpdateRule rule, std::string prefix);
+
 }  // namespace kb

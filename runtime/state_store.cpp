@@ -61,7 +61,34 @@ void StateStore::adopt(const std::vector<Variable>& variables, const ParameterSp
   }
 }
 
+StateStore& StateStore::part(const std::string& name) {
+  std::unique_ptr<StateStore>& part = parts_[name];
+  if (!part) part = std::make_unique<StateStore>(backend_);
+  return *part;
+}
+
+void StateStore::take(const StateStore& from, bool slots) {
+  from.refresh();
+  refresh();
+  for (auto& [name, entry] : entries_) {
+    const auto at = from.entries_.find(name);
+    if (at == from.entries_.end() || (entry.variable.kind == VariableKind::slot && !slots)) continue;
+    ensure(at->second.variable.type == entry.variable.type, "copies of a variable have different types");
+    std::memcpy(entry.host(), at->second.host(), static_cast<size_t>(entry.memory->bytes()));
+  }
+  upload();
+}
+
+void StateStore::zero_slots() {
+  refresh();
+  for (auto& [name, entry] : entries_)
+    if (entry.variable.kind == VariableKind::slot)
+      std::memset(entry.host(), 0, static_cast<size_t>(entry.memory->bytes()));
+  upload();
+}
+
 void StateStore::initialise(uint32_t seed) {
+  for (auto& [name, part] : parts_) part->initialise(seed);
   for (auto& [name, entry] : entries_) {
     std::memset(entry.host(), 0, static_cast<size_t>(entry.memory->bytes()));
     if (!entry.variable.flat)
@@ -83,11 +110,13 @@ void StateStore::initialise_parameters(uint32_t seed) {
 void StateStore::upload() {
   for (auto& [name, entry] : entries_)
     if (!entry.mirror.empty()) backend_.upload(entry.memory->data(), entry.host(), entry.memory->bytes());
+  for (auto& [name, part] : parts_) part->upload();
 }
 
 void StateStore::refresh() const {
   for (const auto& [name, entry] : entries_)
     if (!entry.mirror.empty()) backend_.download(entry.host(), entry.memory->data(), entry.memory->bytes());
+  for (const auto& [name, part] : parts_) part->refresh();
 }
 
 std::byte* StateStore::data(const std::string& name) {
@@ -114,6 +143,10 @@ std::vector<TensorView> StateStore::views(bool slots) const {
         views.emplace_back(canonical_name(flat, segment), segment.type,
                            data + (segment.offset - flat.offset) * size_of(space_.dtype), slot);
   }
+  if (slots)
+    for (const auto& [prefix, part] : parts_)
+      for (const TensorView& view : part->views())
+        views.emplace_back(prefix + "." + view.name, view.type, view.data, true);
   std::sort(views.begin(), views.end(), [](const TensorView& a, const TensorView& b) { return a.name < b.name; });
   return views;
 }

@@ -44,6 +44,13 @@ class StateStore {
   // Tells whether a store keeps variables of `kind`. A session keeps tables and prepared copies, which it makes itself.
   static bool keeps(VariableKind kind);
 
+  // Returns a store for another copy of the variables, which is made at the first call. Its tensors are optimizer state
+  // of this store, under their names behind "NAME.".
+  StateStore& part(const std::string& name);
+  // Sets the variables that `from` has too, to its values; the slots only if `slots`.
+  void take(const StateStore& from, bool slots);
+  void zero_slots();
+
   // Adds the variables that are missing, filled with zeros. The first space that is not empty is kept, and every later
   // one must equal it. Throws Error if a variable exists with another type.
   void adopt(const std::vector<Variable>& variables, const ParameterSpace& space);
@@ -81,6 +88,7 @@ class StateStore {
   Backend& backend_;
   ParameterSpace space_;
   std::map<std::string, Entry> entries_;
+  std::map<std::string, std::unique_ptr<StateStore>> parts_;
 };
 
 }  // namespace kb

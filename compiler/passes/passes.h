@@ -62,6 +62,8 @@ struct Workers {
   bool mean_statistics = false;
   // True: a step with several workers has the outputs kWorkersNorm and kMeanNorm (compiler/passes/gradient_norms.h).
   bool gradient_norms = false;
+  // True: the workers are one replica's of several, whose numbers begin with the scalar "first_worker" and not with 0.
+  bool of_replica = false;
   int64_t total() const { return processes * virtual_workers; }
 };
 

@@ -286,7 +286,10 @@ class Placer {
 
   Value of_first_worker(Value value) {
     const Type type = to_.type(value);
-    if (!is_first_.valid()) is_first_ = to_.add(Op::eq, {scalar("worker", DType::u32), zeros(DType::u32, {})});
+    if (!is_first_.valid()) {
+      const Value first = workers_.of_replica ? scalar("first_worker", DType::u32) : zeros(DType::u32, {});
+      is_first_ = to_.add(Op::eq, {scalar("worker", DType::u32), first});
+    }
     return to_.add(Op::select, {spread(is_first_, type.shape), value, spread(zeros(type.dtype, {}), type.shape)});
   }
 

@@ -179,6 +179,8 @@ bool has_processes(const RunConfig& config) {
   return config.machine.processes > 1 || RuntimeOptions::from_environment().launcher.processes != 1;
 }
 
+bool is_local(const RunConfig& config) { return config.sync.policy == Policy::local; }
+
 bool has_workers(const RunConfig& config) {
   const bool has_groups =
       config.batch.batch_norm.kind == NormGroup::Kind::ghost && config.batch.batch_norm.size < config.batch.minibatch;

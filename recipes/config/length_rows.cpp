@@ -58,6 +58,17 @@ FlagRow bucket_lengths() {
       [](const RunConfig& config) { return fmt::format("{}", fmt::join(config.batch.bucket, ",")); }};
 }
 
+FlagRow rounds_begin() {
+  static constexpr const char* kName = "--from";
+  return {{kName, "WHEN",
+           "begin with replicas after 500st (steps) or 4ep (epochs), and sum gradients in every step before; none"},
+          [](RunConfig& config, const std::string& value) {
+            config.sync.from.reset();
+            if (value != "none") config.sync.from = parse_duration(kName, value);
+          },
+          [](const RunConfig& config) { return config.sync.from ? config.sync.from->text() : ""; }};
+}
+
 FlagRow log_layers() {
   static constexpr const char* kName = "--log-layers";
   return {

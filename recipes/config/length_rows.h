@@ -9,5 +9,6 @@ FlagRow target();
 FlagRow minibatch_schedule();
 FlagRow bucket_lengths();
 FlagRow log_layers();
+FlagRow rounds_begin();
 
 }  // namespace kb

@@ -162,6 +162,37 @@ void check_minibatch(const std::vector<BucketSize>& buckets) {
     throw Error(fmt::format("batch.minibatch: expected at most the {} training samples, got {}", samples, most));
 }
 
+// Throws Error for members that local training does not go with.
+void check_local(const TrainConfig& config, const BatchPlan& batch) {
+  const auto refuse = [](const std::string& member, const std::string& why) {
+    throw Error(fmt::format("{}: expected none beside sync.policy = local, {}", member, why));
+  };
+  if (batch.virtual_workers % config.sync.replicas != 0 || batch.processes > 1)
+    throw Error(
+        fmt::format("sync.replicas = {}: expected a divisor of the {} workers of a step, in one process, got {} "
+                    "workers in {}\n  hint:     batch.per_worker = {}",
+                    config.sync.replicas, batch.workers(), batch.workers(), batch.processes,
+                    std::max<int64_t>(1, batch.global / config.sync.replicas)));
+  if (!config.batch.growths.empty()) refuse("batch.growths", "whose replicas have one minibatch");
+  if (reads_gradient_norms(config))
+    refuse(config.judging.noise_scale ? "judging.noise_scale" : "learning.scaling = adascale",
+           "whose workers have other parameters");
+  if (config.judging.log_layers) refuse("judging.log_layers", "whose replicas have layers of their own");
+  if (config.judging.check_finite) refuse("judging.check_finite", "whose replicas have parameters of their own");
+  if (config.learning.ema > 0) refuse("learning.ema", "whose parameters are averaged at a join alone");
+  if (config.arithmetic.resident == ResidentChoice::on)
+    refuse("arithmetic.resident = on", "whose replicas are sent data");
+}
+
+Rounds make_rounds(const TrainConfig& config, const BatchPlan& batch, const RunPlan& plan) {
+  if (config.sync.policy == Policy::sync) return {};
+  check_local(config, batch);
+  Rounds rounds{config.sync.replicas, config.sync.every, 0, plan.steps};
+  if (const std::optional<Duration>& from = config.sync.from)
+    rounds.first = from->is_epochs ? plan.steps_in(from->count) : from->steps(1);
+  return rounds;
+}
+
 }  // namespace
 
 RunPlan make_plan(const TrainConfig& config, const BatchPlan& batch, int64_t samples) {
@@ -183,6 +214,7 @@ RunPlan make_plan(const TrainConfig& config, const BatchPlan& batch, const std::
   plan.grown = grown_phases(config, plan);
   if (plan.steps == 0)
     plan.steps = schedule_plan(config.learning, plan).steps_in(static_cast<double>(config.length.epochs));
+  plan.rounds = make_rounds(config, batch, plan);
   return plan;
 }
 

@@ -7,6 +7,7 @@
 #include "optim/batch_plan.h"
 #include "optim/scaling.h"
 #include "recipes/config/buckets.h"
+#include "recipes/config/rounds.h"
 #include "recipes/config/train_config.h"
 
 namespace kb {
@@ -39,6 +40,7 @@ struct RunPlan {
   // minibatch of a plan with several is the mean over the steps of an epoch, rounded. Empty: one bucket, of all
   // samples.
   std::vector<BucketSize> buckets = {};
+  Rounds rounds = {};
 
   size_t phase_count() const { return grown.size() + 1; }
   MinibatchPhase phase(size_t number) const;  // counted from 0
@@ -77,7 +79,7 @@ int64_t bucket_bytes(double megabytes);
 // says. Throws Error if the minibatch, one that it grows to, or all minibatches of judging.recompute_bn together are
 // larger than the data set; if growths do not fit the run or do not follow each other; if AdaScale has growths, or a
 // minibatch below its base minibatch; or if judging.noise_scale or AdaScale lack a second worker whose gradient they
-// compare.
+// compare; or if replicas do not share the workers evenly, or do not go with another member (check_local).
 RunPlan make_plan(const TrainConfig& config, const BatchPlan& batch, int64_t samples);
 RunPlan make_plan(const TrainConfig& config, const BatchPlan& batch, const std::vector<BucketSize>& buckets);
 // Returns the plan by which the schedule of the learning rate counts its steps: with AdaScale the plan of the base

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "recipes/config/run_config.h"
 #include "recipes/train/world.h"
 
 namespace kb {

@@ -6,6 +6,7 @@
 #include "recipes/train/goals.h"
 #include "recipes/train/layer_log.h"
 #include "recipes/train/learning_judge.h"
+#include "recipes/train/local_rounds.h"
 #include "recipes/train/minibatch_growth.h"
 #include "recipes/train/noise_log.h"
 #include "recipes/train/progress_report.h"
@@ -23,6 +24,7 @@ Instruments make_instruments(LoopParts& parts, StepFeed& feed) {
   };
   // MinibatchGrowth acts first, so that FiniteGuard checks a step with the minibatch that the step will have.
   add(std::make_unique<MinibatchGrowth>(parts, feed));
+  if (parts.local.join) add(std::make_unique<LocalRounds>(parts, feed));
   add(std::make_unique<NoiseLog>(parts));
   // LayerLog stands before FiniteGuard, which throws: so the norms of a step whose loss is not finite are logged.
   add(std::make_unique<LayerLog>(parts));

@@ -15,14 +15,16 @@ bool evaluation_is_due(const Period& eval_every, const RunPlan& plan, const RunS
   return schedule.is_over(done) || is_due(eval_every, plan, done);
 }
 
-void set_phase(LoopParts& parts, size_t phase) {
+void set_phase(LoopParts& parts, size_t phase, int64_t step) {
+  parts.is_local = parts.plan.rounds.has(step);
   parts.phase = phase;
   std::vector<int64_t> minibatches;
   for (size_t bucket = 0; bucket < parts.settled.buckets.size(); ++bucket)
     minibatches.push_back(parts.settled.batch_of(0, bucket).global);
   parts.order = order_in_phase(parts.plan, phase, order_seed(parts.config.arithmetic),
                                in_buckets(*parts.task.train, parts.settled.buckets, minibatches));
-  set_step(parts, parts.plan.phase(phase).begin_step);
+  if (parts.is_local) parts.order = parts.order.shared_by(parts.plan.rounds.replicas);
+  set_step(parts, step);
 }
 
 void set_step(LoopParts& parts, int64_t step) {
@@ -45,7 +47,7 @@ int64_t first_worker(const LoopParts& parts) { return parts.world.rank() * parts
 
 void set_constants(Session& session, const LoopParts& parts) {
   session.set_scalar(kLabelSmoothing, parts.config.learning.label_smoothing);
-  session.set_scalar("worker_share", 1.0 / static_cast<double>(parts.batch.workers()));
+  session.set_scalar("worker_share", 1.0 / static_cast<double>(session.compiled().workers.total()));
   session.set_scalar(kLossScaleInterval, kGoodStepsToDouble);
   for (const NamedScalar& scalar : parts.schedule.scalars().constants()) session.set_scalar(scalar.name, scalar.value);
   session.set_scalar("seed", static_cast<double>(parts.config.arithmetic.seed));

@@ -18,6 +18,14 @@ namespace kb {
 
 class FiniteCheck;
 
+// What local training has beside the programs of synchronous steps; empty without it.
+struct LocalPrograms {
+  std::vector<Session*> sessions = {};   // training step of each replica for the first bucket, then for the next
+  std::vector<StateStore*> stores = {};  // parameters, slots and running statistics of each replica
+  Session* join = nullptr;
+  std::optional<StepScalars> scalars = {};  // of the outer rule
+};
+
 // The World::stop_reason() of a run that an observer ended. It is greater than every signal's number.
 inline constexpr int kObserverStop = 1 << 16;
 
@@ -59,18 +67,26 @@ struct LoopParts {
   // Makes the check of the steps of a bucket.
   std::function<std::unique_ptr<FiniteCheck>(const LoopParts&, size_t bucket)> make_check;
   std::function<void()> restore;  // loads the state of the start into the store again
-  size_t phase = 0, bucket = 0;   // phase of the plan and bucket to which the next step belongs
-  Order order = {};               // order of the samples in this phase
+  LocalPrograms local = {};
+  size_t phase = 0, bucket = 0;  // phase of the plan and bucket to which the next step belongs
+  bool is_local = false;         // whether replicas take the steps
+  Order order = {};              // order of the samples in this phase
 
-  Session& training() const { return *of_phase()[bucket]; }
-  // Returns the training step of each bucket in the current phase.
+  // Returns the programs that take the next step: one, or one a replica.
+  std::span<Session* const> of_step() const {
+    const size_t count = is_local ? local.stores.size() : 1;
+    return of_phase().subspan(bucket * count, count);
+  }
+  Session& training() const { return *of_step().front(); }
+  // Returns the programs of the current phase, of_step() of the first bucket, then of the next.
   std::span<Session* const> of_phase() const {
+    if (is_local) return local.sessions;
     return std::span(sessions).subspan(phase * settled.buckets.size(), settled.buckets.size());
   }
 };
 
-// Sets the phase of the plan to which the next step belongs, and its order.
-void set_phase(LoopParts& parts, size_t phase);
+// Sets the phase of the plan, the order and the programs to which `step` belongs.
+void set_phase(LoopParts& parts, size_t phase, int64_t step);
 // Sets the bucket of a step of the current phase, and its batch plan.
 void set_step(LoopParts& parts, int64_t step);
 

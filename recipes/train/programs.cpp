@@ -13,6 +13,7 @@
 #include "recipes/perf/memory_answer.h"
 #include "recipes/task/suggest.h"
 #include "recipes/train/evaluation.h"
+#include "recipes/train/join.h"
 #include "recipes/train/kernel_source.h"
 
 namespace kb {
@@ -254,6 +255,16 @@ ProgramSpec update_of(const Task& task, const Settled& settled, size_t phase, si
           .rows = settled.residency.train};
 }
 
+// Returns the training step of a replica, which has its share of the workers.
+ProgramSpec replica_of(const Task& task, const Settled& settled, size_t bucket, const TrainingGraph& training) {
+  ProgramSpec spec = update_of(task, settled, 0, bucket, training);
+  spec.name = program_name("replica", settled, 0, bucket);
+  spec.use = Use::replica;
+  spec.options.workers.virtual_workers /= settled.plan.rounds.replicas;
+  spec.options.workers.of_replica = settled.plan.rounds.replicas > 1;
+  return spec;
+}
+
 // Adds the programs of a bucket that evaluate.
 void add_evaluations(std::vector<ProgramSpec>& specs, const Settled& settled, size_t bucket, const Graph& graph) {
   CompileOptions options;
@@ -295,6 +306,9 @@ std::vector<ProgramSpec> programs_of(const Task& task, const Settled& settled, P
   for (size_t phase = 0; phase < settled.plan.phase_count(); ++phase)
     for (size_t bucket = 0; bucket < trainings.size(); ++bucket)
       specs.push_back(update_of(task, settled, phase, bucket, trainings[bucket]));
+  if (settled.plan.rounds.replicas > 0)
+    for (size_t bucket = 0; bucket < trainings.size(); ++bucket)
+      specs.push_back(replica_of(task, settled, bucket, trainings[bucket]));
   for (size_t bucket = 0; bucket < inferences.size(); ++bucket)
     add_evaluations(specs, settled, bucket, inferences[bucket].graph);
   if (config.judging.recompute_bn > 0) specs.push_back(estimate_of(task, settled, real));
@@ -308,23 +322,38 @@ std::vector<ProgramSpec> programs_of(const Task& task, const Settled& settled, P
   return specs;
 }
 
+namespace {
+
+void add_join(Programs& programs, const Task& task, const Settled& settled, const std::vector<ParameterGroup>& groups) {
+  const Compiled& training = programs.update();
+  const Optimizer outer = find_optimizer(task.optimizers, settled.config.sync.outer);
+  programs.list.push_back(
+      {"join", Use::join, 0, 0,
+       compile(join_graph(training, settled.config.sync.replicas), join_options(training, groups, settled, outer))});
+}
+
+}  // namespace
+
 Programs compile_programs(const Task& task, const Settled& settled, const std::vector<Dump>& dump) {
   Programs programs;
   std::vector<ProgramSpec> specs = programs_of(task, settled, programs);
   Dumps dumps(dump, programs.dumps);
-  programs.list.reserve(specs.size());
+  programs.list.reserve(specs.size() + 1);
   for (ProgramSpec& spec : specs) {
     dumps.graph(spec.name, spec.graph);
     dumps.hook(spec.name, spec.options);
-    if (spec.use != Use::update) spec.options.space = &programs.update().space;
+    if (spec.use != Use::update && spec.use != Use::replica) spec.options.space = &programs.update().space;
     programs.list.push_back(
         {spec.name, spec.use, spec.phase, spec.bucket, compile_with_tables(spec.graph, task, spec.rows, spec.options)});
   }
+  if (settled.plan.rounds.replicas > 0) add_join(programs, task, settled, specs.front().options.groups);
   make_room(programs, task, settled, specs);
   for (const CompiledProgram& program : programs.list)
     dumps.compiled(program.name, program.compiled.program, settled.target);
   return programs;
 }
+
+std::string replica_name(int64_t replica) { return fmt::format("replica.{}", replica); }
 
 namespace {
 
@@ -352,7 +381,7 @@ std::vector<const Compiled*> all_of(const Programs& programs) {
   return all;
 }
 
-LoadedPrograms::LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed)
+LoadedPrograms::LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed, int64_t replicas)
     : parameters(compiled.parameters),
       unused(std::move(compiled.unused)),
       training_text(std::move(compiled.training_text)),
@@ -362,9 +391,15 @@ LoadedPrograms::LoadedPrograms(Backend& backend, Programs compiled, uint32_t see
   int64_t bytes = 0;
   for (const CompiledProgram& program : compiled.list) bytes = std::max(bytes, arena_bytes(program.compiled.program));
   const std::shared_ptr<DeviceMemory> arena = backend.allocate(bytes);
-  for (CompiledProgram& program : compiled.list)
-    list.push_back({program.use, program.phase, program.bucket,
-                    std::make_unique<Session>(backend, store, std::move(program.compiled), arena)});
+  const auto load = [&](StateStore& on, const CompiledProgram& program) {
+    list.push_back(
+        {program.use, program.phase, program.bucket, std::make_unique<Session>(backend, on, program.compiled, arena)});
+  };
+  for (const CompiledProgram& program : compiled.list)
+    if (program.use != Use::replica)
+      load(store, program);
+    else
+      for (int64_t replica = 0; replica < replicas; ++replica) load(store.part(replica_name(replica)), program);
   store.initialise(seed);
 }
 
@@ -384,6 +419,17 @@ std::vector<const Compiled*> all_of(const LoadedPrograms& programs) {
   std::vector<const Compiled*> all;
   for (const LoadedProgram& program : programs.list) all.push_back(&program.session->compiled());
   return all;
+}
+
+int64_t total_memory(const LoadedPrograms& programs) {
+  int64_t bytes = total_memory(all_of(programs));
+  for (const LoadedProgram& program : programs.list) {
+    if (program.use != Use::replica || program.bucket > 0) continue;  // all buckets share the replica's state
+    const MemoryAnswer answer = memory_answer(program.session->compiled());
+    bytes += answer.parameters + answer.optimizer + answer.statistics;
+  }
+  if (const Session* join = programs.find(Use::join)) bytes += memory_answer(join->compiled()).optimizer;
+  return bytes;
 }
 
 }  // namespace kb

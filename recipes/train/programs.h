@@ -24,8 +24,9 @@ struct DumpFile {
 };
 
 // The use of a program. update: a training step. evaluate, evaluate_averages: an evaluation of the parameters, or of
-// their averages. estimate: an estimate of batch norm's running statistics.
-enum class Use : uint8_t { update, evaluate, evaluate_averages, estimate };
+// their averages. estimate: an estimate of batch norm's running statistics. replica: a training step of a replica of
+// local training. join: the end of a round (recipes/train/join.h).
+enum class Use : uint8_t { update, evaluate, evaluate_averages, estimate, replica, join };
 
 // A program as it is declared, before it is compiled.
 struct ProgramSpec {
@@ -99,6 +100,9 @@ struct CheckProgram {
 };
 CheckProgram compile_check(const Task& task, const Settled& settled, size_t bucket, const ParameterSpace& space);
 
+// Returns the name of the part of the store that a replica of local training has.
+std::string replica_name(int64_t replica);
+
 struct LoadedProgram {
   Use use = Use::update;
   size_t phase = 0, bucket = 0;
@@ -108,7 +112,8 @@ struct LoadedProgram {
 // The programs on a device, which share one arena, and the state that they work on. The state begins with the initial
 // values of `seed`.
 struct LoadedPrograms {
-  LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed);
+  // Loads Use::replica once for each of `replicas`, on parts "replica.0", "replica.1", ... of the store.
+  LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed, int64_t replicas = 0);
 
   // Returns null if there is no such program.
   Session* find(Use use, size_t phase = 0, size_t bucket = 0) const;
@@ -127,5 +132,7 @@ struct LoadedPrograms {
 };
 
 std::vector<const Compiled*> all_of(const LoadedPrograms& programs);
+// Returns the bytes that the programs take together, those of replicas and of the outer optimizer included.
+int64_t total_memory(const LoadedPrograms& programs);
 
 }  // namespace kb

@@ -18,8 +18,8 @@ class StepFeed {
   void open(int64_t step);
   void close() { loader_.reset(); }
 
-  // Gives the program the samples of this process's next virtual worker. Returns the milliseconds of the wait for them.
-  double next();
+  // Gives `session` the samples of this process's next virtual worker. Returns the milliseconds of the wait for them.
+  double next(Session& session);
 
  private:
   const LoopParts& parts_;

@@ -22,10 +22,10 @@ void StepReports::until(int64_t end) {
 
 // At most one step was begun after a step that is not reported.
 StepOutputs StepReports::outputs_of(int64_t step) const {
-  const Session* own = taken_[static_cast<size_t>(step) % taken_.size()].session;
+  const auto session_of = [&](int64_t number) { return taken_[static_cast<size_t>(number) % taken_.size()].session; };
   const bool is_last = step + 1 == begun_;
-  const bool is_followed = !is_last && taken_[static_cast<size_t>(step + 1) % taken_.size()].session == own;
-  return {*own, is_followed ? 1 : 0, is_last};
+  const bool is_followed = !is_last && session_of(step + 1) == session_of(step);
+  return {*session_of(step), is_followed ? 1 : 0, is_last};
 }
 
 double StepReports::read(const std::string& output, const StepOutputs& outputs) {
@@ -33,9 +33,17 @@ double StepReports::read(const std::string& output, const StepOutputs& outputs) 
   return value_.at(0);
 }
 
-void StepReports::read_means(const StepOutputs& outputs) {
+// Returns the loss, and sets the training metrics and the loss scale.
+double StepReports::read_figures(const TakenStep& taken, const StepOutputs& outputs) {
   means_.clear();
+  loss_scale_ = taken.loss_scale;
+  if (!taken.figures.empty()) {
+    means_.assign(taken.figures.begin() + 1, taken.figures.end());
+    return taken.figures.front();
+  }
   for (const NamedMetric& metric : parts_.metrics.training) means_.push_back(read(metric.name, outputs));
+  if (outputs.session.has_output(kLossScale)) loss_scale_ = outputs.scalar(kLossScale);
+  return read("loss", outputs);
 }
 
 // Returns the seconds that the step took: to now from its begin or, if that is later, from the end of the step before.
@@ -52,20 +60,18 @@ double StepReports::end_step(const TakenStep& taken) {
 void StepReports::report(int64_t step) {
   const TakenStep& taken = taken_[static_cast<size_t>(step) % taken_.size()];
   const StepOutputs outputs = outputs_of(step);
-  const double loss = read("loss", outputs);
-  read_means(outputs);
+  const double loss = read_figures(taken, outputs);
   const double seconds = end_step(taken);
-  StepMetrics metrics{
-      .step = step,
-      .epoch = parts_.plan.epochs(step),
-      .loss = loss,
-      .lr = parts_.schedule.rate(step),
-      .samples_per_s = static_cast<double>(taken.minibatch) / seconds,
-      .data_wait_ms = taken.wait_ms,
-      .loss_scale = outputs.session.has_output(kLossScale) ? std::optional(outputs.scalar(kLossScale)) : std::nullopt,
-      .metrics = parts_.metrics.training,
-      .means = means_,
-      .group_rates = parts_.schedule.group_rates(step)};
+  StepMetrics metrics{.step = step,
+                      .epoch = parts_.plan.epochs(step),
+                      .loss = loss,
+                      .lr = parts_.schedule.rate(step),
+                      .samples_per_s = static_cast<double>(taken.minibatch) / seconds,
+                      .data_wait_ms = taken.wait_ms,
+                      .loss_scale = loss_scale_,
+                      .metrics = parts_.metrics.training,
+                      .means = means_,
+                      .group_rates = parts_.schedule.group_rates(step)};
   add_padding(metrics);
   for (const auto& instrument : instruments_) instrument->add_to_step(metrics, outputs);
   parts_.observer.step(metrics);

@@ -30,7 +30,7 @@ class StepReports {
   using Clock = std::chrono::steady_clock;
   void report(int64_t step);
   StepOutputs outputs_of(int64_t step) const;
-  void read_means(const StepOutputs& outputs);
+  double read_figures(const TakenStep& taken, const StepOutputs& outputs);
   void add_padding(StepMetrics& metrics) const;
   double end_step(const TakenStep& taken);
   double read(const std::string& output, const StepOutputs& outputs);
@@ -40,7 +40,8 @@ class StepReports {
   std::array<TakenStep, 2> taken_;     // the last two steps, indexed by number modulo 2
   int64_t begun_, reported_;           // numbers of steps begun and reported, counted from step 0
   std::vector<double> value_, means_;  // the output that is being read; training metrics of a step
-  Clock::time_point last_done_ = {};   // time at which the results of the last reported step were read
+  std::optional<double> loss_scale_;
+  Clock::time_point last_done_ = {};  // time at which the results of the last reported step were read
   double train_seconds_ = 0, host_seconds_ = 0;
   double epoch_seconds_ = 0;  // train_seconds_ at the last end of an epoch
 };

@@ -2,34 +2,62 @@
 
 #include <utility>
 
+#include "compiler/passes/loss_scale.h"
+#include "recipes/train/join.h"
+
 namespace kb {
 
 std::optional<TakenStep> StepRunner::take(int64_t step) {
   using Clock = std::chrono::steady_clock;
-  TakenStep taken{step, Clock::now(), 0, 0, &parts_.training(), parts_.batch.global};
+  const std::span<Session* const> sessions = parts_.of_step();
+  TakenStep taken{step, Clock::now(), 0, 0, sessions.front(), parts_.batch.global};
   parts_.world.at_step(step);
-  set_scalars(parts_.training(), parts_.schedule, step);
-  for (int64_t worker = 0; worker < parts_.batch.virtual_workers; ++worker) {
-    parts_.world.at_worker(worker);
-    // Only the last virtual worker's part writes state, after all processes have agreed in World::begin() to finish the
-    // step. A step that is abandoned here has therefore changed no state.
-    const bool is_last = worker + 1 == parts_.batch.virtual_workers;
-    if (is_last ? !parts_.world.begin() : parts_.world.is_over()) return std::nullopt;
-    taken.wait_ms += feed_.next();
-    parts_.training().set_scalar("worker", static_cast<double>(first_worker(parts_) + worker));
-    work(step, worker);
+  int64_t worker = 0;
+  for (Session* session : sessions) {
+    set_scalars(*session, parts_.schedule, step);
+    session->set_scalar("first_worker", static_cast<double>(first_worker(parts_) + worker));
+    for (int64_t own = 0; own < session->virtual_workers(); ++own, ++worker) {
+      parts_.world.at_worker(worker);
+      // Only the last virtual worker's part writes state, after all processes have agreed in World::begin() to finish
+      // the step. A step that is abandoned here has therefore changed no state. Other replicas' parts follow the first
+      // one's without a question.
+      const bool is_last = own + 1 == session->virtual_workers(), may_stop = session == sessions.front();
+      if (may_stop && (is_last ? !parts_.world.begin() : parts_.world.is_over())) return std::nullopt;
+      taken.wait_ms += feed_.next(*session);
+      session->set_scalar("worker", static_cast<double>(first_worker(parts_) + worker));
+      work(step, *session, own);
+    }
+    if (parts_.is_local) read_replica(*session, taken);
   }
+  if (parts_.plan.rounds.ends_after(step + 1)) join(step + 1);
   taken.host_seconds = std::chrono::duration<double>(Clock::now() - taken.begun).count() - taken.wait_ms / 1e3;
   return taken;
 }
 
+void StepRunner::read_replica(const Session& replica, TakenStep& taken) {
+  const double share = 1 / static_cast<double>(parts_.of_step().size());
+  taken.figures.resize(1 + parts_.metrics.training.size());
+  const auto add = [&](double& figure, const std::string& output) {
+    replica.read(output, value_);
+    figure += value_.at(0) * share;
+  };
+  add(taken.figures[0], "loss");
+  for (size_t i = 0; i < parts_.metrics.training.size(); ++i)
+    add(taken.figures[i + 1], parts_.metrics.training[i].name);
+  if (&replica == taken.session && replica.has_output(kLossScale)) taken.loss_scale = replica.read_scalar(kLossScale);
+}
+
+void StepRunner::join(int64_t done) {
+  run_join(*parts_.local.join, *parts_.local.scalars, parts_.local.stores, parts_.plan.rounds.number_of(done - 1));
+}
+
 // Runs one virtual worker's part of a step. If the observer wants a profile, the last worker's part is run by
 // profile(), which computes the same bits and measures times.
-void StepRunner::work(int64_t step, int64_t worker) {
-  const bool is_last = worker + 1 == parts_.batch.virtual_workers;
-  if (!is_last || !parts_.observer.wants_profile(step)) return parts_.training().work(worker);
+void StepRunner::work(int64_t step, Session& session, int64_t worker) {
+  const bool is_last = worker + 1 == session.virtual_workers() && &session == &parts_.training();
+  if (!is_last || !parts_.observer.wants_profile(step)) return session.work(worker);
   parts_.observer.profile_begins(step);
-  profile_ = parts_.training().profile();
+  profile_ = session.profile();
   profiled_ = step;
 }
 

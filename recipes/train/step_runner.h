@@ -3,6 +3,7 @@
 #pragma once
 #include <chrono>
 #include <optional>
+#include <vector>
 
 #include "recipes/train/parts.h"
 #include "recipes/train/step_feed.h"
@@ -17,6 +18,10 @@ struct TakenStep {
   double host_seconds = 0;           // seconds that the host took to begin the step, without that wait
   const Session* session = nullptr;  // the program of the step, which has its outputs
   int64_t minibatch = 0;             // samples of the step
+  // The loss and the training metrics, means over replicas, and the loss scale of the first one. Replicas share the
+  // memory of outputs, so that these are read at once. Empty for a synchronous step.
+  std::vector<double> figures = {};
+  std::optional<double> loss_scale = {};
 };
 
 class StepRunner {
@@ -31,12 +36,15 @@ class StepRunner {
   void show_profile();
 
  private:
-  void work(int64_t step, int64_t worker);
+  void work(int64_t step, Session& session, int64_t worker);
+  void read_replica(const Session& replica, TakenStep& taken);
+  void join(int64_t done);
 
   LoopParts& parts_;
   StepFeed& feed_;
   int64_t profiled_ = -1;  // number of the step to which profile_ belongs
   std::optional<Profile> profile_;
+  std::vector<double> value_;  // the output that is being read
 };
 
 }  // namespace kb

@@ -10,6 +10,7 @@
 #include "recipes/train/device.h"
 #include "recipes/train/finite_check.h"
 #include "recipes/train/fit.h"
+#include "recipes/train/join.h"
 #include "recipes/train/load_state.h"
 #include "recipes/train/settle.h"
 
@@ -43,7 +44,8 @@ class Preparation {
     Programs programs =
         compile_alike(machine_.world, machine_.backend, [&] { return compile_programs(task, settled, dumps_); });
     check_memory(programs, config_.arithmetic.memory);
-    return std::make_unique<LoadedPrograms>(machine_.backend, std::move(programs), weights_seed(config_.arithmetic));
+    return std::make_unique<LoadedPrograms>(machine_.backend, std::move(programs), weights_seed(config_.arithmetic),
+                                            settled.plan.rounds.replicas);
   }
 
   Prepared compile_with_data(const Task& task) const {
@@ -68,6 +70,7 @@ class Preparation {
     all.settled.plan = make_plan(config_, before->batch, all.task.train_count);
     all.settled.residency = choose_residency(config_.arithmetic.resident, all.task, before->target,
                                              run_memory(config_.arithmetic.memory, machine_.backend.memory_bytes()));
+    if (config_.sync.policy == Policy::local) all.settled.residency.train = 0;
     observer_.settled(all.task, all.settled);
     all.programs = compiling.get();
     check_data_alike(all);
@@ -114,6 +117,18 @@ void check_step(const LoopStart& start, const RunPlan& plan) {
                     plan.steps, start.step));
 }
 
+LocalPrograms local_programs(const Ready& ready) {
+  const Rounds& rounds = ready.settled.plan.rounds;
+  if (rounds.replicas == 0) return {};
+  LocalPrograms local{ready.programs.all(Use::replica),
+                      {},
+                      ready.programs.find(Use::join),
+                      outer_scalars(rules_of(ready.task), ready.settled.config.sync, ready.settled.plan)};
+  for (int64_t replica = 0; replica < rounds.replicas; ++replica)
+    local.stores.push_back(&ready.programs.store.part(replica_name(replica)));
+  return local;
+}
+
 LoopResult run_loop(const Ready& ready, const LoopStart& start, Observer& observer) {
   const auto& [task, settled, machine, programs] = ready;
   const auto make_check = [&](const LoopParts& parts, size_t bucket) {
@@ -129,7 +144,7 @@ LoopResult run_loop(const Ready& ready, const LoopStart& start, Observer& observ
                                        settled.batch, settled.plan, start.step, start.schedule_state),
                      task, settled.loader_threads, programs.all(Use::update), programs.all(Use::evaluate),
                      programs.metrics, programs.store, machine.world, observer, start, programs.find(Use::estimate),
-                     programs.all(Use::evaluate_averages), make_check, restore});
+                     programs.all(Use::evaluate_averages), make_check, restore, local_programs(ready)});
   return loop.run();
 }
 

@@ -8,7 +8,7 @@ namespace kb {
 namespace {
 
 LoopParts at_start(LoopParts parts) {
-  set_phase(parts, parts.plan.phase_of(parts.start.step));
+  set_phase(parts, parts.plan.phase_of(parts.start.step), parts.start.step);
   return parts;
 }
 

@@ -1,0 +1,36 @@
+// The program that joins the replicas of local training. It is a training step whose virtual workers are the replicas:
+// the gradient of a parameter is the mean over replicas of the joined parameter less the replica's own, as in "Local
+// SGD with outer momentum" (Wang et al. 2019, SlowMo; Douillard et al. 2023, DiLoCo, algorithm 1). So the sum over
+// replicas has the fixed tree of every sum over workers, and any optimizer may be the outer one.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "compiler/pipeline/pipeline.h"
+#include "recipes/config/plan.h"
+#include "recipes/task/rules.h"
+#include "recipes/train/settled.h"
+#include "runtime/session.h"
+
+namespace kb {
+
+// Returns the name of the input that holds a replica's own value of a parameter or of a running statistic.
+std::string own_name(const std::string& variable);
+
+// Returns the graph of a join of `replicas` replicas, whose training step is `training`. Its loss is half the mean
+// squared distance of the replicas from the joined parameters, of which the gradient is what the outer rule takes.
+Graph join_graph(const Compiled& training, int64_t replicas);
+
+// Returns the options by which join_graph() is compiled: `groups` are those of the training step, whose parameters the
+// outer rule of `sync` updates, frozen ones excepted.
+CompileOptions join_options(const Compiled& training, const std::vector<ParameterGroup>& groups, const Settled& settled,
+                            const Optimizer& outer);
+
+// Returns the scalars of the outer rule, which are the same in every round: sync.outer_lr, sync.outer_momentum, no
+// weight decay, and the defaults of its other hyper-parameters.
+StepScalars outer_scalars(const Rules& own, const Synchronising& sync, const RunPlan& plan);
+
+// Runs a join: the parameters and running statistics of the session's store are updated from those of the replicas.
+void run_join(Session& join, StepScalars& scalars, const std::vector<StateStore*>& replicas, int64_t round);
+
+}  // namespace kb

@@ -1,0 +1,244 @@
+// Local training: replicas that are joined after each round. A model of one parameter is trained by plain loops in
+// double, by the formulas of the papers; other models are compared with synchronous training.
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+
+#include "recipes/config/learning.h"
+#include "recipes/train/train.h"
+#include "tests/recipes/ranks.h"
+#include "tests/support/says.h"
+
+namespace kb::local_rounds_test {
+namespace {
+
+using test::says;
+
+constexpr int64_t kTrain = 96, kMinibatch = 16;
+constexpr double kRate = 0.05, kMomentum = 0.9;
+const auto kClose = boost::test_tools::tolerance(1e-12);
+
+std::vector<float> numbers(int64_t count) {
+  std::vector<float> values;
+  for (int64_t i = 0; i < count; ++i) values.push_back(static_cast<float>(std::sin(1.3 * static_cast<double>(i))));
+  return values;
+}
+
+std::shared_ptr<const Source> pairs(int64_t count) {
+  return std::make_shared<TableSource>(count, std::vector{field_bytes(numbers(2 * count))});
+}
+
+// The loss of a sample (x, y) is (w x - y)^2 / 2.
+ModelOutput line(Inputs& in) {
+  const Tensor x = cast(in["x"], in.real());
+  const Tensor w = parameter(in.graph(), "w", Role::weight, {in.real(), {1}, ""}, {InitKind::constant, 0.5, 0});
+  const Tensor error = reshape(slice(x, 1, 0, 1) * w - slice(x, 1, 1, 2), {x.size(0)});
+  ModelOutput output;
+  output.losses = {{.values = 0.5 * error * error}};
+  return output;
+}
+
+// Batch norm, whose running statistics are a state, and dropout.
+ModelOutput network(Inputs& in) {
+  const Tensor x = relu(batch_norm("bn", linear("fc1", in["x"], 8)));
+  ModelOutput output;
+  output.losses = {{.values = mean(softplus(linear("fc2", dropout("drop", x, 0.2), 3)), {1})}};
+  return output;
+}
+
+Task task_of(ModelOutput (*model)(Inputs&)) {
+  return {.name = "pairs",
+          .fields = {{.name = "x", .shape = {2}, .axes = "C"}},
+          .model = model,
+          .train = pairs(kTrain),
+          .test = pairs(8)};
+}
+
+TrainConfig config_of_run(int64_t steps) {
+  TrainConfig config =
+      config_of({.minibatch = kMinibatch, .optimizer = "momentum", .lr = kRate, .schedule = "constant"});
+  config.learning.hyper = {{"momentum", kMomentum}, {"weight_decay", 0}};
+  config.length.steps = steps;
+  config.batch.per_worker = 2;
+  config.arithmetic.shards = 2;
+  config.arithmetic.precision = Precision::f64;
+  return config;
+}
+
+TrainConfig local(TrainConfig config, int64_t replicas, int64_t every) {
+  config.sync.policy = Policy::local;
+  config.sync.replicas = replicas;
+  config.sync.every = every;
+  return config;
+}
+
+struct Losses : Observer {
+  std::vector<double> values;
+  void step(const StepMetrics& metrics) override { values.push_back(metrics.loss); }
+};
+
+TrainingState trained(const Task& task, const TrainConfig& config, const TrainingState* from = nullptr) {
+  LocalMachine machine(2);
+  Observer silent;
+  return train(task, config, machine, silent, from).state;
+}
+
+std::vector<double> losses_of(const Task& task, const TrainConfig& config) {
+  LocalMachine machine(2);
+  Losses losses;
+  train(task, config, machine, losses);
+  return losses.values;
+}
+
+const NamedTensor& find(const TrainingState& state, const std::string& name) {
+  for (const NamedTensor& tensor : state.tensors)
+    if (tensor.name == name) return tensor;
+  throw Error("there is no " + name);
+}
+
+double element(const NamedTensor& tensor, int64_t at) {
+  return load_element(tensor.type.dtype, tensor.data.data(), at);
+}
+
+// Compares the tensors that a synchronous training has: parameters and running statistics.
+void check_alike(const TrainingState& sync, const TrainingState& joined) {
+  int64_t compared = 0;
+  for (const NamedTensor& tensor : sync.tensors) {
+    if (tensor.name.starts_with("velocity.")) continue;
+    for (int64_t i = 0; i < tensor.type.elements(); ++i, ++compared)
+      BOOST_TEST(element(tensor, i) == element(find(joined, tensor.name), i), boost::test_tools::tolerance(1e-11));
+  }
+  BOOST_TEST(compared > 0);
+}
+
+// The outer update of the papers: `velocity` is the outer optimizer's, `delta` the mean of joined less own parameters.
+struct Outer {
+  const char* name;
+  double lr, momentum;
+  double step(double w, double delta, double& velocity) const {
+    if (std::string(name) == "sgd") return w - lr * delta;
+    velocity = momentum * velocity + delta;
+    return w - lr * (std::string(name) == "nesterov" ? delta + momentum * velocity : velocity);
+  }
+};
+
+struct Replica {
+  double w = 0.5, velocity = 0;
+};
+
+// Trains by plain loops, and returns the joined parameter.
+double plain_loops(int64_t steps, int64_t count, int64_t every, const Outer& outer, LocalSlots slots) {
+  const std::vector<float> data = numbers(2 * kTrain);
+  const Order order = Order::training(1, kTrain, kMinibatch);
+  std::vector<Replica> replicas(static_cast<size_t>(count));
+  double joined = 0.5, velocity = 0;
+  const int64_t rows = kMinibatch / count;
+  for (int64_t step = 0; step < steps; ++step) {
+    double delta = 0;
+    for (int64_t r = 0; r < count; ++r) {
+      Replica& replica = replicas[static_cast<size_t>(r)];
+      if (step % every == 0) replica = {joined, slots == LocalSlots::zero ? 0 : replica.velocity};
+      double slope = 0;
+      for (int64_t row = r * rows; row < (r + 1) * rows; ++row) {
+        const auto sample = static_cast<size_t>(order.row(step, row).sample);
+        const double x = data[2 * sample], y = data[2 * sample + 1];
+        slope += (replica.w * x - y) * x / static_cast<double>(rows);
+      }
+      replica.velocity = kMomentum * replica.velocity + slope;
+      replica.w -= kRate * replica.velocity;
+      delta += (joined - replica.w) / static_cast<double>(count);
+    }
+    if ((step + 1) % every == 0 || step + 1 == steps) joined = outer.step(joined, delta, velocity);
+  }
+  return joined;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(local_rounds)
+
+// Local SGD (the mean), Lookahead (one replica, half the way), DiLoCo (Nesterov), SlowMo at a constant rate (momentum).
+BOOST_AUTO_TEST_CASE(rounds_are_those_of_the_papers_formulas) {
+  for (const Outer& outer :
+       {Outer{"sgd", 1, 0}, Outer{"sgd", 0.5, 0}, Outer{"nesterov", 0.7, 0.9}, Outer{"momentum", 1, 0.5}})
+    for (const int64_t replicas : {1, 2, 4})
+      for (const LocalSlots slots : {LocalSlots::keep, LocalSlots::zero})
+        BOOST_TEST_CONTEXT(outer.name << " " << outer.lr << ", " << replicas << " replicas") {
+          TrainConfig config = local(config_of_run(14), replicas, 4);  // three rounds, and one of two steps
+          config.sync.outer = outer.name;
+          config.sync.outer_lr = outer.lr;
+          config.sync.outer_momentum = outer.momentum;
+          config.sync.slots = slots;
+          const TrainingState state = trained(task_of(line), config);
+          BOOST_TEST(element(find(state, "w"), 0) == plain_loops(14, replicas, 4, outer, slots), kClose);
+        }
+}
+
+BOOST_AUTO_TEST_CASE(a_mean_after_each_step_and_one_replica_are_synchronous_training) {
+  const Task task = task_of(network);
+  const TrainingState sync = trained(task, config_of_run(12));
+  check_alike(sync, trained(task, local(config_of_run(12), 4, 1)));
+  for (const int64_t every : {1, 5, 12}) check_alike(sync, trained(task, local(config_of_run(12), 1, every)));
+  const std::vector<double> losses = losses_of(task, config_of_run(12));
+  BOOST_TEST(losses.size() == 12u);
+  const std::vector<double> joined = losses_of(task, local(config_of_run(12), 4, 1));
+  for (size_t step = 0; step < losses.size(); ++step) BOOST_TEST(joined.at(step) == losses[step], kClose);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_goes_on_in_the_middle_of_a_round) {
+  const Task task = task_of(network);
+  TrainConfig config = local(config_of_run(14), 4, 4);
+  config.sync.outer = "nesterov";
+  config.arithmetic.precision = Precision::f32;
+  for (const char* from : {"", "3st"}) {
+    if (*from) config.sync.from = parse_duration("--from", from);
+    const TrainingState whole = trained(task, config);
+    BOOST_TEST(find(whole, "replica.3.velocity.fc1.weight").type.elements() == 16);
+    BOOST_TEST(find(whole, "outer.velocity.fc1.weight").type.elements() == 16);
+    for (const char* stop : {"2st", "3st", "6st", "8st"}) {
+      TrainConfig first = config;
+      first.length.stop_at = parse_stop_at(stop);
+      const TrainingState middle = trained(task, first);
+      BOOST_TEST(test::hash(trained(task, config, &middle)) == test::hash(whole), from << ", " << stop);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(replicas_begin_after_synchronous_steps) {
+  const Task task = task_of(network);
+  TrainConfig config = local(config_of_run(12), 4, 3);
+  config.sync.from = parse_duration("--from", "1ep");  // 6 steps
+  const TrainingState sync = trained(task, config_of_run(6));
+  config.length.stop_at = parse_stop_at("6st");
+  check_alike(sync, trained(task, config));
+}
+
+BOOST_AUTO_TEST_CASE(means_of_running_statistics) {
+  const Task task = task_of(network);
+  TrainConfig config = local(config_of_run(2), 4, 2);
+  config.arithmetic.running_statistics = StatisticsOf::mean;
+  const TrainingState state = trained(task, config);
+  for (int64_t i = 0; i < 8; ++i) {
+    double mean = 0;
+    for (const char* replica : {"0", "1", "2", "3"})
+      mean += element(find(state, std::string("replica.") + replica + ".bn.running_mean"), i) / 4;
+    BOOST_TEST(element(find(state, "bn.running_mean"), i) == mean, kClose);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_does_not_go_with_replicas_is_refused) {
+  const auto refused = [](auto change, const char* why) {
+    TrainConfig config = local(config_of_run(4), 4, 2);
+    change(config);
+    BOOST_CHECK_EXCEPTION(trained(task_of(line), config), Error, says(why));
+  };
+  refused([](TrainConfig& config) { config.sync.replicas = 3; },
+          "sync.replicas = 3: expected a divisor of the 8 workers");
+  refused([](TrainConfig& config) { config.judging.noise_scale = true; }, "judging.noise_scale: expected none beside");
+  refused([](TrainConfig& config) { config.batch.growths = parse_growths("--f", "2st:x2"); }, "batch.growths");
+  refused([](TrainConfig& config) { config.learning.ema = 0.9; }, "learning.ema");
+  refused([](TrainConfig& config) { config.sync.outer = "addam"; }, "addam");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::local_rounds_test
