@@ -167,12 +167,14 @@ void check_local(const TrainConfig& config, const BatchPlan& batch) {
   const auto refuse = [](const std::string& member, const std::string& why) {
     throw Error(fmt::format("{}: expected none beside sync.policy = local, {}", member, why));
   };
-  if (batch.virtual_workers % config.sync.replicas != 0 || batch.processes > 1)
+  if (batch.processes > 1)
     throw Error(
-        fmt::format("sync.replicas = {}: expected a divisor of the {} workers of a step, in one process, got {} "
-                    "workers in {}\n  hint:     batch.per_worker = {}",
-                    config.sync.replicas, batch.workers(), batch.workers(), batch.processes,
-                    std::max<int64_t>(1, batch.global / config.sync.replicas)));
+        fmt::format("sync.policy = local: expected one process, which has all replicas, got {}", batch.processes));
+  if (batch.virtual_workers % config.sync.replicas != 0)
+    throw Error(
+        fmt::format("sync.replicas = {}: expected a divisor of the {} workers of a step, got none\n"
+                    "  hint:     batch.per_worker = {}",
+                    config.sync.replicas, batch.workers(), std::max<int64_t>(1, batch.global / config.sync.replicas)));
   if (!config.batch.growths.empty()) refuse("batch.growths", "whose replicas have one minibatch");
   if (reads_gradient_norms(config))
     refuse(config.judging.noise_scale ? "judging.noise_scale" : "learning.scaling = adascale",
