@@ -147,7 +147,7 @@ Order Order::after(const Order& before, int64_t step) const {
       bucket_count() != before.bucket_count())
     throw DataError({"sample order", "it goes on an order of other samples",
                      fmt::format("{} samples in {} buckets", before.count_, before.bucket_count()),
-                     fmt::format("{} in {}", count_, bucket_count()), "both are training orders of one seed"});
+                     fmt::format("{} in {}", count_, bucket_count()), "both must be training orders of one seed"});
   Order order = *this;
   order.first_step_ = step;
   order.first_epoch_ = before.epoch(step);

@@ -68,8 +68,8 @@ StateStore& StateStore::part(const std::string& name) {
 }
 
 void StateStore::take(const StateStore& from, bool slots) {
-  from.refresh();
-  refresh();
+  from.download();
+  download();
   for (auto& [name, entry] : entries_) {
     const auto at = from.entries_.find(name);
     if (at == from.entries_.end() || (entry.variable.kind == VariableKind::slot && !slots)) continue;
@@ -80,7 +80,7 @@ void StateStore::take(const StateStore& from, bool slots) {
 }
 
 void StateStore::zero_slots() {
-  refresh();
+  download();
   for (auto& [name, entry] : entries_)
     if (entry.variable.kind == VariableKind::slot)
       std::memset(entry.host(), 0, static_cast<size_t>(entry.memory->bytes()));
@@ -110,12 +110,15 @@ void StateStore::initialise_parameters(uint32_t seed) {
 void StateStore::upload() {
   for (auto& [name, entry] : entries_)
     if (!entry.mirror.empty()) backend_.upload(entry.memory->data(), entry.host(), entry.memory->bytes());
-  for (auto& [name, part] : parts_) part->upload();
+}
+
+void StateStore::download() const {
+  for (const auto& [name, entry] : entries_)
+    if (!entry.mirror.empty()) backend_.download(entry.host(), entry.memory->data(), entry.memory->bytes());
 }
 
 void StateStore::refresh() const {
-  for (const auto& [name, entry] : entries_)
-    if (!entry.mirror.empty()) backend_.download(entry.host(), entry.memory->data(), entry.memory->bytes());
+  download();
   for (const auto& [name, part] : parts_) part->refresh();
 }
 
@@ -126,7 +129,7 @@ std::byte* StateStore::data(const std::string& name) {
 }
 
 std::vector<TensorView> StateStore::views(bool slots) const {
-  refresh();
+  download();
   std::vector<TensorView> views;
   for (const auto& [name, entry] : entries_) {
     const bool slot = entry.variable.kind == VariableKind::slot;
@@ -178,6 +181,7 @@ std::vector<std::string> StateStore::load(const std::vector<NamedTensor>& tensor
       std::copy(tensor.data.begin(), tensor.data.end(),
                 const_cast<std::byte*>(at->second.data));  // the store's own memory, so it may be written
   upload();
+  for (auto& [name, part] : parts_) part->upload();
   return unknown;
 }
 

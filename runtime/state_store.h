@@ -82,6 +82,8 @@ class StateStore {
     std::byte* host() const { return mirror.empty() ? memory->data() : mirror.data(); }
   };
   void initialise_parameters(uint32_t seed);
+  // Move the values of this store, without its parts, between the backend's memory and the host's.
+  void download() const;
   void upload();
   void adopt_space(const ParameterSpace& space);
 

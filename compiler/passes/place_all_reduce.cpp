@@ -19,6 +19,7 @@
 #include <set>
 
 #include "compiler/fuse/materialise.h"
+#include "compiler/passes/flat_gradient.h"
 #include "compiler/passes/gradient_norms.h"
 #include "compiler/passes/parameter_space.h"
 #include "compiler/passes/rewrite.h"
@@ -38,34 +39,6 @@ std::vector<uint8_t> of_one_worker(const Graph& graph) {
                             [&](Value input) { return result[static_cast<size_t>(input.node)] != 0; });
   }
   return result;
-}
-
-Value below_reshapes(const Graph& graph, Value value) {
-  while (graph.node(value).op == Op::reshape) value = graph.node(value).inputs[0];
-  return value;
-}
-
-// Returns the worker_sum from which reshapes and transpositions lead to `value` (a GPU's filters and their gradients
-// have different orders); invalid if there is none.
-Value sum_below(const Graph& graph, Value value) {
-  while (graph.node(value).op == Op::reshape || graph.node(value).op == Op::transpose)
-    value = graph.node(value).inputs[0];
-  return graph.node(value).op == Op::worker_sum ? value : Value{};
-}
-
-// Returns the node of the flat gradient, the concat of parts that are summed over workers; -1 if there is none.
-int32_t find_flat_gradient(const Graph& graph) {
-  int32_t found = -1;
-  for (int32_t n = 0; n < static_cast<int32_t>(graph.nodes.size()); ++n) {
-    const Node& node = graph.nodes[static_cast<size_t>(n)];
-    if (!is_placed_concat(graph, node)) continue;
-    const bool sums =
-        std::any_of(node.inputs.begin(), node.inputs.end(), [&](Value part) { return sum_below(graph, part).valid(); });
-    if (!sums) continue;
-    ensure(found < 0, "place_all_reduce: there are two flat gradients");
-    found = n;
-  }
-  return found;
 }
 
 class Placer {

@@ -192,6 +192,9 @@ Rounds make_rounds(const TrainConfig& config, const BatchPlan& batch, const RunP
   Rounds rounds{config.sync.replicas, config.sync.every, 0, plan.steps};
   if (const std::optional<Duration>& from = config.sync.from)
     rounds.first = from->is_epochs ? plan.steps_in(from->count) : from->steps(1);
+  if (rounds.first >= plan.steps && plan.steps > 0)
+    throw Error(fmt::format("sync.from = {}: expected replicas before the end of the run, after {} steps, got step {}",
+                            config.sync.from->text(), plan.steps, rounds.first));
   return rounds;
 }
 

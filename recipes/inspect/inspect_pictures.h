@@ -6,6 +6,7 @@
 #include "recipes/inspect/inspect_programs.h"
 #include "recipes/inspect/step_model.h"
 #include "recipes/train/device.h"
+#include "recipes/train/loaded_programs.h"
 #include "runtime/session.h"
 
 namespace kb {

@@ -15,7 +15,7 @@
 #include "recipes/run/step_picture.h"
 #include "recipes/run/tool.h"
 #include "recipes/train/device.h"
-#include "recipes/train/programs.h"
+#include "recipes/train/loaded_programs.h"
 #include "recipes/train/timed_inputs.h"
 #include "runtime/atomic_file.h"
 #include "runtime/threads.h"

@@ -42,7 +42,7 @@ ProcessMemory process_memory(const Ready& ready) {
   const LoadedPrograms& programs = ready.programs;
   const int threads = ready.settled.loader_threads;
   ProcessMemory memory;
-  if (ready.settled.target.processor == Processor::cpu) memory.programs = total_memory(programs);
+  if (ready.settled.target.processor == Processor::cpu) memory.programs = programs.bytes;
   memory.itself = std::max<int64_t>(0, bytes_now() - memory.programs);
   const int batches = host_batches(programs.update(), *ready.task.train, threads);
   int64_t inputs = 0;  // bytes of the largest minibatch
@@ -116,7 +116,7 @@ std::vector<std::string> lines_of_programs(const LoadedPrograms& programs, const
 }  // namespace
 
 std::vector<std::string> memory_lines(const Ready& ready, const ProcessMemory& memory, bool all) {
-  const int64_t of_programs = total_memory(ready.programs);
+  const int64_t of_programs = ready.programs.bytes;
   std::vector<std::string> lines;
   if (all) {
     lines = lines_of_programs(ready.programs, ready.settled);

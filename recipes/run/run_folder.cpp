@@ -188,7 +188,7 @@ void add_plan(Json& manifest, const RunPlan& plan) {
 void add_memory(Json& manifest, const ManifestFacts& facts) {
   const Settled& settled = facts.ready.settled;
   const bool has_own_memory = settled.target.processor != Processor::cpu;
-  manifest["memory"] = {{"programs", total_memory(facts.ready.programs)},
+  manifest["memory"] = {{"programs", facts.ready.programs.bytes},
                         {"process", facts.process_bytes},
                         {"device", has_own_memory ? facts.ready.machine.backend.memory_bytes() : 0}};
   if (settled.fit)

@@ -7,8 +7,8 @@
 #include "recipes/config/plan.h"
 #include "recipes/config/run_task.h"
 #include "recipes/train/evaluation.h"
+#include "recipes/train/loaded_programs.h"
 #include "recipes/train/loop_result.h"
-#include "recipes/train/programs.h"
 
 namespace kb {
 

@@ -1,6 +1,6 @@
 // The program that joins the replicas of local training. It is a training step whose virtual workers are the replicas:
-// the gradient of a parameter is the mean over replicas of the joined parameter less the replica's own, as in "Local
-// SGD with outer momentum" (Wang et al. 2019, SlowMo; Douillard et al. 2023, DiLoCo, algorithm 1). So the sum over
+// the gradient of a parameter is the mean over replicas of the joined parameter less the replica's own (the outer
+// gradient of DiLoCo, Douillard et al. 2023; SlowMo, Wang et al. 2019, divides it by the inner rate). So the sum over
 // replicas has the fixed tree of every sum over workers, and any optimizer may be the outer one.
 #pragma once
 #include <string>

@@ -18,7 +18,7 @@ namespace kb {
 
 class FiniteCheck;
 
-// What local training has beside the programs of synchronous steps; empty without it.
+// Holds the programs and stores that local training adds to those of synchronous steps; empty without it.
 struct LocalPrograms {
   std::vector<Session*> sessions = {};   // training step of each replica for the first bucket, then for the next
   std::vector<StateStore*> stores = {};  // parameters, slots and running statistics of each replica

@@ -226,9 +226,9 @@ void make_room(Programs& programs, const Task& task, const Settled& settled, con
   const auto most = static_cast<int64_t>(kFitShare * static_cast<double>(settled.target.memory_bytes));
   for (size_t i = 0; i < specs.size(); ++i) {
     Compiled& step = programs.list[i].compiled;
-    const int64_t total = total_memory(all_of(programs));
-    if (specs[i].use != Use::update || settled.target.memory_bytes == 0 || total <= most || !step.recomputed.empty())
-      continue;
+    const int64_t total = total_memory(programs, settled.plan.rounds.replicas);
+    const bool is_step = specs[i].use == Use::update || specs[i].use == Use::replica;
+    if (!is_step || settled.target.memory_bytes == 0 || total <= most || !step.recomputed.empty()) continue;
     const int64_t others = total - memory_answer(step).total();
     CompileOptions less = specs[i].options;
     less.target.memory_bytes =
@@ -353,22 +353,10 @@ Programs compile_programs(const Task& task, const Settled& settled, const std::v
   return programs;
 }
 
-std::string replica_name(int64_t replica) { return fmt::format("replica.{}", replica); }
-
-namespace {
-
-template <class List>
-auto* find_in(List& list, Use use, size_t phase, size_t bucket) {
-  const auto at = std::find_if(list.begin(), list.end(),
-                               [&](const auto& p) { return p.use == use && p.phase == phase && p.bucket == bucket; });
-  return at == list.end() ? nullptr : &*at;
-}
-
-}  // namespace
-
 Compiled* Programs::find(Use use, size_t phase, size_t bucket) {
-  CompiledProgram* program = find_in(list, use, phase, bucket);
-  return program ? &program->compiled : nullptr;
+  const auto at = std::ranges::find_if(
+      list, [&](const CompiledProgram& p) { return p.use == use && p.phase == phase && p.bucket == bucket; });
+  return at == list.end() ? nullptr : &at->compiled;
 }
 
 const Compiled* Programs::find(Use use, size_t phase, size_t bucket) const {
@@ -381,55 +369,18 @@ std::vector<const Compiled*> all_of(const Programs& programs) {
   return all;
 }
 
-LoadedPrograms::LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed, int64_t replicas)
-    : parameters(compiled.parameters),
-      unused(std::move(compiled.unused)),
-      training_text(std::move(compiled.training_text)),
-      metrics(std::move(compiled.metrics)),
-      dumps(std::move(compiled.dumps)),
-      store(backend) {
-  int64_t bytes = 0;
-  for (const CompiledProgram& program : compiled.list) bytes = std::max(bytes, arena_bytes(program.compiled.program));
-  const std::shared_ptr<DeviceMemory> arena = backend.allocate(bytes);
-  const auto load = [&](StateStore& on, const CompiledProgram& program) {
-    list.push_back(
-        {program.use, program.phase, program.bucket, std::make_unique<Session>(backend, on, program.compiled, arena)});
-  };
-  for (const CompiledProgram& program : compiled.list)
-    if (program.use != Use::replica)
-      load(store, program);
-    else
-      for (int64_t replica = 0; replica < replicas; ++replica) load(store.part(replica_name(replica)), program);
-  store.initialise(seed);
-}
-
-Session* LoadedPrograms::find(Use use, size_t phase, size_t bucket) const {
-  const LoadedProgram* program = find_in(list, use, phase, bucket);
-  return program ? program->session.get() : nullptr;
-}
-
-std::vector<Session*> LoadedPrograms::all(Use use) const {
-  std::vector<Session*> sessions;
-  for (const LoadedProgram& program : list)
-    if (program.use == use) sessions.push_back(program.session.get());
-  return sessions;
-}
-
-std::vector<const Compiled*> all_of(const LoadedPrograms& programs) {
+int64_t total_memory(const Programs& programs, int64_t replicas) {
   std::vector<const Compiled*> all;
-  for (const LoadedProgram& program : programs.list) all.push_back(&program.session->compiled());
-  return all;
-}
-
-int64_t total_memory(const LoadedPrograms& programs) {
-  int64_t bytes = total_memory(all_of(programs));
-  for (const LoadedProgram& program : programs.list) {
-    if (program.use != Use::replica || program.bucket > 0) continue;  // all buckets share the replica's state
-    const MemoryAnswer answer = memory_answer(program.session->compiled());
-    bytes += answer.parameters + answer.optimizer + answer.statistics;
+  int64_t state = 0;
+  for (const CompiledProgram& program : programs.list) {
+    const bool is_replica = program.use == Use::replica;
+    all.insert(all.end(), is_replica ? static_cast<size_t>(replicas) : 1, &program.compiled);
+    const MemoryAnswer answer = memory_answer(program.compiled);
+    if (is_replica && program.bucket == 0)  // all buckets share a replica's state
+      state += replicas * (answer.parameters + answer.optimizer + answer.statistics);
+    if (program.use == Use::join) state += answer.optimizer;
   }
-  if (const Session* join = programs.find(Use::join)) bytes += memory_answer(join->compiled()).optimizer;
-  return bytes;
+  return total_memory(all) + state;
 }
 
 }  // namespace kb

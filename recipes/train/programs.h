@@ -100,39 +100,7 @@ struct CheckProgram {
 };
 CheckProgram compile_check(const Task& task, const Settled& settled, size_t bucket, const ParameterSpace& space);
 
-// Returns the name of the part of the store that a replica of local training has.
-std::string replica_name(int64_t replica);
-
-struct LoadedProgram {
-  Use use = Use::update;
-  size_t phase = 0, bucket = 0;
-  std::unique_ptr<Session> session = {};
-};
-
-// The programs on a device, which share one arena, and the state that they work on. The state begins with the initial
-// values of `seed`.
-struct LoadedPrograms {
-  // Loads Use::replica once for each of `replicas`, on parts "replica.0", "replica.1", ... of the store.
-  LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed, int64_t replicas = 0);
-
-  // Returns null if there is no such program.
-  Session* find(Use use, size_t phase = 0, size_t bucket = 0) const;
-  Session& update() const { return *list.front().session; }
-  Session& evaluate() const { return *find(Use::evaluate); }
-  // Returns all programs of a use: those of the first phase, one a bucket, then those of the next.
-  std::vector<Session*> all(Use use) const;
-
-  int64_t parameters;  // Programs describes this member and the next four
-  std::vector<std::string> unused;
-  std::string training_text;
-  ComputedMetrics metrics;
-  std::vector<DumpFile> dumps;
-  StateStore store;
-  std::vector<LoadedProgram> list;  // in the order of Programs::list
-};
-
-std::vector<const Compiled*> all_of(const LoadedPrograms& programs);
-// Returns the bytes that the programs take together, those of replicas and of the outer optimizer included.
-int64_t total_memory(const LoadedPrograms& programs);
+// Returns the bytes that programs take together, with the state of `replicas` replicas and of the outer optimizer.
+int64_t total_memory(const Programs& programs, int64_t replicas);
 
 }  // namespace kb

@@ -43,7 +43,7 @@ class Preparation {
   std::unique_ptr<LoadedPrograms> load(const Task& task, const Settled& settled) const {
     Programs programs =
         compile_alike(machine_.world, machine_.backend, [&] { return compile_programs(task, settled, dumps_); });
-    check_memory(programs, config_.arithmetic.memory);
+    check_memory(programs, settled.plan.rounds.replicas, config_.arithmetic.memory);
     return std::make_unique<LoadedPrograms>(machine_.backend, std::move(programs), weights_seed(config_.arithmetic),
                                             settled.plan.rounds.replicas);
   }

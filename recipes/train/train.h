@@ -3,9 +3,9 @@
 #pragma once
 #include <vector>
 
+#include "recipes/train/loaded_programs.h"
 #include "recipes/train/machine.h"
 #include "recipes/train/observer.h"
-#include "recipes/train/programs.h"
 #include "recipes/train/settled.h"
 #include "recipes/train/training_loop.h"
 

@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE(error_texts) {
              "sample order: it begins before the order that it goes on\n  expected: a step >= 0\n  got:      -1");
   BOOST_TEST(text([] { Order::training(1, 8, 3).after(Order::training(1, 7, 2), 1); }) ==
              "sample order: it goes on an order of other samples\n  expected: 7 samples in 1 buckets\n"
-             "  got:      8 in 1\n  hint:     both are training orders of one seed");
+             "  got:      8 in 1\n  hint:     both must be training orders of one seed");
 }
 
 namespace {

@@ -11,7 +11,7 @@
 
 #include "graph/interpreter.h"
 #include "recipes/config/run_plan.h"
-#include "recipes/train/programs.h"
+#include "recipes/train/loaded_programs.h"
 #include "runtime/backend.h"
 #include "runtime/safetensors.h"
 #include "tests/recipes/small_run.h"

@@ -7,6 +7,7 @@
 #include "recipes/config/learning.h"
 #include "recipes/train/train.h"
 #include "tests/recipes/ranks.h"
+#include "tests/recipes/sines.h"
 #include "tests/support/says.h"
 
 namespace kb::division_test {
@@ -15,16 +16,6 @@ namespace {
 using test::says;
 
 constexpr int64_t kTrain = 64, kTest = 16;
-
-std::vector<float> numbers(int64_t count) {
-  std::vector<float> values;
-  for (int64_t i = 0; i < count; ++i) values.push_back(static_cast<float>(std::sin(1.3 * static_cast<double>(i))));
-  return values;
-}
-
-std::shared_ptr<const Source> vectors(int64_t count) {
-  return std::make_shared<TableSource>(count, std::vector{field_bytes(numbers(6 * count))});
-}
 
 // Two layers, "encoder" with a norm and "head"; the loss is of each sample, or has counts.
 ModelOutput layers(Inputs& in, bool counted) {
@@ -46,8 +37,8 @@ Task task_of(bool counted = false) {
   return {.name = "layers",
           .fields = {{.name = "x", .shape = {6}, .axes = "C"}},
           .model = [counted](Inputs& in) { return layers(in, counted); },
-          .train = vectors(kTrain),
-          .test = vectors(kTest)};
+          .train = test::sine_source(kTrain, 6),
+          .test = test::sine_source(kTest, 6)};
 }
 
 TrainConfig config_of_run() {

@@ -1,11 +1,12 @@
 // Local training: replicas that are joined after each round. A model of one parameter is trained by plain loops in
 // double, by the formulas of the papers; other models are compared with synchronous training.
 #include <boost/test/unit_test.hpp>
-#include <cmath>
+#include <set>
 
 #include "recipes/config/learning.h"
 #include "recipes/train/train.h"
 #include "tests/recipes/ranks.h"
+#include "tests/recipes/sines.h"
 #include "tests/support/says.h"
 
 namespace kb::local_rounds_test {
@@ -16,16 +17,6 @@ using test::says;
 constexpr int64_t kTrain = 96, kMinibatch = 16;
 constexpr double kRate = 0.05, kMomentum = 0.9;
 const auto kClose = boost::test_tools::tolerance(1e-12);
-
-std::vector<float> numbers(int64_t count) {
-  std::vector<float> values;
-  for (int64_t i = 0; i < count; ++i) values.push_back(static_cast<float>(std::sin(1.3 * static_cast<double>(i))));
-  return values;
-}
-
-std::shared_ptr<const Source> pairs(int64_t count) {
-  return std::make_shared<TableSource>(count, std::vector{field_bytes(numbers(2 * count))});
-}
 
 // The loss of a sample (x, y) is (w x - y)^2 / 2.
 ModelOutput line(Inputs& in) {
@@ -49,8 +40,8 @@ Task task_of(ModelOutput (*model)(Inputs&)) {
   return {.name = "pairs",
           .fields = {{.name = "x", .shape = {2}, .axes = "C"}},
           .model = model,
-          .train = pairs(kTrain),
-          .test = pairs(8)};
+          .train = test::sine_source(kTrain, 2),
+          .test = test::sine_source(8, 2)};
 }
 
 TrainConfig config_of_run(int64_t steps) {
@@ -127,7 +118,7 @@ struct Replica {
 
 // Trains by plain loops, and returns the joined parameter.
 double plain_loops(int64_t steps, int64_t count, int64_t every, const Outer& outer, LocalSlots slots) {
-  const std::vector<float> data = numbers(2 * kTrain);
+  const std::vector<float> data = test::sines(2 * kTrain);
   const Order order = Order::training(1, kTrain, kMinibatch);
   std::vector<Replica> replicas(static_cast<size_t>(count));
   double joined = 0.5, velocity = 0;
@@ -212,6 +203,19 @@ BOOST_AUTO_TEST_CASE(replicas_begin_after_synchronous_steps) {
   check_alike(sync, trained(task, config));
 }
 
+// Each replica keeps the statistics of its own first worker, which has the samples of no other replica.
+BOOST_AUTO_TEST_CASE(replicas_have_running_statistics_of_their_own) {
+  const TrainingState state = trained(task_of(network), local(config_of_run(2), 4, 2));
+  const auto mean = [&](const std::string& replica) { return element(find(state, replica + "bn.running_mean"), 0); };
+  BOOST_TEST(mean("") == mean("replica.0."));
+  std::set<double> means;
+  for (const char* replica : {"replica.0.", "replica.1.", "replica.2.", "replica.3."}) {
+    BOOST_TEST(mean(replica) != 0);
+    means.insert(mean(replica));
+  }
+  BOOST_TEST(means.size() == 4u);
+}
+
 BOOST_AUTO_TEST_CASE(means_of_running_statistics) {
   const Task task = task_of(network);
   TrainConfig config = local(config_of_run(2), 4, 2);
@@ -237,6 +241,9 @@ BOOST_AUTO_TEST_CASE(what_does_not_go_with_replicas_is_refused) {
   refused([](TrainConfig& config) { config.batch.growths = parse_growths("--f", "2st:x2"); }, "batch.growths");
   refused([](TrainConfig& config) { config.learning.ema = 0.9; }, "learning.ema");
   refused([](TrainConfig& config) { config.sync.outer = "addam"; }, "addam");
+  refused([](TrainConfig& config) { config.sync.from = parse_duration("--from", "4st"); },
+          "sync.from = 4st: expected replicas before the end of the run, after 4 steps");
+  refused([](TrainConfig& config) { config.arithmetic.memory = 1e-6; }, "arithmetic.memory");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

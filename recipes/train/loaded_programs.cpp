@@ -1,0 +1,54 @@
+#include "recipes/train/loaded_programs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace kb {
+
+std::string replica_name(int64_t replica) { return fmt::format("replica.{}", replica); }
+
+LoadedPrograms::LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed, int64_t replicas)
+    : bytes(total_memory(compiled, replicas)),
+      parameters(compiled.parameters),
+      unused(std::move(compiled.unused)),
+      training_text(std::move(compiled.training_text)),
+      metrics(std::move(compiled.metrics)),
+      dumps(std::move(compiled.dumps)),
+      store(backend) {
+  int64_t most = 0;
+  for (const CompiledProgram& program : compiled.list) most = std::max(most, arena_bytes(program.compiled.program));
+  const std::shared_ptr<DeviceMemory> arena = backend.allocate(most);
+  const auto load = [&](StateStore& on, const CompiledProgram& program, Compiled own) {
+    list.push_back(
+        {program.use, program.phase, program.bucket, std::make_unique<Session>(backend, on, std::move(own), arena)});
+  };
+  for (CompiledProgram& program : compiled.list)
+    if (program.use != Use::replica)
+      load(store, program, std::move(program.compiled));
+    else
+      for (int64_t replica = 0; replica < replicas; ++replica)
+        load(store.part(replica_name(replica)), program, program.compiled);
+  store.initialise(seed);
+}
+
+Session* LoadedPrograms::find(Use use, size_t phase, size_t bucket) const {
+  const auto at = std::ranges::find_if(
+      list, [&](const LoadedProgram& p) { return p.use == use && p.phase == phase && p.bucket == bucket; });
+  return at == list.end() ? nullptr : at->session.get();
+}
+
+std::vector<Session*> LoadedPrograms::all(Use use) const {
+  std::vector<Session*> sessions;
+  for (const LoadedProgram& program : list)
+    if (program.use == use) sessions.push_back(program.session.get());
+  return sessions;
+}
+
+std::vector<const Compiled*> all_of(const LoadedPrograms& programs) {
+  std::vector<const Compiled*> all;
+  for (const LoadedProgram& program : programs.list) all.push_back(&program.session->compiled());
+  return all;
+}
+
+}  // namespace kb
