@@ -72,9 +72,8 @@ double wsd_sqrt(const ScheduleSpec& spec, const SchedulePoint& at) { return 1 - 
 
 // Falls as sqrt(W / t) at step t after a warmup of W steps (Vaswani et al. 2017, eq. 3, whose reference is the rate at
 // step W).
-double inverse_sqrt(const ScheduleSpec& spec, const SchedulePoint& at) {
-  const double warmup = spec.warmup_epochs * static_cast<double>(spec.steps_per_epoch);
-  return std::sqrt(warmup / (warmup + at.progress * at.steps));
+double inverse_sqrt(const ScheduleSpec&, const SchedulePoint& at) {
+  return std::sqrt(at.warmup / (at.warmup + at.progress * at.steps));
 }
 
 // A warmup of whole steps, given as steps / steps an epoch, comes back from epochs to within this many steps.
@@ -162,11 +161,27 @@ LearningRate::LearningRate(ScheduleSpec spec, const std::vector<ScheduleShape>& 
       warmup_(&find_row(kWarmups, "warmup", spec_.warmup)) {
   check(spec_);
   check_end_rate(spec_, shape_, own);
-  check_warmup(spec_, shape_, warmup_steps() > 0);
+  check_warmup(spec_, shape_, warmup_steps(spec_.warmup_epochs) > 0);
+  for (const StepGrowth& growth : spec_.growths)
+    if (growth.restarts) check_warmup(spec_, shape_, warmup_steps(growth.warmup_epochs) > 0);
 }
 
-double LearningRate::warmup_steps() const {
-  return warmup_->rate ? spec_.warmup_epochs * static_cast<double>(spec_.steps_per_epoch) : 0;
+double LearningRate::warmup_steps(double epochs) const {
+  return warmup_->rate ? epochs * static_cast<double>(spec_.steps_per_epoch) : 0;
+}
+
+LearningRate::Part LearningRate::part_of(int64_t step) const {
+  Part part{0, position(spec_.total_steps), spec_.warmup_epochs};
+  for (const StepGrowth& growth : spec_.growths) {
+    if (!growth.restarts) continue;
+    if (growth.from > step) {
+      part.end = position(growth.from);
+      break;
+    }
+    part.begin = position(growth.from);
+    part.warmup_epochs = growth.warmup_epochs;
+  }
+  return part;
 }
 
 double LearningRate::position(int64_t step) const {
@@ -189,16 +204,19 @@ double LearningRate::growth_factor(int64_t step) const {
 }
 
 double LearningRate::at(int64_t step) const {
-  const double t = position(step), warmup = warmup_steps(), total = position(spec_.total_steps);
-  if (t < warmup) return warmup_->rate(spec_, t / warmup);
-  const double rest = std::max(total - warmup, 1.0);
-  const SchedulePoint at{t / static_cast<double>(spec_.steps_per_epoch), std::min((t - warmup) / rest, 1.0), rest};
+  const Part part = part_of(step);
+  const double t = position(step) - part.begin, warmup = warmup_steps(part.warmup_epochs);
+  if (t < warmup) return warmup_->rate(spec_, t / warmup) * growth_factor(step);
+  const double rest = std::max(part.end - part.begin - warmup, 1.0);
+  const SchedulePoint at{t / static_cast<double>(spec_.steps_per_epoch), std::min((t - warmup) / rest, 1.0), rest,
+                         warmup};
   const double scheduled = spec_.end_rate + (spec_.learning_rate - spec_.end_rate) * shape_.multiplier(spec_, at);
   return scheduled * growth_factor(step);
 }
 
 std::string LearningRate::description() const {
-  const double warmup = std::ceil(warmup_steps() - kRounding), rest = static_cast<double>(spec_.total_steps) - warmup;
+  const double warmup = std::ceil(warmup_steps(spec_.warmup_epochs) - kRounding);
+  const double rest = static_cast<double>(spec_.total_steps) - warmup;
   std::string text;
   if (warmup > 0)
     text = fmt::format("{} warmup over {:.6g} epoch{} = {} steps {} {}, then ", spec_.warmup, spec_.warmup_epochs,
@@ -214,6 +232,10 @@ std::string LearningRate::description() const {
   for (double before = 1; const StepGrowth& growth : spec_.growths)
     if (growth.rate != std::exchange(before, growth.rate))
       text += fmt::format(", times {:.6g} from step {} on", growth.rate, growth.from);
+  for (const StepGrowth& growth : spec_.growths)
+    if (growth.restarts)
+      text +=
+          fmt::format(", begun anew at step {} with a warmup over {:.6g} epochs", growth.from, growth.warmup_epochs);
   return text;
 }
 

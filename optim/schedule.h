@@ -14,6 +14,10 @@ struct StepGrowth {
   double steps = 1;
   double skipped = 0;  // number of steps, of before the first growth, that the schedule goes on by at the growth itself
   double rate = 1;     // factor of the learning rate from there on
+  // Whether the schedule begins anew here and takes the steps up to the next restart or the end of the run; and the
+  // epochs of its warmup. Epochs count from here then.
+  bool restarts = false;
+  double warmup_epochs = 0;
 };
 
 inline constexpr double kDecayShare = 0.2;  // usual share of a decay that ends a run
@@ -34,11 +38,13 @@ struct ScheduleSpec {
   std::vector<StepGrowth> growths = {};  // growths of the minibatch, sorted by step
 };
 
-// The position of a step in the schedule. Steps count from 0.
+// The position of a step in the schedule. Steps count from 0. A restart of the schedule counts as the begin of the run,
+// and as the end of the part before it.
 struct SchedulePoint {
   double epoch = 0;     // epochs since the start of the run, warmup included
   double progress = 0;  // 0 at the end of the warmup, 1 at the end of the run
   double steps = 1;     // number of steps from the end of the warmup to the end of the run
+  double warmup = 0;    // number of steps of the warmup
 };
 
 // A shape: a multiplier of the reference learning rate. If the shape falls to an end rate, it multiplies what the
@@ -80,9 +86,15 @@ class LearningRate {
   std::string description() const;
 
  private:
-  double warmup_steps() const;
+  // The schedule from one restart to the next. Positions are steps of before the first growth.
+  struct Part {
+    double begin = 0, end = 0;  // positions
+    double warmup_epochs = 0;
+  };
+  double warmup_steps(double epochs) const;
   double position(int64_t step) const;
   double growth_factor(int64_t step) const;
+  Part part_of(int64_t step) const;
 
   ScheduleSpec spec_;
   ScheduleShape shape_;

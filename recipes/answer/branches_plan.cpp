@@ -51,13 +51,22 @@ std::vector<std::string> words_at(const BranchesPlan& plan, int64_t checkpoint, 
           "--threads",    "0"};
 }
 
-// Returns the growths of the run before the place, and one by `factor` at the place.
+// Returns the growths of the run before the place, one by `factor` at the place, and later ones that decide what is
+// before them.
 std::vector<Growth> growths_at(const BranchesPlan& plan, const BranchPlace& place, int64_t factor) {
-  std::vector<Growth> growths = plan.config.batch.growths;
+  const std::vector<Growth>& all = plan.config.batch.growths;
   const auto later = std::find_if(plan.plan.grown.begin(), plan.plan.grown.end(),
                                   [&](const MinibatchPhase& phase) { return phase.begin_step > place.step; });
-  growths.resize(static_cast<size_t>(later - plan.plan.grown.begin()));
+  const auto before = later - plan.plan.grown.begin();
+  std::vector<Growth> growths(all.begin(), all.begin() + before);
   growths.push_back({{static_cast<double>(place.step), Period::Unit::steps}, factor, plan.rule});
+  // Later ones come after the branch, but the pieces of a sample and the schedule before them follow from them.
+  for (size_t i = static_cast<size_t>(before); i < all.size(); ++i) {
+    if (all[i].longer == 1 && !all[i].restarts) continue;
+    const auto samples = static_cast<double>(plan.plan.samples_in(plan.plan.grown[i].begin_step));
+    growths.push_back(all[i]);
+    growths.back().at = {samples / 1000, Period::Unit::kilosamples};
+  }
   return growths;
 }
 

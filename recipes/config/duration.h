@@ -12,6 +12,7 @@ struct Duration {
 
   int64_t steps(int64_t steps_per_epoch) const;  // the length in steps, rounded to the nearest and at least 1
   std::string text() const;                      // "2.5ep"
+  bool operator==(const Duration&) const = default;
 };
 
 constexpr const char* kDurationExpectation = "steps or epochs such as 500st, 2.5ep";

@@ -36,13 +36,21 @@ std::vector<StepGrowth> step_growths(const RunPlan& plan) {
   for (size_t number = 1; number < plan.phase_count(); ++number) {
     const MinibatchPhase now = plan.phase(number);
     const int64_t begin = now.begin_step, whole = begin + now.rest_steps;
-    double skipped = epoch * (now.epochs(begin) - plan.phase(number - 1).epochs(begin));
+    StepGrowth growth{begin,
+                      0,
+                      epoch * (now.epochs(begin) - plan.phase(number - 1).epochs(begin)),
+                      now.rate,
+                      now.restarts,
+                      now.warmup_epochs};
     if (now.rest_steps > 0) {
-      growths.push_back({begin, epoch * (now.epochs(begin + 1) - now.epochs(begin)), skipped, now.rate});
-      skipped = 0;
+      growth.steps = epoch * (now.epochs(begin + 1) - now.epochs(begin));
+      growths.push_back(growth);
+      growth = {.rate = now.rate};
     }
     if (number + 1 < plan.phase_count() && whole >= plan.phase(number + 1).begin_step) continue;
-    growths.push_back({whole, epoch / static_cast<double>(now.steps_per_epoch), skipped, now.rate});
+    growth.from = whole;
+    growth.steps = epoch / static_cast<double>(now.steps_per_epoch);
+    growths.push_back(growth);
   }
   return growths;
 }
@@ -136,8 +144,11 @@ LearningRate make_rate(const Rules& own, const Learning& learning, const RunPlan
   spec.shape = learning.schedule;
   const RunPlan along = schedule_plan(learning, plan);
   spec.learning_rate = reference_rate(learning).at(plan.minibatch);
-  spec.warmup = has_warmup(learning, plan.minibatch) ? learning.warmup : "none";
-  spec.warmup_epochs = warmup_epochs_of(learning, along.steps_per_epoch);
+  spec.growths = step_growths(along);
+  const bool warms_up = has_warmup(learning, plan.minibatch);
+  const bool warms_again = std::ranges::any_of(spec.growths, [](const StepGrowth& g) { return g.warmup_epochs > 0; });
+  spec.warmup = warms_up || warms_again ? learning.warmup : "none";
+  spec.warmup_epochs = warms_up ? warmup_epochs_of(learning, along.steps_per_epoch) : 0;
   spec.warmup_start = learning.warmup_from.value_or(learning.base_minibatch > 0 ? learning.lr : learning.warmup_start);
   spec.milestones = learning.milestones;
   spec.power = learning.power;
@@ -145,7 +156,6 @@ LearningRate make_rate(const Rules& own, const Learning& learning, const RunPlan
   spec.end_rate = learning.end_lr;
   spec.steps_per_epoch = along.steps_per_epoch;
   spec.total_steps = along.steps;
-  spec.growths = step_growths(along);
   return LearningRate(std::move(spec), own.schedules);
 }
 

@@ -35,7 +35,10 @@ FlagRow minibatch_schedule() {
       {kName, "WHEN:xF[:RULE]",
        "let the minibatch grow: 30ep:x5,60ep:x5 has five times as many workers, of as many samples, from the begin of "
        "epoch 30 on, and again from 60 on; 2000st:x2 and 50ks:x2 begin after 2000 steps and 50,000 samples. The "
-       "learning rate stays that of the schedule; :sqrt or :linear behind a growth multiplies it by sqrt(F) or F"},
+       "learning rate stays that of the schedule; :sqrt or :linear behind a growth multiplies it by sqrt(F) or F, "
+       ":rateF "
+       "by F, and :again or :warm0.5ep lets the schedule begin anew, without or with a warmup. 18ep:long4 computes "
+       "samples of sequences in 4 pieces, each by itself, until epoch 18"},
       [](RunConfig& config, const std::string& value) { config.batch.growths = parse_growths(kName, value); },
       [](const RunConfig& config) { return growths_text(config.batch.growths); }};
 }

@@ -52,16 +52,30 @@ std::string growths_member(const TrainConfig& config) {
   return "batch.growths = " + growths_text(config.batch.growths);
 }
 
+// Returns the epoch in which the last warmup of these phases ends.
+double warmup_end(const TrainConfig& config, const RunPlan& plan) {
+  for (size_t number = plan.grown.size(); number > 0; --number)
+    if (const MinibatchPhase now = plan.phase(number); now.restarts)
+      return now.epochs(now.begin_step) + now.warmup_epochs;
+  return warmup_epochs_of(config.learning, plan.steps_per_epoch);
+}
+
 // Throws Error unless the minibatch may grow after `begin` steps of a run whose earlier phases are those of `plan`.
 void check_growth(const TrainConfig& config, const RunPlan& plan, int64_t begin, int64_t minibatch) {
   const double epoch = plan.epochs(begin);
   if (!plan.grown.empty() && begin <= plan.grown.back().begin_step)
     throw Error(fmt::format("{}: expected growths in their order, got one at step {} behind one at step {}",
                             growths_member(config), begin, plan.grown.back().begin_step));
-  const double warmup = warmup_epochs_of(config.learning, plan.steps_per_epoch);
+  const double warmup = warmup_end(config, plan);
   if (config.learning.warmup != "none" && epoch < warmup)
-    throw Error(fmt::format("{}: expected growths after the warmup, of {:.6g} epochs, got one at epoch {:.6g}",
-                            growths_member(config), warmup, epoch));
+    throw Error(
+        fmt::format("{}: expected growths after the warmup, which ends at epoch {:.6g}, got one at epoch {:.6g}",
+                    growths_member(config), warmup, epoch));
+  if (config.batch.growths[plan.grown.size()].warmup && config.learning.warmup == "none")
+    throw Error(
+        fmt::format("{}: expected no warmup beside learning.warmup = none, got one at epoch {:.6g}\n"
+                    "  hint:     learning.warmup = gradual, learning.warmup_epochs = 0",
+                    growths_member(config), epoch));
   if (minibatch > plan.samples)
     throw Error(fmt::format("{}: expected minibatches of at most the {} training samples, got {} from epoch {:.6g} on",
                             growths_member(config), plan.samples, minibatch, epoch));
@@ -80,31 +94,37 @@ Order enlarged_order(uint64_t seed, std::vector<OrderBucket> buckets, int64_t fa
 }
 
 // Returns the phase that begins after `begin` steps, where `before` is the order of the phase before.
-MinibatchPhase grown_phase(const RunPlan& plan, const Order& before, int64_t begin, int64_t factor) {
+MinibatchPhase grown_phase(const RunPlan& plan, const Order& before, int64_t begin, const Growth& growth) {
   const MinibatchPhase last = plan.phase(plan.grown.size());
-  const Order order = enlarged_order(before.seed(), counted(plan.buckets), last.factor * factor).after(before, begin);
+  const int64_t factor = last.factor * growth.factor, minibatch = last.minibatch * growth.factor;
+  const Order order = enlarged_order(before.seed(), counted(plan.buckets), factor).after(before, begin);
+  const auto warmup_epochs = [&](const Duration& warmup) {
+    return warmup.is_epochs ? warmup.count : warmup.count / static_cast<double>(order.steps_per_epoch());
+  };
   return {.begin_step = begin,
           .begin_epoch = order.first_epoch(),
-          .minibatch = last.minibatch * factor,
+          .minibatch = minibatch,
           .steps_per_epoch = order.steps_per_epoch(),
           .begin_sample = order.drawn_before(),
           .rest_steps = order.rest_steps(),
-          .factor = last.factor * factor};
+          .rate = last.rate * ReferenceRate{1, last.minibatch, growth.rule}.at(minibatch) * growth.rate,
+          .factor = factor,
+          .pieces = last.pieces / growth.longer,
+          .restarts = growth.restarts,
+          .warmup_epochs = growth.warmup ? warmup_epochs(*growth.warmup) : 0};
 }
 
 std::vector<MinibatchPhase> grown_phases(const TrainConfig& config, RunPlan plan) {
   const uint64_t seed = order_seed(config.arithmetic);
   for (const Growth& growth : config.batch.growths) {
-    const MinibatchPhase before = plan.phase(plan.grown.size());
     const int64_t begin = steps_to(growth.at, plan);
-    check_growth(config, plan, begin, before.minibatch * growth.factor);
+    check_growth(config, plan, begin, plan.phase(plan.grown.size()).minibatch * growth.factor);
     const Order order = order_in_phase(plan, plan.grown.size(), seed, counted(plan.buckets));
-    MinibatchPhase now = grown_phase(plan, order, begin, growth.factor);
+    const MinibatchPhase now = grown_phase(plan, order, begin, growth);
     if (config.length.steps == 0 && now.epochs(begin) >= static_cast<double>(config.length.epochs))
       throw Error(
           fmt::format("{}: expected growths before the end of the run, after {} epochs, got one at epoch {:.6g}",
                       growths_member(config), config.length.epochs, now.epochs(begin)));
-    now.rate = before.rate * ReferenceRate{1, before.minibatch, growth.rule}.at(now.minibatch);
     plan.grown.push_back(now);
   }
   return plan.grown;
@@ -216,6 +236,7 @@ RunPlan make_plan(const TrainConfig& config, const BatchPlan& batch, const std::
   check_gains(config);
   const int64_t steps_per_epoch = Order::training(0, counted(buckets)).steps_per_epoch();
   RunPlan plan{samples, mean_minibatch(buckets), steps_per_epoch, config.length.steps, {}, buckets};
+  for (const Growth& growth : config.batch.growths) plan.pieces *= growth.longer;
   plan.grown = grown_phases(config, plan);
   if (plan.steps == 0)
     plan.steps = schedule_plan(config.learning, plan).steps_in(static_cast<double>(config.length.epochs));
@@ -224,13 +245,20 @@ RunPlan make_plan(const TrainConfig& config, const BatchPlan& batch, const std::
 }
 
 MinibatchPhase RunPlan::phase(size_t number) const {
-  return number == 0 ? MinibatchPhase{0, 0, minibatch, steps_per_epoch} : grown.at(number - 1);
+  if (number > 0) return grown.at(number - 1);
+  return {.minibatch = minibatch, .steps_per_epoch = steps_per_epoch, .pieces = pieces};
 }
 
 size_t RunPlan::phase_of(int64_t step) const {
   size_t number = 0;
   while (number < grown.size() && grown[number].begin_step <= step) ++number;
   return number;
+}
+
+size_t RunPlan::judging_phase(size_t number) const {
+  size_t first = number;
+  while (first > 0 && phase(first - 1).pieces == phase(number).pieces) --first;
+  return first;
 }
 
 double MinibatchPhase::epochs(int64_t done) const {

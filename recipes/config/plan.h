@@ -12,8 +12,8 @@
 
 namespace kb {
 
-// A part of a run in which the minibatch is constant. It may begin within an epoch, which goes on with the samples that
-// are not drawn yet; those that fill no minibatch at its end are left out (Order::after()).
+// A part of a run in which a step's shape is constant. It may begin within an epoch, which goes on with the samples
+// that are not drawn yet; those that fill no minibatch at its end are left out (Order::after()).
 struct MinibatchPhase {
   int64_t begin_step = 0, begin_epoch = 0;  // first step and epoch
   int64_t minibatch = 0;                    // samples per step, kn
@@ -22,6 +22,9 @@ struct MinibatchPhase {
   int64_t rest_steps = 0;                   // steps in the rest of that epoch; 0 if the phase begins with an epoch
   double rate = 1;                          // factor of the learning rate by this growth and those before it
   int64_t factor = 1;                       // minibatch over that of the first phase
+  int64_t pieces = 1;                       // equal pieces, each computed by itself, in which a sample is computed
+  bool restarts = false;                    // whether the schedule of the learning rate begins anew with this phase
+  double warmup_epochs = 0;                 // warmup of a schedule that begins anew
 
   // Returns the epochs in the first `done` steps of the run, of which the last is in this phase. An epoch in which the
   // minibatch grows is measured by its samples that are drawn.
@@ -41,10 +44,13 @@ struct RunPlan {
   // samples.
   std::vector<BucketSize> buckets = {};
   Rounds rounds = {};
+  int64_t pieces = 1;  // pieces of a sample in the first phase (MinibatchPhase::pieces)
 
   size_t phase_count() const { return grown.size() + 1; }
   MinibatchPhase phase(size_t number) const;  // counted from 0
   size_t phase_of(int64_t step) const;        // number of the phase that step `step` is in
+  size_t phase_done(int64_t done) const { return phase_of(done > 0 ? done - 1 : 0); }  // that of the last step done
+  size_t judging_phase(size_t number) const;  // first phase of samples in as many pieces, whose evaluations judge it
   double epochs(int64_t done) const;          // epochs in the first `done` steps
   int64_t steps_in(double epochs) const;      // steps in the first `epochs` epochs, rounded to the nearest
   int64_t samples_in(int64_t done) const;     // samples in the first `done` steps, of the mean minibatch each

@@ -119,15 +119,16 @@ Embedded embed(Inputs& in, Tensor tokens, const BertOptions& options) {
 
 Embedded encode(Inputs& in, const BertOptions& options) {
   const Scope scope("bert");
-  Embedded all = embed(in, in["tokens"], options);
+  Embedded all = embed(in, reshape(in["tokens"], {-1, options.rule.length / in.pieces()}), options);
   const Scope of_encoder("encoder");
   for (int64_t number = 0; number < options.layers; ++number) all.x = bert_layer(number, all.x, options);
   return all;
 }
 
-// x [N, T, dim], places [N, P] -> [N P, dim], the features at the places.
+// x [N pieces, T / pieces, dim], places [N, P] in [0, T) -> [N P, dim], the features at the places.
 Tensor at_places(Tensor x, Tensor places) {
-  const Tensor first = reshape(iota(x.graph(), DType::i32, x.size(0)), {-1, 1}) * static_cast<double>(x.size(1));
+  const int64_t samples = places.size(0), positions = x.size(0) * x.size(1) / samples;
+  const Tensor first = reshape(iota(x.graph(), DType::i32, samples), {-1, 1}) * static_cast<double>(positions);
   return gather(reshape(x, {-1, x.size(2)}), reshape(places + first, {-1}));
 }
 
@@ -170,7 +171,8 @@ ModelOutput bert_model(Inputs& in, const BertOptions& options, double unigram) {
 Task task_of_bert(const BertOptions& options, double unigram) {
   return {.name = "bert",
           .fields = masked_fields(options.rule, options.vocabulary),
-          .model = [options, unigram](Inputs& in) { return bert_model(in, options, unigram); }};
+          .model = [options, unigram](Inputs& in) { return bert_model(in, options, unigram); },
+          .sequence = options.rule.length};
 }
 
 // Returns the rule for a text of bytes, among which the mask is none.
@@ -215,48 +217,60 @@ struct BertSize {
 };
 constexpr BertSize kBertSizes[] = {{"base", 12, 768, 12}, {"large", 24, 1024, 16}};
 
-// The two stages of You et al. 2019, section 4, and the epochs of each over the data of Devlin et al. 2019: 512 million
-// samples in all (15,625 steps of 32,768), nine tenths of them of 128 tokens, over 3.28 billion tokens (appendix A.2:
-// 40 epochs are 1,000,000 steps of 256 samples of 512 tokens).
-struct LambStage {
-  const char* name;
-  int64_t context, epochs;
-};
-constexpr LambStage kLambStages[] = {{"first", 128, 18}, {"second", 512, 8}};
+// The stages of You et al. 2019, section 4: nine tenths of the 512 million sequences (15,625 steps of 32,768) have 128
+// tokens, and the rest 512. Over the 3.28 billion tokens of Devlin et al. 2019 (appendix A.2: 40 epochs are 1,000,000
+// steps of 256 sequences of 512 tokens) these are 18 epochs and 8.
+constexpr int64_t kLambContext = 512, kLambPieces = 4, kLambEpochs[] = {18, 8};
 
 // The rate is tuned at a minibatch of 512 and scaled by the root of the minibatch; the epochs of warmup grow with the
 // minibatch ("linear-epoch warmup").
 constexpr int64_t kLambMinibatch = 512;
 constexpr double kLambRate = 0.000625, kLambWarmupShare = 1.0 / 320;  // of the stage
 
-void append_stage(Preset& preset, const LambStage& stage, int64_t minibatch) {
-  const double times = static_cast<double>(minibatch) / kLambMinibatch;
-  const double warmup_share = std::min(1.0, times * kLambWarmupShare);
-  const auto epochs = static_cast<double>(stage.epochs);
-  append_flags(preset, {"--context", fmt::to_string(stage.context), "--positions", "512", "--minibatch",
-                        fmt::to_string(minibatch), "--epochs", fmt::to_string(stage.epochs), "--lr",
-                        fmt::format("{:.6g}", kLambRate * std::sqrt(times)), "--warmup-epochs",
-                        fmt::format("{:.6g}", epochs * warmup_share)});
+// In the run of 76 minutes a step of the second stage has half as many sequences as one of the first.
+constexpr const char *kEven = "even", *kMixed = "mixed";
+
+struct LambStage {
+  int64_t sequences;
+  double rate, warmup_epochs;
+};
+LambStage lamb_stage(size_t number, int64_t sequences) {
+  const double times = static_cast<double>(sequences) / kLambMinibatch;
+  return {sequences, kLambRate * std::sqrt(times),
+          static_cast<double>(kLambEpochs[number]) * std::min(1.0, times * kLambWarmupShare)};
+}
+
+// Appends the flags of a run whose steps begin with `minibatch` samples.
+void append_stages(Preset& preset, int64_t minibatch, bool is_mixed) {
+  const int64_t growth = is_mixed ? kLambPieces / 2 : kLambPieces;
+  const LambStage first = lamb_stage(0, kLambPieces * minibatch), second = lamb_stage(1, growth * minibatch);
+  const std::string rate = is_mixed ? fmt::format(":rate{:.6g}", second.rate / first.rate) : "";
+  append_flags(preset, {"--context", fmt::to_string(kLambContext), "--minibatch", fmt::to_string(minibatch), "--epochs",
+                        fmt::to_string(kLambEpochs[0] + kLambEpochs[1]), "--lr", fmt::format("{:.6g}", first.rate),
+                        "--warmup-epochs", fmt::format("{:.6g}", first.warmup_epochs), "--minibatch-schedule",
+                        fmt::format("{}ep:x{}:long{}{}:warm{:.6g}ep", kLambEpochs[0], growth, kLambPieces, rate,
+                                    second.warmup_epochs)});
   preset.notes = {
-      fmt::format("You et al. 2019, the {} of two stages: rate x sqrt({} / {}), warmup over {:.3g} of the stage",
-                  stage.name, minibatch, kLambMinibatch, warmup_share),
+      fmt::format("You et al. 2019, two stages: {} sequences of {} tokens a step for {} epochs, then {} of {} for {}; "
+                  "the rate is {:.6g} x sqrt(sequences / {})",
+                  first.sequences, kLambContext / kLambPieces, kLambEpochs[0], second.sequences, kLambContext,
+                  kLambEpochs[1], kLambRate, kLambMinibatch),
       fmt::format("not confirmed in a source: the rate {} at {} and its warmup over {:.3g} of a stage", kLambRate,
                   kLambMinibatch, kLambWarmupShare),
-      "not as in the paper: the next sentence is not predicted, and a second stage (--stage second --init RUN) begins "
-      "with moments of 0"};
+      "not as in the paper: the next sentence is not predicted, and the predicted tokens of a sample of 512 are not a "
+      "fixed number in each of its sequences of 128"};
 }
 
 Preset bert_preset(const PresetChoice& choice) {
-  const std::string &paper = choice.options.word("paper"), &name = choice.options.word("stage");
-  if (paper == "none" && name != kLambStages[0].name) refuse_value("--stage", "--paper base or large beside it", name);
+  const std::string &paper = choice.options.word("paper"), &stages = choice.options.word("stages");
+  if (paper == "none" && stages != kEven) refuse_value("--stages", "--paper base or large beside it", stages);
   Preset preset;
   for (const BertSize& size : kBertSizes)
     if (paper == size.name)
       append_flags(preset, {"--layers", fmt::to_string(size.layers), "--dim", fmt::to_string(size.dim), "--heads",
                             fmt::to_string(size.heads), "--vocabulary", "30522", "--mask-token", "103", "--token-types",
                             "2", "--dropout", "0.1", "--deviation", "0.02"});
-  for (const LambStage& stage : kLambStages)
-    if (paper != "none" && name == stage.name) append_stage(preset, stage, choice.minibatch.value_or(kLambMinibatch));
+  if (paper != "none") append_stages(preset, choice.minibatch.value_or(kLambMinibatch / kLambPieces), stages == kMixed);
   return preset;
 }
 
@@ -280,7 +294,7 @@ Recipe bert() {
                   {.name = "context", .value = 64, .doc = "tokens of a sample"},
                   {.name = "positions",
                    .value = 0,
-                   .doc = "positions that have an embedding; 0: --context, more for a later stage of longer samples",
+                   .doc = "positions that have an embedding; 0: --context, more for a later run of longer samples",
                    .low = 0},
                   {.name = "vocabulary",
                    .value = kByteVocabulary + 1,
@@ -296,8 +310,9 @@ Recipe bert() {
                   fraction_option("dropout", 0, "share left out in training"),
                   word_option("paper", {"none", "base", "large"},
                               "a size of the paper, of its vocabulary, with the settings of You et al. 2019"),
-                  word_option("stage", {"first", "second"},
-                              "stage of --paper: 9/10 of the samples, of 128 tokens, or the rest, of 512")},
+                  word_option("stages", {kEven, kMixed},
+                              "sequences of a step in the two stages of --paper, of 128 tokens and then of 512: four "
+                              "times --minibatch in both, or twice in the second")},
       .preset = bert_preset,
       .task = bert_task};
 }

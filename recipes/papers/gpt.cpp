@@ -80,12 +80,12 @@ Tensor table(const char* name, Graph& graph, DType real, int64_t rows, int64_t d
   return parameter(graph, "weight", Role::embedding, {real, {rows, dim}, ""}, resolve(name, normal(kDeviation), {}));
 }
 
-// tokens i32 [N, T] -> logits [N, T, vocabulary] of the token after each.
+// tokens i32 [N, T], T at most the context -> logits [N, T, vocabulary] of the token after each.
 Tensor gpt_logits(Inputs& in, Tensor tokens, const GptOptions& options) {
   const Scope scope("transformer");
   const Tensor embedded = table("wte", in.graph(), in.real(), options.vocabulary, options.dim);
   const Tensor positions = table("wpe", in.graph(), in.real(), options.context, options.dim);
-  Tensor x = dropout("drop", gather(embedded, tokens) + positions, options.dropout);
+  Tensor x = dropout("drop", gather(embedded, tokens) + slice(positions, 0, 0, tokens.size(1)), options.dropout);
   for (int64_t layer = 0; layer < options.layers; ++layer) x = block("h." + std::to_string(layer), x, options);
   x = layer_norm("ln_f", x);
   if (options.width != 1) x = x * (1 / options.width);  // the output multiplier of table 8, of fewer elements here
@@ -96,10 +96,12 @@ Tensor gpt_logits(Inputs& in, Tensor tokens, const GptOptions& options) {
 // The model predicts each token of a sample but the first from those before it.
 ModelOutput gpt_model(Inputs& in, const GptOptions& options, const TokenFacts& text) {
   const Tensor tokens = in["tokens"];
-  const Tensor logits = gpt_logits(in, slice(tokens, 1, 0, options.context), options);
-  const Tensor next = slice(tokens, 1, 1, options.context + 1);
-  const Tensor loss = mean(cross_entropy(logits, next, in.scalar(kLabelSmoothing)), {1});
-  return {loss, token_metrics(text, loss), logits};
+  const Dims whole = {tokens.size(0), options.context}, of_pieces = {-1, options.context / in.pieces()};
+  const Tensor logits = gpt_logits(in, reshape(slice(tokens, 1, 0, options.context), of_pieces), options);
+  const Tensor next = reshape(slice(tokens, 1, 1, options.context + 1), of_pieces);
+  const Tensor losses = reshape(cross_entropy(logits, next, in.scalar(kLabelSmoothing)), whole);
+  const Tensor loss = mean(losses, {1});
+  return {loss, token_metrics(text, loss), reshape(logits, {whole[0], whole[1], options.vocabulary})};
 }
 
 // The drawn language, which is known before its text is read.
@@ -122,7 +124,8 @@ Task gpt_task(const TaskRequest& request) {
   Task task = {
       .name = "gpt",
       .fields = {{.name = "tokens", .dtype = DType::i32, .shape = {options.context + 1}, .below = options.vocabulary}},
-      .model = [options, facts](Inputs& in) { return gpt_model(in, options, facts); }};
+      .model = [options, facts](Inputs& in) { return gpt_model(in, options, facts); },
+      .sequence = options.context};
   if (is_drawn)
     set_words(task);
   else

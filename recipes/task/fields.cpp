@@ -87,13 +87,13 @@ Tensor Inputs::operator[](const std::string& name) {
     if (known == name) return tensor;
   for (const Field& field : fields_) {
     if (field.name != name) continue;
-    Dims shape = {minibatch_};
+    Dims shape = {batch_.samples};
     shape.insert(shape.end(), field.shape.begin(), field.shape.end());
-    if (field.is_ragged()) shape[1] = checked_length(field, length_);
+    if (field.is_ragged()) shape[1] = checked_length(field, batch_.length);
     const std::string axes = "N" + (field.axes.empty() ? std::string(field.shape.size(), '_') : field.axes);
     Tensor tensor;
     if (field.below != 0)
-      tensor = index_input(graph_, name, shape, field.below == Field::kRows ? minibatch_ : field.below, axes);
+      tensor = index_input(graph_, name, shape, field.below == Field::kRows ? batch_.samples : field.below, axes);
     else
       tensor = input(graph_, name, is_float(field.dtype) ? real_ : field.dtype, shape, axes);
     declared_.emplace_back(name, tensor);
@@ -107,7 +107,7 @@ Tensor Inputs::operator[](const std::string& name) {
 Tensor Inputs::weights() {
   for (const auto& [known, tensor] : declared_)
     if (known == "weights") return tensor;
-  declared_.emplace_back("weights", input(graph_, "weights", real_, {minibatch_}, "N"));
+  declared_.emplace_back("weights", input(graph_, "weights", real_, {batch_.samples}, "N"));
   return declared_.back().second;
 }
 

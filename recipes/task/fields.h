@@ -36,12 +36,15 @@ struct Field {
 Field ragged_field(std::string name, int64_t below);
 Field length_field(const std::string& name);
 
-// Shape of a minibatch: its samples, and the length to which ragged fields are padded.
+// Shape of a minibatch: its samples, the length to which ragged fields are padded, and the equal pieces, each computed
+// by itself, in which a sample of a task with Task::sequence is computed.
 struct BatchShape {
-  BatchShape(int64_t samples, int64_t length = 0) : samples(samples), length(length) {}
+  BatchShape(int64_t samples, int64_t length = 0, int64_t pieces = 1)
+      : samples(samples), length(length), pieces(pieces) {}
 
   int64_t samples;
   int64_t length;  // 0: that of the task (Task::length)
+  int64_t pieces;
 };
 
 // Throws Error, which names the task, for an index field (Field::below) that is not i32, or whose bound is negative and
@@ -63,12 +66,13 @@ inline constexpr const char* kLabelSmoothing = "label_smoothing";
 class Inputs {
  public:
   Inputs(Graph& graph, const std::vector<Field>& fields, BatchShape batch, DType real)
-      : graph_(graph), fields_(fields), minibatch_(batch.samples), length_(batch.length), real_(real) {}
+      : graph_(graph), fields_(fields), batch_(batch), real_(real) {}
 
-  Tensor operator[](const std::string& field);  // [N, shape...]; throws Error if the task has no such field
-  Tensor length(const std::string& field);      // i32 [N]: the lengths of a ragged field's samples
-  Tensor weights();                             // float [N]: weight of each sample in sums over the samples
-  Tensor scalar(const std::string& name);       // float [], which does not depend on the sample
+  Tensor operator[](const std::string& field);      // [N, shape...]; throws Error if the task has no such field
+  Tensor length(const std::string& field);          // i32 [N]: the lengths of a ragged field's samples
+  Tensor weights();                                 // float [N]: weight of each sample in sums over the samples
+  Tensor scalar(const std::string& name);           // float [], which does not depend on the sample
+  int64_t pieces() const { return batch_.pieces; }  // in which each sample is computed
   Graph& graph() { return graph_; }
   DType real() const { return real_; }  // dtype of float values: f64 in a program of this precision, else f32
   bool is_training() const { return graph_.mode == Mode::training; }
@@ -76,7 +80,7 @@ class Inputs {
  private:
   Graph& graph_;
   const std::vector<Field>& fields_;
-  int64_t minibatch_, length_;
+  BatchShape batch_;
   DType real_;
   std::vector<std::pair<std::string, Tensor>> declared_;
 };

@@ -38,7 +38,8 @@ struct Task {
   std::string note = {};         // lines that say what a person should know of the data; empty: none
   std::string fingerprint = {};  // hash of the data's contents in hexadecimal digits; "" if it is not known yet
   int64_t train_count = 0, test_count = 0;  // numbers of samples; may be set before the sources are
-  int64_t length = 0;  // of ragged fields in programs that are made without the data; 0: the task has no ragged field
+  int64_t length = 0;    // of ragged fields in programs that are made without the data; 0: the task has no ragged field
+  int64_t sequence = 0;  // positions of a sample, which the model can compute in equal pieces (Inputs::pieces); 0: none
   int64_t valid_count = 0;        // number of training samples that are held out; 0: none are
   bool is_noise = false;          // whether the training part is noise, so that its losses mean nothing
   bool is_learnable = true;       // whether the labels can be learnt from the samples
@@ -55,6 +56,9 @@ struct Task {
   std::vector<std::string> fields_in_memory() const;  // names of the fields with Field::in_memory
   bool is_ragged() const;                             // whether a field is ragged
 };
+
+// Throws Error unless the task's samples can be computed in so many pieces.
+void check_pieces(const Task& task, int64_t pieces);
 
 // The graph of a training step on batch.samples = N samples. Its inputs are "weights" float [N] and the fields and
 // scalars that the model asks for. Its output "loss" is the sum over samples and losses of loss times weight; with the

@@ -71,7 +71,8 @@ std::string judged_data_fault(const LoopParts& parts) {
   const FieldFill fill = part.gather(order, 0);
   for (int64_t batch = 0; batch < order.steps_per_epoch(); ++batch) {
     const size_t bucket = order.bucket(batch);
-    FloatFields fields(*parts.inference[bucket], parts.task.fields, parts.settled.buckets[bucket]);
+    FloatFields fields(*parts.in_phase(parts.inference, parts.phase)[bucket], parts.task.fields,
+                       parts.settled.buckets[bucket]);
     if (!fields.is_any() || part.is_constant()) return "";
     if (std::string fault = fields.fault(fill, batch, {judged_part_word(parts.task), &part}); !fault.empty())
       return fault;

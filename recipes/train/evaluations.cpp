@@ -5,20 +5,37 @@
 namespace kb {
 
 Evaluations::Evaluations(const LoopParts& parts, const Instruments& instruments)
-    : parts_(parts),
-      instruments_(instruments),
-      evaluator_(evaluator(parts.inference, judged_part(parts.task), judged_part_word(parts.task))),
-      averaged_evaluator_(averaged_evaluator(judged_part(parts.task), judged_part_word(parts.task))),
-      part_(judged_part_name(parts.task)) {}
-
-std::optional<Evaluator> Evaluations::averaged_evaluator(const Source& source, const char* word) const {
-  if (parts_.averaged.empty()) return std::nullopt;
-  return evaluator(parts_.averaged, source, word);
+    : parts_(parts), instruments_(instruments), part_(judged_part_name(parts.task)) {
+  use_phase(parts.plan.phase_done(parts.start.step));
 }
 
-Evaluator Evaluations::evaluator(const std::vector<Session*>& sessions, const Source& source, const char* word) const {
-  return {sessions, parts_.task.fields, parts_.metrics, source, evaluation_order(parts_.settled, source),
-          word,     parts_.world};
+void Evaluations::use_phase(size_t phase) {
+  const size_t judging = parts_.plan.judging_phase(phase);
+  if (judging_phase_ == judging) return;
+  const Source& source = judged_part(parts_.task);
+  evaluator_.emplace(evaluator(judging, source, judged_part_word(parts_.task)));
+  if (std::optional<Evaluator> averaged = averaged_evaluator(judging, source, judged_part_word(parts_.task)))
+    averaged_evaluator_.emplace(std::move(*averaged));
+  judging_phase_ = judging;
+}
+
+Evaluator Evaluations::evaluator(size_t phase, const Source& source, const char* word) const {
+  return made(parts_.in_phase(parts_.inference, phase), source, word);
+}
+
+std::optional<Evaluator> Evaluations::averaged_evaluator(size_t phase, const Source& source, const char* word) const {
+  if (parts_.averaged.empty()) return std::nullopt;
+  return made(parts_.in_phase(parts_.averaged, phase), source, word);
+}
+
+Evaluator Evaluations::made(std::span<Session* const> sessions, const Source& source, const char* word) const {
+  return {{sessions.begin(), sessions.end()},
+          parts_.task.fields,
+          parts_.metrics,
+          source,
+          evaluation_order(parts_.settled, source),
+          word,
+          parts_.world};
 }
 
 void Evaluations::restore(const FlatJson& line) {
@@ -37,9 +54,10 @@ bool Evaluations::is_due(int64_t done) const {
 
 bool Evaluations::run(int64_t done, double train_seconds, bool may_stop) {
   parts_.world.at("evaluation");
+  use_phase(parts_.plan.phase_done(done));
   parts_.observer.evaluation_begins(parts_.plan.epochs(done));
   for (const auto& instrument : instruments_) instrument->evaluation_begins();
-  const std::optional<Evaluation> evaluated = evaluator_.run(may_stop);
+  const std::optional<Evaluation> evaluated = evaluator_->run(may_stop);
   if (!evaluated) return false;
   const std::optional<Evaluation> averaged = averaged_evaluator_ ? averaged_evaluator_->run(may_stop) : std::nullopt;
   if (averaged_evaluator_ && !averaged) return false;
@@ -52,7 +70,7 @@ bool Evaluations::run(int64_t done, double train_seconds, bool may_stop) {
                           .part = part_,
                           .lr = done > 0 ? std::optional(parts_.schedule.rate(done - 1)) : std::nullopt,
                           .seconds = train_seconds - std::exchange(evaluated_seconds_, train_seconds),
-                          .drawings = evaluator_.drawn()};
+                          .drawings = evaluator_->drawn()};
   for (const auto& instrument : instruments_) instrument->add_to_evaluation(report);
   parts_.observer.evaluated(report);
   for (const auto& instrument : instruments_) instrument->evaluated({done, *evaluated, averaged, is_due(done)});
@@ -67,9 +85,10 @@ void Evaluations::test(int64_t done) {
   if (!parts_.task.valid || !parts_.task.test) return;
   parts_.world.at("evaluation of the test part");
   part_ = kTestPart;
-  Evaluator own = evaluator(parts_.inference, *parts_.task.test, part_);
+  const size_t phase = parts_.plan.phase_done(done);
+  Evaluator own = evaluator(phase, *parts_.task.test, part_);
   evaluation_ = own.run(false);
-  if (std::optional<Evaluator> averaged = averaged_evaluator(*parts_.task.test, part_))
+  if (std::optional<Evaluator> averaged = averaged_evaluator(phase, *parts_.task.test, part_))
     averaged_ = averaged->run(false);
   parts_.observer.tested({done, parts_.plan.epochs(done), false, *evaluation_, averaged_});
   for (const auto& instrument : instruments_) instrument->tested({done, *evaluation_, own});

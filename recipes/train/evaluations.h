@@ -28,13 +28,16 @@ class Evaluations {
   void tell(LoopResult& result) const;
 
  private:
-  Evaluator evaluator(const std::vector<Session*>& sessions, const Source& source, const char* word) const;
-  std::optional<Evaluator> averaged_evaluator(const Source& source, const char* word) const;
+  // Evaluate a state of a phase of the plan: its parameters, and their averages if they are to be.
+  Evaluator evaluator(size_t phase, const Source& source, const char* word) const;
+  std::optional<Evaluator> averaged_evaluator(size_t phase, const Source& source, const char* word) const;
+  Evaluator made(std::span<Session* const> sessions, const Source& source, const char* word) const;
+  void use_phase(size_t phase);
 
   const LoopParts& parts_;
   const Instruments& instruments_;
-  Evaluator evaluator_;
-  std::optional<Evaluator> averaged_evaluator_;
+  std::optional<size_t> judging_phase_;  // RunPlan::judging_phase of the evaluators
+  std::optional<Evaluator> evaluator_, averaged_evaluator_;
   std::optional<Evaluation> evaluation_, averaged_;  // last evaluations: of the parameters, of their averages
   const char* part_;                                 // part of the data on which the last evaluations were made
   int64_t evaluated_at_ = -1;                        // steps done at the last evaluation

@@ -42,7 +42,7 @@ FiniteGuard::FiniteGuard(const LoopParts& parts) : parts_(parts) {
 FiniteCheck& FiniteGuard::check(int64_t step) {
   const size_t bucket = parts_.order.bucket(step);
   std::unique_ptr<FiniteCheck>& check = checks_[{parts_.phase, bucket}];
-  if (!check) check = parts_.make_check(parts_, bucket);
+  if (!check) check = parts_.make_check(parts_, parts_.phase, bucket);
   return *check;
 }
 

@@ -1,5 +1,5 @@
-// Enlarges the minibatch in the course of a training, as batch.growths asks: the steps after a growth are run by
-// another compiled program, which has more virtual workers.
+// Changes the shape of a step in the course of a training, as batch.growths asks: the steps after a growth are run by
+// another compiled program, which has more virtual workers or longer sequences.
 #pragma once
 #include "recipes/train/instrument.h"
 #include "recipes/train/parts.h"

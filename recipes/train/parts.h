@@ -56,16 +56,16 @@ struct LoopParts {
   int loader_threads;  // 0: the training thread fills each minibatch
   std::vector<Session*>
       sessions;  // training step of each phase of the plan and bucket, as LoadedPrograms::all() has them
-  std::vector<Session*> inference;  // evaluation of each bucket
+  std::vector<Session*> inference;  // evaluation of each bucket, in each phase of the plan
   const ComputedMetrics& metrics;
   StateStore& store;
   World& world;
   Observer& observer;
   const LoopStart& start;
   Session* statistics;  // estimates batch norm's statistics before each evaluation (judging.recompute_bn), or null
-  std::vector<Session*> averaged;  // evaluate the averaged parameters (judging.eval_ema) of each bucket; or none
-  // Makes the check of the steps of a bucket.
-  std::function<std::unique_ptr<FiniteCheck>(const LoopParts&, size_t bucket)> make_check;
+  std::vector<Session*> averaged;  // as `inference`, of the averaged parameters (judging.eval_ema); or none
+  // Makes the check of the steps of a phase and bucket.
+  std::function<std::unique_ptr<FiniteCheck>(const LoopParts&, size_t phase, size_t bucket)> make_check;
   std::function<void()> restore;  // loads the state of the start into the store again
   LocalPrograms local = {};
   size_t phase = 0, bucket = 0;  // phase of the plan and bucket to which the next step belongs
@@ -81,7 +81,11 @@ struct LoopParts {
   // Returns the programs of the current phase, of_step() of the first bucket, then of the next.
   std::span<Session* const> of_phase() const {
     if (is_local) return local.sessions;
-    return std::span(sessions).subspan(phase * settled.buckets.size(), settled.buckets.size());
+    return in_phase(sessions, phase);
+  }
+  // Returns those of a phase, of programs that are listed for each phase and bucket.
+  std::span<Session* const> in_phase(const std::vector<Session*>& all, size_t number) const {
+    return std::span(all).subspan(number * settled.buckets.size(), settled.buckets.size());
   }
 };
 

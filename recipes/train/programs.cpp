@@ -66,11 +66,14 @@ Compiled compile_with_tables(Graph graph, const Task& task, int64_t rows, const 
   return compiled;
 }
 
-BatchShape shape_of(const Bucket& bucket) { return {bucket.per_worker, bucket.length}; }
+BatchShape shape_of(const Settled& settled, size_t phase, size_t bucket) {
+  const auto& [length, per_worker] = settled.buckets.at(bucket);
+  return {per_worker, length, settled.plan.phase(phase).pieces};
+}
 
-TrainingGraph training_graph(const Task& task, const Settled& settled, size_t bucket) {
+TrainingGraph training_graph(const Task& task, const Settled& settled, size_t phase, size_t bucket) {
   const TrainConfig& config = settled.config;
-  TrainingGraph training = declare_training(task, shape_of(settled.buckets.at(bucket)),
+  TrainingGraph training = declare_training(task, shape_of(settled, phase, bucket),
                                             graph_dtype(config.arithmetic.precision), config.judging.train_metrics);
   if (config.learning.label_smoothing > 0 && !training.graph.find_input(kLabelSmoothing).valid())
     throw Error(
@@ -199,13 +202,14 @@ CompileOptions training_options(const Task& task, const TrainingGraph& training,
 }
 
 Compiled compile_training(const Task& task, const Settled& settled) {
-  TrainingGraph training = training_graph(task, settled, 0);
+  TrainingGraph training = training_graph(task, settled, 0, 0);
   const CompileOptions options = training_options(task, training, settled, settled.batch_of(0));
   return compile_with_tables(std::move(training.graph), task, settled.residency.train, options);
 }
 
-CheckProgram compile_check(const Task& task, const Settled& settled, size_t bucket, const ParameterSpace& space) {
-  TrainingGraph step = training_graph(task, settled, bucket);
+CheckProgram compile_check(const Task& task, const Settled& settled, size_t phase, size_t bucket,
+                           const ParameterSpace& space) {
+  TrainingGraph step = training_graph(task, settled, phase, bucket);
   const CompileOptions training = training_options(task, step, settled, settled.batch);
   CompileState state{training, {}, {}};
   CheckProgram check{{}, find_probes(differentiate(std::move(step.graph), state))};
@@ -265,25 +269,32 @@ ProgramSpec replica_of(const Task& task, const Settled& settled, size_t bucket, 
   return spec;
 }
 
-// Adds the programs of a bucket that evaluate.
-void add_evaluations(std::vector<ProgramSpec>& specs, const Settled& settled, size_t bucket, const Graph& graph) {
+// Adds the programs of a phase and bucket that evaluate.
+void add_evaluations(std::vector<ProgramSpec>& specs, const Settled& settled, size_t phase, size_t bucket,
+                     const Graph& graph) {
   CompileOptions options;
   options.target = settled.target;
   options.precision = settled.config.arithmetic.precision;
-  specs.push_back(
-      {program_name("predict", settled, 0, bucket), Use::evaluate, 0, bucket, graph, options, settled.residency.test});
+  specs.push_back({program_name("predict", settled, phase, bucket), Use::evaluate, phase, bucket, graph, options,
+                   settled.residency.test});
   if (!settled.config.judging.eval_ema) return;
   options.offset = kEmaOffset;
-  specs.push_back({program_name("averaged", settled, 0, bucket), Use::evaluate_averages, 0, bucket, graph, options,
-                   settled.residency.test});
+  specs.push_back({program_name("averaged", settled, phase, bucket), Use::evaluate_averages, phase, bucket, graph,
+                   options, settled.residency.test});
+}
+
+// Returns the graph of an evaluation, which must have the parameters of the training.
+Graph checked_inference(const Graph& training, const Task& task, BatchShape shape, DType real) {
+  Graph graph = build_inference_graph(task, shape, real);
+  check_same_parameters(training, graph);
+  return graph;
 }
 
 ProgramSpec estimate_of(const Task& task, const Settled& settled, DType real) {
   CompileOptions options;
   options.target = settled.target;
   options.precision = settled.config.arithmetic.precision;
-  return {
-      "statistics", Use::estimate, 0, 0, build_statistics_graph(task, shape_of(settled.buckets[0]), real), options, 0};
+  return {"statistics", Use::estimate, 0, 0, build_statistics_graph(task, shape_of(settled, 0, 0), real), options, 0};
 }
 
 }  // namespace
@@ -291,31 +302,27 @@ ProgramSpec estimate_of(const Task& task, const Settled& settled, DType real) {
 std::vector<ProgramSpec> programs_of(const Task& task, const Settled& settled, Programs& facts) {
   const TrainConfig& config = settled.config;
   const DType real = graph_dtype(config.arithmetic.precision);
-  std::vector<TrainingGraph> trainings;
-  std::vector<InferenceGraph> inferences;
-  for (size_t bucket = 0; bucket < settled.buckets.size(); ++bucket) {
-    trainings.push_back(training_graph(task, settled, bucket));
-    inferences.push_back(declare_inference(task, shape_of(settled.buckets[bucket]), real));
-  }
-  const TrainingGraph& training = trainings.front();
-  const InferenceGraph& inference = inferences.front();
+  const size_t phases = settled.plan.phase_count(), buckets = settled.buckets.size();
+  const TrainingGraph training = training_graph(task, settled, 0, 0);
+  const InferenceGraph inference = declare_inference(task, shape_of(settled, 0, 0), real);
   facts.metrics = {figures_of(inference.metrics), training.metrics, inference.loss, inference.metrics,
                    groups_of(training.objectives)};
 
   std::vector<ProgramSpec> specs;
-  for (size_t phase = 0; phase < settled.plan.phase_count(); ++phase)
-    for (size_t bucket = 0; bucket < trainings.size(); ++bucket)
-      specs.push_back(update_of(task, settled, phase, bucket, trainings[bucket]));
+  for (size_t phase = 0; phase < phases; ++phase)
+    for (size_t bucket = 0; bucket < buckets; ++bucket)
+      specs.push_back(update_of(task, settled, phase, bucket, training_graph(task, settled, phase, bucket)));
   if (settled.plan.rounds.replicas > 0)
-    for (size_t bucket = 0; bucket < trainings.size(); ++bucket)
-      specs.push_back(replica_of(task, settled, bucket, trainings[bucket]));
-  for (size_t bucket = 0; bucket < inferences.size(); ++bucket)
-    add_evaluations(specs, settled, bucket, inferences[bucket].graph);
+    for (size_t bucket = 0; bucket < buckets; ++bucket)
+      specs.push_back(replica_of(task, settled, bucket, training_graph(task, settled, 0, bucket)));
+  for (size_t phase = 0; phase < phases; ++phase)
+    for (size_t bucket = 0; bucket < buckets && settled.plan.judging_phase(phase) == phase; ++bucket)
+      add_evaluations(specs, settled, phase, bucket,
+                      checked_inference(training.graph, task, shape_of(settled, phase, bucket), real));
   if (config.judging.recompute_bn > 0) specs.push_back(estimate_of(task, settled, real));
 
   check_target(config, facts.metrics.test);
   check_statistics(task, config, training);
-  check_same_parameters(training.graph, inference.graph);
   facts.parameters = parameter_count(training.graph);
   facts.unused = unused_parameters(training.graph);
   facts.training_text = to_text(training.graph);

@@ -32,7 +32,7 @@ enum class Use : uint8_t { update, evaluate, evaluate_averages, estimate, replic
 struct ProgramSpec {
   std::string name = {};  // part of the names of dumped files, such as "train"
   Use use = Use::update;
-  size_t phase = 0;   // phase of the plan in which an update runs; 0 for other uses
+  size_t phase = 0;   // phase of the plan in which an update runs; of an evaluation, RunPlan::judging_phase
   size_t bucket = 0;  // bucket of Settled::buckets to which its samples are padded
   Graph graph{};
   CompileOptions options = {};
@@ -98,7 +98,8 @@ struct CheckProgram {
   Compiled compiled = {};
   Probes probes;
 };
-CheckProgram compile_check(const Task& task, const Settled& settled, size_t bucket, const ParameterSpace& space);
+CheckProgram compile_check(const Task& task, const Settled& settled, size_t phase, size_t bucket,
+                           const ParameterSpace& space);
 
 // Returns the bytes that programs take together, with the state of `replicas` replicas and of the outer optimizer.
 int64_t total_memory(const Programs& programs, int64_t replicas);

@@ -12,10 +12,12 @@ Settled settle_for_one_step(const TrainConfig& config, const Target& target, int
   Settled settled{.config = config, .batch = batch_plan(config.batch, processes)};
   settled.buckets = bucket_of_one_step(config.batch, settled.batch);
   settled.plan = {config.batch.minibatch, config.batch.minibatch, 1, 1};
+  for (const Growth& growth : config.batch.growths) settled.plan.pieces *= growth.longer;
   for (const Growth& growth : config.batch.growths) {
     const int64_t factor = settled.plan.phase(settled.plan.grown.size()).factor * growth.factor;
+    const int64_t pieces = settled.plan.phase(settled.plan.grown.size()).pieces / growth.longer;
     settled.plan.grown.push_back(
-        {.minibatch = config.batch.minibatch * factor, .steps_per_epoch = 1, .factor = factor});
+        {.minibatch = config.batch.minibatch * factor, .steps_per_epoch = 1, .factor = factor, .pieces = pieces});
   }
   settled.target = target;
   settled.residency = residency;

@@ -129,11 +129,21 @@ LocalPrograms local_programs(const Ready& ready) {
   return local;
 }
 
+// Returns the programs of an evaluation for each phase of the plan and bucket; none if there are none of this use.
+std::vector<Session*> evaluations_of(const Ready& ready, Use use) {
+  std::vector<Session*> all;
+  const RunPlan& plan = ready.settled.plan;
+  for (size_t phase = 0; phase < plan.phase_count(); ++phase)
+    for (size_t bucket = 0; bucket < ready.settled.buckets.size(); ++bucket)
+      if (Session* session = ready.programs.find(use, plan.judging_phase(phase), bucket)) all.push_back(session);
+  return all;
+}
+
 LoopResult run_loop(const Ready& ready, const LoopStart& start, Observer& observer) {
   const auto& [task, settled, machine, programs] = ready;
-  const auto make_check = [&](const LoopParts& parts, size_t bucket) {
+  const auto make_check = [&](const LoopParts& parts, size_t phase, size_t bucket) {
     const ParameterSpace& space = programs.update().compiled().space;
-    return std::make_unique<FiniteCheck>(parts, machine.backend, compile_check(task, settled, bucket, space));
+    return std::make_unique<FiniteCheck>(parts, machine.backend, compile_check(task, settled, phase, bucket, space));
   };
   const auto restore = [&] {
     programs.store.initialise(weights_seed(settled.config.arithmetic));
@@ -142,9 +152,9 @@ LoopResult run_loop(const Ready& ready, const LoopStart& start, Observer& observ
   TrainingLoop loop({settled, settled.config, settled.plan, settled.batch,
                      make_run_schedule(rules_of(task), learning_of_groups(settled.config, programs.metrics.groups),
                                        settled.batch, settled.plan, start.step, start.schedule_state),
-                     task, settled.loader_threads, programs.all(Use::update), programs.all(Use::evaluate),
+                     task, settled.loader_threads, programs.all(Use::update), evaluations_of(ready, Use::evaluate),
                      programs.metrics, programs.store, machine.world, observer, start, programs.find(Use::estimate),
-                     programs.all(Use::evaluate_averages), make_check, restore, local_programs(ready)});
+                     evaluations_of(ready, Use::evaluate_averages), make_check, restore, local_programs(ready)});
   return loop.run();
 }
 

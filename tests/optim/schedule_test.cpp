@@ -210,6 +210,30 @@ BOOST_AUTO_TEST_CASE(a_growth_takes_the_schedule_further_and_may_move_the_rate) 
   BOOST_TEST(rate.description() == "polynomial of power 1 over 400 steps, times 1.5 from step 100 on");
 }
 
+// Each part is the schedule of a run of its steps, with the warmup of the part.
+BOOST_AUTO_TEST_CASE(a_restart_begins_the_schedule_anew) {
+  for (const char* shape : {"cosine", "polynomial", "step", "inverse-sqrt"}) {
+    ScheduleSpec spec = shaped(shape, 2);
+    spec.growths = {{.from = 700, .rate = 0.5, .restarts = true, .warmup_epochs = 1}};
+    ScheduleSpec first = shaped(shape, 2), second = shaped(shape, 1);
+    first.total_steps = 700;
+    second.total_steps = 300;
+    const LearningRate rate(spec), before(first), after(second);
+    for (int64_t step = 0; step < 700; ++step) BOOST_TEST(rate.at(step) == before.at(step));
+    for (int64_t step = 0; step < 300; ++step) BOOST_TEST(rate.at(700 + step) == after.at(step) / 2);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_restart_within_a_growth_measures_in_epochs) {
+  ScheduleSpec spec = shaped("cosine");
+  spec.growths = {{.from = 600, .steps = 4, .restarts = true, .warmup_epochs = 2}};
+  spec.total_steps = 700;
+  const LearningRate rate(spec);
+  check_near(rate.at(625), 0.05 / 2);  // 25 steps count as the first 100 of the warmup of 200
+  check_near(rate.at(650), 0.05);
+  check_near(rate.at(675), 0.05 / 2);
+}
+
 BOOST_AUTO_TEST_CASE(constant_warmup_jumps_where_it_ends) {
   ScheduleSpec spec = imagenet_hour();
   spec.warmup = "constant";

@@ -79,7 +79,8 @@ BOOST_AUTO_TEST_CASE(growths_are_words_and_back) {
   BOOST_TEST(
       (parse_growths("--f", "0.5ep:x2,2000st:x2:sqrt,50.5ks:x3:linear") ==
        std::vector<Growth>{{{0.5}, 2}, {{2000, Unit::steps}, 2, "sqrt"}, {{50.5, Unit::kilosamples}, 3, "linear"}}));
-  for (const char* text : {"30ep:x5,60ep:x2", "0.5ep:x2,2000000st:x2:sqrt,50.5ks:x3:linear"})
+  for (const char* text : {"30ep:x5,60ep:x2", "0.5ep:x2,2000000st:x2:sqrt,50.5ks:x3:linear", "7ep:long4,9ep:again",
+                           "18ep:x2:long4:sqrt:rate0.5:warm0.2ep", "3st:rate0.1,5st:warm20st"})
     BOOST_TEST(growths_text(parse_growths("--f", text)) == text);
   BOOST_TEST(parse_growths("--f", "").empty());
   for (const char* wrong : {"30",
@@ -102,6 +103,12 @@ BOOST_AUTO_TEST_CASE(growths_are_words_and_back) {
                             "30st:x2:adascale",
                             "30st:x2:cubic",
                             "30st:x2:sqrt:x2",
+                            "30st:sqrt",
+                            "30st:rate1",
+                            "30st:rate-1",
+                            "30st:long1",
+                            "30st:warm",
+                            "30st:again:warm2st",
                             "30st:x2sqrt"})
     BOOST_CHECK_EXCEPTION(parse_growths("--minibatch-schedule", wrong), Error,
                           test::says("--minibatch-schedule", "30ep:x5,60ep:x5", wrong));
@@ -198,6 +205,23 @@ BOOST_AUTO_TEST_CASE(a_growth_moves_the_rate_by_its_rule) {
   BOOST_TEST(moved.description().ends_with(", times 3 from step 7 on, times 6 from step 12 on"), moved.description());
 }
 
+BOOST_AUTO_TEST_CASE(sequences_grow_from_pieces_of_a_sample) {
+  const RunConfig config = grown_config({"--minibatch", "10", "--epochs", "8", "--schedule", "cosine",
+                                         "--minibatch-schedule", "2ep:long2,3ep:x2,4ep:long3:rate0.5:again"});
+  const RunPlan plan = make_plan(config, 100), plain = make_plan(grown_config({"--minibatch", "10"}), 100);
+  BOOST_TEST(plan.phase(0).pieces == 6);
+  BOOST_TEST(plan.phase(1).pieces == 3);
+  BOOST_TEST(plan.phase(3).pieces == 1);
+  BOOST_TEST(plan.phase(3).rate == 0.5);
+  for (const auto& [phase, judging] : {std::pair{0, 0}, {1, 1}, {2, 1}, {3, 3}})
+    BOOST_TEST(plan.judging_phase(static_cast<size_t>(phase)) == static_cast<size_t>(judging));
+  BOOST_TEST(plan.steps == 30 + 5 + 20);
+  const Order order = order_of(plan, 25), same = order_of(plain, 25);  // pieces are of the samples that a step has
+  for (int64_t row = 0; row < 10; ++row) BOOST_TEST(order.row(25, row).sample == same.row(25, row).sample);
+  const LearningRate rate = make_rate({}, config.learning, plan);
+  BOOST_TEST(rate.at(35) == rate.at(0) / 2);
+}
+
 BOOST_AUTO_TEST_CASE(plans_that_do_not_work_are_refused) {
   const auto refused = [](std::vector<std::string> words, const char* why) {
     BOOST_CHECK_EXCEPTION(make_plan(grown_config(std::move(words)), 100), Error, test::says("batch.growths", why));
@@ -206,7 +230,7 @@ BOOST_AUTO_TEST_CASE(plans_that_do_not_work_are_refused) {
           "expected minibatches of at most the 100 training samples");
   refused({"--epochs", "3", "--minibatch-schedule", "3ep:x2"}, "expected growths before the end of the run");
   refused({"--epochs", "9", "--warmup", "gradual", "--warmup-epochs", "5", "--minibatch-schedule", "3ep:x2"},
-          "expected growths after the warmup, of 5 epochs, got one at epoch 3");
+          "expected growths after the warmup, which ends at epoch 5, got one at epoch 3");
   refused({"--minibatch", "10", "--epochs", "3", "--minibatch-schedule", "30st:x2"},
           "expected growths before the end of the run, after 3 epochs, got one at epoch 3");
   // The last 40 samples hold no minibatch of 50.
@@ -214,9 +238,12 @@ BOOST_AUTO_TEST_CASE(plans_that_do_not_work_are_refused) {
           "expected growths before the end of the run, after 3 epochs, got one at epoch 3");
   refused({"--minibatch", "10", "--epochs", "9", "--warmup", "gradual", "--warmup-epochs", "5", "--minibatch-schedule",
            "13st:x2"},
-          "expected growths after the warmup, of 5 epochs, got one at epoch 1.3");
+          "expected growths after the warmup, which ends at epoch 5, got one at epoch 1.3");
   refused({"--minibatch", "10", "--epochs", "9", "--minibatch-schedule", "2ep:x2,12st:x2"},
           "expected growths in their order, got one at step 12 behind one at step 20");
+  refused({"--epochs", "9", "--warmup", "gradual", "--minibatch-schedule", "2ep:warm2ep,3ep:x2"},
+          "expected growths after the warmup, which ends at epoch 4, got one at epoch 3");
+  refused({"--epochs", "9", "--warmup", "none", "--minibatch-schedule", "2ep:warm2ep"}, "expected no warmup beside");
 }
 
 BOOST_AUTO_TEST_CASE(the_rate_of_an_epoch_is_that_without_growth) {

@@ -75,18 +75,20 @@ BOOST_AUTO_TEST_CASE(the_paper_has_its_parameters) {
   BOOST_TEST(variable(graph_of({}), "bert.embeddings.word_embeddings.weight").init.b == 0.125);  // 1 / sqrt(64)
 }
 
-// You et al. 2019: the root of the minibatch, and epochs of warmup that grow with it, to a fifth of a stage at 32,768.
+// You et al. 2019: the root of the number of sequences, and epochs of warmup that grow with it, to a fifth of a stage
+// at 32,768; a step of 8,192 samples of 512 tokens begins with as many sequences of 128.
 BOOST_AUTO_TEST_CASE(settings_follow_from_the_minibatch) {
   const Learning least = config_of({"--paper", "large"}).learning;
-  const RunConfig most = config_of({"--paper", "large", "--minibatch", "32768"});
+  const RunConfig most = config_of({"--paper", "large", "--minibatch", "8192"});
   BOOST_TEST(least.lr == 0.000625);
   BOOST_TEST(least.warmup_epochs == 18.0 / 320);
   BOOST_TEST(most.learning.lr == 0.005, boost::test_tools::tolerance(1e-6));
   BOOST_TEST(most.learning.warmup_epochs == 3.6);
-  BOOST_TEST(most.length.epochs == 18);
-  const RunConfig second = config_of({"--paper", "large", "--minibatch", "32768", "--stage", "second"});
-  BOOST_TEST(second.learning.warmup_epochs == 1.6);
-  BOOST_TEST(second.data.options.whole("context") == 512);
+  BOOST_TEST(most.length.epochs == 26);
+  BOOST_TEST(most.data.options.whole("context") == 512);
+  BOOST_TEST(growths_text(most.batch.growths) == "18ep:x4:long4:warm1.6ep");
+  const RunConfig mixed = config_of({"--paper", "large", "--minibatch", "16384", "--stages", "mixed"});
+  BOOST_TEST(growths_text(mixed.batch.growths) == "18ep:x2:long4:rate0.707107:warm1.6ep");
   BOOST_TEST(config_of({"--paper", "large", "--lr", "0.1"}).learning.lr == 0.1);
 }
 
@@ -97,7 +99,7 @@ BOOST_AUTO_TEST_CASE(options_that_contradict_each_other_are_refused) {
   refuses({"--heads", "3"}, "--heads: expected a divisor of --dim 64, got '3'");
   refuses({"--positions", "63"}, "--positions: expected --context 64 or more, or 0, got '63'");
   refuses({"--mask-token", "257"}, "--mask-token: expected a token below --vocabulary 257, got '257'");
-  refuses({"--stage", "second"}, "--stage: expected --paper base or large beside it, got 'second'");
+  refuses({"--stages", "mixed"}, "--stages: expected --paper base or large beside it, got 'mixed'");
   const std::string no_byte = "expected a mask token that is no byte of the text: 257 or more tokens of --vocabulary";
   const auto refuses_to_read = [](const Words& words, const std::string& what) {
     const Task task = declared_task(find_recipe("bert"), config_of(words));
@@ -121,8 +123,38 @@ BOOST_AUTO_TEST_CASE(a_stopped_run_goes_on_to_the_same_bits) {
   BOOST_TEST((last.at("error").get<double>() > 0.5 && last.at("error").get<double>() <= 1));
 }
 
-// A later stage has longer samples and takes the weights of the first, whose table has the positions already.
-BOOST_AUTO_TEST_CASE(a_stage_of_longer_samples_takes_the_weights) {
+// Samples are two pieces until step 6; then they are whole, in a larger minibatch, and the schedule begins anew.
+BOOST_AUTO_TEST_CASE(sequences_grow_in_the_course_of_a_run) {
+  const Words stages = {"--minibatch-schedule",
+                        "6st:x2:long2:rate0.5:warm2st",
+                        "--warmup-steps",
+                        "2",
+                        "--per-worker",
+                        "4",
+                        "--eval-every",
+                        "6st",
+                        "--ema",
+                        "0.9",
+                        "--eval-ema"};
+  const auto with = [&](Words words) {
+    words.insert(words.end(), stages.begin(), stages.end());
+    return words;
+  };
+  const std::filesystem::path whole = directory / "whole";
+  BOOST_REQUIRE(trained(stages, whole) == 0);
+  for (const char* stop : {"5st", "6st", "7st"}) {
+    BOOST_REQUIRE(trained(with({"--stop-at", stop}), directory / stop) == 0);
+    BOOST_REQUIRE(test::run({"--resume", (directory / stop).string(), "--stop-at", "12st"}, find_recipe("bert")) == 0);
+    BOOST_TEST(state_sha256(directory / stop) == state_sha256(whole), stop);
+  }
+  // The evaluation at the border is of pieces, also in a run that is resumed there.
+  BOOST_TEST(of_kind(lines_of(directory / "6st"), "eval").front().at("loss") ==
+             of_kind(lines_of(whole), "eval").front().at("loss"));
+  BOOST_TEST(trained({"--minibatch-schedule", "6st:long3", "--warmup-steps", "2"}, directory / "thirds") == 1);
+}
+
+// A later run has longer samples and takes the weights of the first, whose table has the positions already.
+BOOST_AUTO_TEST_CASE(a_run_of_longer_samples_takes_the_weights) {
   BOOST_REQUIRE(trained({"--positions", "40", "--stop-at", "5st"}, out) == 0);
   const std::filesystem::path longer = directory / "longer";
   BOOST_TEST(trained({"--positions", "40", "--context", "40", "--init", out.string(), "--steps", "2"}, longer) == 0);

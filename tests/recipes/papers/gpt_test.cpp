@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "data/text/words.h"
+#include "graph/interpreter.h"
 #include "graph/text.h"
 #include "recipes/config/run_task.h"
 #include "recipes/inspect/commands.h"
@@ -64,6 +65,37 @@ struct OnDisk {
 }  // namespace
 
 BOOST_FIXTURE_TEST_SUITE(gpt, OnDisk)
+
+// A sample of two pieces is two samples of half its length, of which the second begins with the first one's last token.
+BOOST_AUTO_TEST_CASE(a_piece_of_a_sample_is_a_shorter_sample) {
+  const auto task_of = [](const char* context) {
+    const Recipe recipe = find_recipe("gpt");
+    return declared_task(recipe,
+                         *parse_flags(recipe, "gpt", {"--dim", "8", "--context", context, "--vocabulary", "11"}));
+  };
+  const auto token = [](int64_t place) { return static_cast<double>(place * 5 % 11); };
+  std::vector<double> whole, halves;
+  for (int64_t place = 0; place <= 12; ++place) whole.push_back(token(place));
+  for (const int64_t begin : {0, 6})
+    for (int64_t place = 0; place <= 6; ++place) halves.push_back(token(begin + place));
+  const auto loss_of = [](const Graph& graph, const Dims& shape, const std::vector<double>& tokens) {
+    Bindings values = {
+        {"tokens", Array{{DType::i32, shape, ""}, tokens}},
+        {"weights", Array{{DType::f64, {shape[0]}, ""}, std::vector(static_cast<size_t>(shape[0]), 1.0)}},
+        {"label_smoothing", Array{{DType::f64, {}, ""}, {0}}}};
+    for (const Variable& own : graph.variables) {
+      std::vector<double> numbers;
+      for (int64_t i = 0; i < own.type.elements(); ++i) numbers.push_back(std::sin(static_cast<double>(i + 1)));
+      values.emplace(own.name, Array{own.type, numbers});
+    }
+    return interpret(graph, values).outputs.at("loss").data.at(0) / static_cast<double>(shape[0]);
+  };
+  const Graph in_pieces = build_inference_graph(task_of("12"), {1, 0, 2}, DType::f64);
+  const double expected = loss_of(build_inference_graph(task_of("6"), 2, DType::f64), {2, 7}, halves);
+  BOOST_TEST(loss_of(in_pieces, {1, 13}, whole) == expected, boost::test_tools::tolerance(1e-13));
+  BOOST_CHECK_EXCEPTION(build_inference_graph(task_of("12"), {1, 0, 5}, DType::f64), Error,
+                        test::says("expected samples of a multiple of 5 positions", "got 12 of task gpt"));
+}
 
 // GPT-2 has 124,439,808 parameters, as transformers counts them.
 BOOST_AUTO_TEST_CASE(the_paper_has_its_parameters) {
