@@ -82,7 +82,8 @@ recipes/report: perf
 recipes/config: task
 recipes/papers: config task
 recipes/help: config papers
-recipes/train: config task perf
+recipes/orders: config
+recipes/train: config task perf orders
 recipes/run: train config task perf report papers
 recipes/trials: run train config task perf report papers
 recipes/hour: trials run train config task perf report papers

@@ -1,0 +1,10 @@
+// Logarithm and exponential of double numbers with the same bits on every machine. They are made of operations that
+// IEEE 754 rounds in one way only; those of C libraries differ in the last bit between versions and processors.
+#pragma once
+
+namespace kb {
+
+double portable_log(double x);  // for x > 0; within 4e-16 of the truth, relative to it or to ln 2
+double portable_exp(double x);  // for |x| < 700; relative error below 1e-15
+
+}  // namespace kb
