@@ -73,7 +73,9 @@ void StateStore::take(const StateStore& from, bool slots) {
   for (auto& [name, entry] : entries_) {
     const auto at = from.entries_.find(name);
     if (at == from.entries_.end() || (entry.variable.kind == VariableKind::slot && !slots)) continue;
-    ensure(at->second.variable.type == entry.variable.type, "copies of a variable have different types");
+    if (!(at->second.variable.type == entry.variable.type))
+      throw InternalError(fmt::format("copies of {} have different types: {} and {}", name,
+                                      to_string(entry.variable.type), to_string(at->second.variable.type)));
     std::memcpy(entry.host(), at->second.host(), static_cast<size_t>(entry.memory->bytes()));
   }
   upload();

@@ -84,7 +84,7 @@ recipes/papers: config task
 recipes/help: config papers
 recipes/orders: config
 recipes/train: config task perf orders
-recipes/run: train config task perf report papers
+recipes/run: orders train config task perf report papers
 recipes/trials: run train config task perf report papers
 recipes/hour: trials run train config task perf report papers
 recipes/inspect: run train config task perf report papers

@@ -180,6 +180,9 @@ bool has_processes(const RunConfig& config) {
 }
 
 bool is_local(const RunConfig& config) { return config.sync.policy == Policy::local; }
+bool is_backup(const RunConfig& config) { return config.sync.policy == Policy::backup; }
+bool is_ordered(const RunConfig& config) { return config.sync.is_ordered(); }
+bool is_applied_alone(const RunConfig& config) { return is_ordered(config) && !is_backup(config); }
 
 bool has_workers(const RunConfig& config) {
   const bool has_groups =

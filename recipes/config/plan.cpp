@@ -182,32 +182,66 @@ void check_minibatch(const std::vector<BucketSize>& buckets) {
     throw Error(fmt::format("batch.minibatch: expected at most the {} training samples, got {}", samples, most));
 }
 
-// Throws Error for members that local training does not go with.
-void check_local(const TrainConfig& config, const BatchPlan& batch) {
-  const auto refuse = [](const std::string& member, const std::string& why) {
-    throw Error(fmt::format("{}: expected none beside sync.policy = local, {}", member, why));
+std::vector<const Learning*> learnings_of(const TrainConfig& config) {
+  std::vector<const Learning*> all = {&config.learning};
+  for (const GroupLearning& group : config.group_learning) all.push_back(&group.learning);
+  return all;
+}
+
+// Throws Error for members that do not go with copies of the parameters.
+void check_copies(const TrainConfig& config, const BatchPlan& batch) {
+  const std::string policy = fmt::format("sync.policy = {}", word_of(kPolicies, config.sync.policy));
+  const auto refuse = [&](const std::string& member, const std::string& why) {
+    throw Error(fmt::format("{}: expected none beside {}, {}", member, policy, why));
   };
   if (batch.processes > 1)
-    throw Error(
-        fmt::format("sync.policy = local: expected one process, which has all replicas, got {}", batch.processes));
+    throw Error(fmt::format("{}: expected one process, which has all copies of the parameters, got {}", policy,
+                            batch.processes));
+  if (!config.batch.growths.empty()) refuse("batch.growths", "whose steps have one minibatch");
+  if (reads_gradient_norms(config))
+    refuse(config.judging.noise_scale ? "judging.noise_scale" : "learning.scaling = adascale",
+           "whose workers have other parameters");
+  if (config.judging.log_layers) refuse("judging.log_layers", "whose workers have layers of their own");
+  if (config.judging.check_finite) refuse("judging.check_finite", "whose workers have parameters of their own");
+  if (config.arithmetic.resident == ResidentChoice::on)
+    refuse("arithmetic.resident = on", "whose workers are sent data");
+}
+
+void check_local(const TrainConfig& config, const BatchPlan& batch) {
+  check_copies(config, batch);
   if (batch.virtual_workers % config.sync.replicas != 0)
     throw Error(
         fmt::format("sync.replicas = {}: expected a divisor of the {} workers of a step, got none\n"
                     "  hint:     batch.per_worker = {}",
                     config.sync.replicas, batch.workers(), std::max<int64_t>(1, batch.global / config.sync.replicas)));
-  if (!config.batch.growths.empty()) refuse("batch.growths", "whose replicas have one minibatch");
-  if (reads_gradient_norms(config))
-    refuse(config.judging.noise_scale ? "judging.noise_scale" : "learning.scaling = adascale",
-           "whose workers have other parameters");
-  if (config.judging.log_layers) refuse("judging.log_layers", "whose replicas have layers of their own");
-  if (config.judging.check_finite) refuse("judging.check_finite", "whose replicas have parameters of their own");
-  if (config.learning.ema > 0) refuse("learning.ema", "whose parameters are averaged at a join alone");
-  if (config.arithmetic.resident == ResidentChoice::on)
-    refuse("arithmetic.resident = on", "whose replicas are sent data");
+  if (config.learning.ema > 0)
+    throw Error(
+        "learning.ema: expected none beside sync.policy = local, whose parameters are averaged at a join alone");
+}
+
+// Throws Error for members that need all gradients of a step at once, where an order applies them.
+void check_ordered(const TrainConfig& config, const BatchPlan& batch) {
+  check_copies(config, batch);
+  const auto refuse = [&](const std::string& member, const std::string& why) {
+    throw Error(fmt::format("{}: expected none beside sync.policy = {}, {}", member,
+                            word_of(kPolicies, config.sync.policy), why));
+  };
+  if (config.arithmetic.precision == Precision::f16)
+    refuse("arithmetic.precision = f16", "whose loss scale follows from all gradients of a step");
+  if (config.learning.half_life > 0) refuse("learning.half_life", "whose updates are not of a whole minibatch");
+  if (config.sync.policy == Policy::backup) return;
+  for (const Learning* learning : learnings_of(config))
+    if (learning->clip_norm > 0) refuse("learning.clip_norm", "where no update has the mean gradient of a step");
+}
+
+int64_t ordered_workers(const TrainConfig& config, const BatchPlan& batch) {
+  if (!config.sync.is_ordered()) return 0;
+  check_ordered(config, batch);
+  return batch.workers() + (config.sync.policy == Policy::backup ? config.sync.backups : 0);
 }
 
 Rounds make_rounds(const TrainConfig& config, const BatchPlan& batch, const RunPlan& plan) {
-  if (config.sync.policy == Policy::sync) return {};
+  if (config.sync.policy != Policy::local) return {};
   check_local(config, batch);
   Rounds rounds{config.sync.replicas, config.sync.every, 0, plan.steps};
   if (const std::optional<Duration>& from = config.sync.from)
@@ -241,6 +275,7 @@ RunPlan make_plan(const TrainConfig& config, const BatchPlan& batch, const std::
   if (plan.steps == 0)
     plan.steps = schedule_plan(config.learning, plan).steps_in(static_cast<double>(config.length.epochs));
   plan.rounds = make_rounds(config, batch, plan);
+  plan.ordered = ordered_workers(config, batch);
   return plan;
 }
 

@@ -44,7 +44,11 @@ struct RunPlan {
   // samples.
   std::vector<BucketSize> buckets = {};
   Rounds rounds = {};
-  int64_t pieces = 1;  // pieces of a sample in the first phase (MinibatchPhase::pieces)
+  int64_t pieces = 1;   // pieces of a sample in the first phase (MinibatchPhase::pieces)
+  int64_t ordered = 0;  // workers whose gradients an order applies (Synchronising::is_ordered); 0: it is no such run
+
+  // Returns the copies of the parameters that workers or replicas have; 0: all take those of the run.
+  int64_t copies() const { return rounds.replicas + ordered; }
 
   size_t phase_count() const { return grown.size() + 1; }
   MinibatchPhase phase(size_t number) const;  // counted from 0

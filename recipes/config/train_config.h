@@ -13,6 +13,7 @@
 #include "recipes/config/duration.h"
 #include "recipes/config/growth.h"
 #include "recipes/config/period.h"
+#include "recipes/config/synchronising.h"
 #include "recipes/config/target_figure.h"
 #include "recipes/config/values.h"
 #include "recipes/task/model.h"
@@ -56,27 +57,6 @@ struct Length {
   int64_t steps = 0;                        // in place of epochs; 0: the epochs decide
   StopAt stop_at = {};                      // ends the training before its schedule does
   std::optional<TargetFigure> target = {};  // ends it at the first evaluation that is better
-};
-
-// How the workers of a step are kept alike. sync: they sum their gradients in every step. local: they belong to
-// replicas of the model, which take steps of their own and are joined after some of them.
-enum class Policy : uint8_t { sync, local };
-inline constexpr Choice<Policy> kPolicies[] = {{"sync", Policy::sync}, {"local", Policy::local}};
-
-// The slots of a replica's optimizer after replicas are joined: as they were, or zero.
-enum class LocalSlots : uint8_t { keep, zero };
-inline constexpr Choice<LocalSlots> kLocalSlots[] = {{"keep", LocalSlots::keep}, {"zero", LocalSlots::zero}};
-
-struct Synchronising {
-  Policy policy = Policy::sync;
-  int64_t replicas = 1;               // each has an equal share of the workers
-  int64_t every = 1;                  // steps from one join to the next
-  std::optional<Duration> from = {};  // steps before are synchronous; nothing: none
-  // The rule that updates the joined parameters, whose gradient is the mean over replicas of the joined parameters less
-  // the replica's own. With sgd and a rate of 1 the result is the mean of the replicas.
-  std::string outer = "sgd";
-  double outer_lr = 1, outer_momentum = 0.9;
-  LocalSlots slots = LocalSlots::keep;
 };
 
 // Optimizer, learning rate and loss.

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 
+#include "recipes/config/synchronising.h"
 #include "recipes/config/values.h"
 #include "recipes/orders/gradient_times.h"
 
@@ -17,13 +18,6 @@ namespace kb {
 enum class OrderKind : uint8_t { async, stale, backup };
 inline constexpr Choice<OrderKind> kOrderKinds[] = {
     {"async", OrderKind::async}, {"stale", OrderKind::stale}, {"backup", OrderKind::backup}};
-
-// Tells what becomes of gradients that are under way when the k-th of an update ends. abandon: they stop at that
-// moment. finish: they go on to their end, are dropped there, and their workers start with the parameters that are the
-// newest then, as with TensorFlow's SyncReplicasOptimizer.
-enum class LateGradients : uint8_t { abandon, finish };
-inline constexpr Choice<LateGradients> kLateGradients[] = {{"abandon", LateGradients::abandon},
-                                                           {"finish", LateGradients::finish}};
 
 inline constexpr int64_t kMostOrderWorkers = int64_t{1} << 20;
 

@@ -82,7 +82,7 @@ bool is_own_file(const fs::path& run, const fs::path& file) {
     return same(file, run / name) || (same(real.parent_path(), run) && real.filename() == name);
   };
   return is(kManifest) || is(kMetrics) || is(kCutMetrics) || is(kModel) || is(kLayerPicture) || is(kCurves) ||
-         is(kMetricsTable) || (same(real.parent_path(), run) && is_event_file(real)) ||
+         is(kMetricsTable) || is(kOrder) || (same(real.parent_path(), run) && is_event_file(real)) ||
          same(real.parent_path(), checkpoints_of(run));
 }
 

@@ -16,7 +16,7 @@
 namespace kb {
 
 inline constexpr const char *kManifest = "manifest.json", *kMetrics = "metrics.jsonl", *kModel = "model.safetensors",
-                            *kCurves = "curves.svg", *kMetricsTable = "metrics.csv";
+                            *kCurves = "curves.svg", *kMetricsTable = "metrics.csv", *kOrder = "order.jsonl";
 
 // Words of a manifest for how a run ended: it reached its --target, or its schedule is over.
 inline constexpr const char* kTargetEnding = "target";

@@ -24,6 +24,8 @@ class RunObserver : public Observer {
   void note(const std::string& line) override { console_.line(with_flags(line)); }
   bool wants_progress() override { return console_.wants_progress(); }
   void progress(const Progress& progress) override { console_.progress(progress); }
+  void order_begins(const OrderPlan& plan, int64_t decided) override { record_.order_begins(plan, decided); }
+  void ordered(const GradientRecord& gradient) override { record_.ordered(gradient); }
   void step(const StepMetrics& metrics) override;
   void layers(const LayerNorms& norms) override { record_.layers(norms); }
   bool wants_histograms() override { return record_.has_files(); }

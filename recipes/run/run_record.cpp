@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "recipes/orders/gradient_order.h"
+#include "recipes/orders/order_file.h"
 #include "recipes/run/drawing.h"
 #include "recipes/run/metrics_views.h"
 #include "recipes/run/start_time.h"
@@ -44,6 +46,7 @@ struct RunRecord::Files {
   TensorboardEvents events;
   MetricsViews views;
   CheckpointWriter checkpoints;
+  std::optional<OrderWriter> order;
 };
 
 RunRecord::RunRecord() = default;
@@ -56,6 +59,21 @@ RunRecord::RunRecord(const RunFolder& folder, bool goes_on, int64_t begins_at, c
                      MetricsFile::Say say)
     : files_(
           std::make_unique<Files>(folder, goes_on, begins_at, store, flags, std::move(facts), keep, std::move(say))) {}
+
+void RunRecord::order_begins(const OrderPlan& plan, int64_t decided) {
+  if (!files_) return;
+  const std::filesystem::path path = files_->folder.file(kOrder);
+  if (is_there(path)) {
+    files_->order.emplace(path, plan, decided);
+    return;
+  }
+  files_->order.emplace(path, plan);
+  for (GradientOrder order(plan); decided > 0; --decided) files_->order->write(order.next().value());
+}
+
+void RunRecord::ordered(const GradientRecord& gradient) {
+  if (files_) files_->order->write(gradient);
+}
 
 void RunRecord::step(const StepMetrics& metrics) {
   if (!files_) return;
@@ -132,6 +150,7 @@ std::string RunRecord::kept(int64_t step) const {
 void RunRecord::save_checkpoint(const CheckpointCursor& cursor) {
   if (!files_) return;
   files_->flush();
+  if (files_->order) files_->order->sync();
   files_->checkpoints.save(cursor);
 }
 

@@ -13,6 +13,9 @@
 
 namespace kb {
 
+struct GradientRecord;
+struct OrderPlan;
+
 class RunRecord {
  public:
   RunRecord();  // writes nothing
@@ -26,6 +29,10 @@ class RunRecord {
             const Hyperparameters& flags, std::map<std::string, std::string> facts, int64_t keep, MetricsFile::Say say);
 
   bool has_files() const { return files_ != nullptr; }
+  // Begins or goes on with order.jsonl after so many gradients; those of a run that this one branches from are made
+  // again.
+  void order_begins(const OrderPlan& plan, int64_t decided);
+  void ordered(const GradientRecord& gradient);
   void step(const StepMetrics& metrics);
   void layers(const LayerNorms& norms);
   void histograms(const LayerHistograms& histograms);

@@ -42,8 +42,8 @@ void check_rows(const std::string& recipe, const std::string& what, Tensor value
 
 // Keys that lines of metrics.jsonl have themselves (recipes/train/metrics.h). A metric is a key in the same lines and
 // must not be called like one of them.
-constexpr const char* kKeys[] = {"kind",          "step",         "epoch",      "wall_s", "loss",   "lr",
-                                 "samples_per_s", "data_wait_ms", "loss_scale", "count",  "length", "padding"};
+constexpr const char* kKeys[] = {"kind",         "step",       "epoch", "wall_s", "loss",    "lr",      "samples_per_s",
+                                 "data_wait_ms", "loss_scale", "count", "length", "padding", "clock_s", "staleness"};
 
 // Returns whether a name can be written without quoting or escapes in JSON, CSV, TensorBoard's tags and values of
 // flags.

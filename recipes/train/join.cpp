@@ -17,6 +17,14 @@ constexpr const char* kShare = "worker_share";
 
 std::string own_name(const std::string& variable) { return "own." + variable; }
 
+void join_statistics(Graph& graph, const Compiled& training) {
+  for (const Variable& variable : training.variables) {
+    if (variable.kind != VariableKind::state) continue;
+    const Tensor joined = state(graph, variable.name, variable.type, variable.init);
+    write_state(joined, input(graph, own_name(variable.name), variable.type.dtype, variable.type.shape));
+  }
+}
+
 Graph join_graph(const Compiled& training, int64_t replicas) {
   Graph graph("join", Mode::training);
   Tensor loss;
@@ -27,34 +35,41 @@ Graph join_graph(const Compiled& training, int64_t replicas) {
     const Tensor squares = sum(distance * distance);
     loss = loss.valid() ? loss + squares : squares;
   }
-  for (const Variable& variable : training.variables) {
-    if (variable.kind != VariableKind::state) continue;
-    const Tensor joined = state(graph, variable.name, variable.type, variable.init);
-    write_state(joined, input(graph, own_name(variable.name), variable.type.dtype, variable.type.shape));
-  }
+  join_statistics(graph, training);
   graph.outputs.push_back(
       {"loss", (loss * (0.5 / static_cast<double>(replicas))).value(), Merge::sum, OutputKind::loss});
   return graph;
 }
 
-CompileOptions join_options(const Compiled& training, const std::vector<ParameterGroup>& groups, const Settled& settled,
-                            const Optimizer& outer) {
-  const TrainConfig& config = settled.config;
+CompileOptions options_over(const Compiled& training, const std::vector<ParameterGroup>& groups, const Settled& settled,
+                            int64_t workers) {
+  const Arithmetic& arithmetic = settled.config.arithmetic;
   CompileOptions options;
   options.target = settled.target;
   options.precision = training.space.dtype == DType::f64 ? Precision::f64 : Precision::f32;
-  options.workers = {settled.batch.processes, config.sync.replicas, settled.bucket_bytes,
-                     config.arithmetic.reduce_precision, config.arithmetic.running_statistics == StatisticsOf::mean};
+  options.workers = {settled.batch.processes, workers, settled.bucket_bytes, arithmetic.reduce_precision,
+                     arithmetic.running_statistics == StatisticsOf::mean};
   options.groups = groups;
-  for (size_t number = 0; number < groups.size(); ++number) {
-    ParameterGroup& group = options.groups[number];
-    if (!group.is_frozen) group.rule = with_prefix(update_rule(outer), kOuter);
-    group.owns = [space = training.space, number](const Variable& variable) {
+  for (size_t number = 0; number < groups.size(); ++number)
+    options.groups[number].owns = [space = training.space, number](const Variable& variable) {
       return space.find(variable.name)->group == static_cast<int32_t>(number);
     };
-  }
   options.space = &training.space;
   return options;
+}
+
+CompileOptions join_options(const Compiled& training, const std::vector<ParameterGroup>& groups, const Settled& settled,
+                            const Optimizer& outer) {
+  CompileOptions options = options_over(training, groups, settled, settled.config.sync.replicas);
+  for (ParameterGroup& group : options.groups)
+    if (!group.is_frozen) group.rule = with_prefix(update_rule(outer), kOuter);
+  return options;
+}
+
+void give_views(Session& session, const StateStore& store) {
+  for (const TensorView& view : store.views())
+    for (const std::string& name : {view.name, own_name(view.name)})
+      if (session.has_input(name)) std::memcpy(session.input(name), view.data, static_cast<size_t>(view.type.bytes()));
 }
 
 StepScalars outer_scalars(const Rules& own, const Synchronising& sync, const RunPlan& plan) {
@@ -77,10 +92,7 @@ void run_join(Session& join, StepScalars& scalars, const std::vector<StateStore*
   for (const NamedScalar& scalar : scalars.at(round)) join.set_scalar(kOuter + scalar.name, scalar.value);
   join.set_scalar(kShare, 1.0 / static_cast<double>(replicas.size()));
   for (size_t replica = 0; replica < replicas.size(); ++replica) {
-    for (const TensorView& own : replicas[replica]->views()) {
-      const std::string name = own_name(own.name);
-      if (join.has_input(name)) std::memcpy(join.input(name), own.data, static_cast<size_t>(own.type.bytes()));
-    }
+    give_views(join, *replicas[replica]);
     join.set_scalar("worker", static_cast<double>(replica));
     join.work(static_cast<int64_t>(replica));
   }

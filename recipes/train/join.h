@@ -17,6 +17,17 @@ namespace kb {
 // Returns the name of the input that holds a replica's own value of a parameter or of a running statistic.
 std::string own_name(const std::string& variable);
 
+// Adds inputs of the running statistics of `training` to a graph, which writes them.
+void join_statistics(Graph& graph, const Compiled& training);
+
+// Returns the options of a program that updates the parameters of `training`, of the groups `groups`, whose virtual
+// workers are `workers` copies of the parameters.
+CompileOptions options_over(const Compiled& training, const std::vector<ParameterGroup>& groups, const Settled& settled,
+                            int64_t workers);
+
+// Copies the store's tensors to the inputs of their names, and of own_name().
+void give_views(Session& session, const StateStore& store);
+
 // Returns the graph of a join of `replicas` replicas, whose training step is `training`. Its loss is half the mean
 // squared distance of the replicas from the joined parameters, of which the gradient is what the outer rule takes.
 Graph join_graph(const Compiled& training, int64_t replicas);

@@ -8,8 +8,11 @@ namespace kb {
 
 std::string replica_name(int64_t replica) { return fmt::format("replica.{}", replica); }
 
-LoadedPrograms::LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed, int64_t replicas)
-    : bytes(total_memory(compiled, replicas)),
+std::string worker_part(int64_t worker) { return fmt::format("worker.{}", worker); }
+
+LoadedPrograms::LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed, int64_t copies,
+                               std::string (*name)(int64_t))
+    : bytes(total_memory(compiled, copies)),
       parameters(compiled.parameters),
       unused(std::move(compiled.unused)),
       training_text(std::move(compiled.training_text)),
@@ -27,8 +30,7 @@ LoadedPrograms::LoadedPrograms(Backend& backend, Programs compiled, uint32_t see
     if (program.use != Use::replica)
       load(store, program, std::move(program.compiled));
     else
-      for (int64_t replica = 0; replica < replicas; ++replica)
-        load(store.part(replica_name(replica)), program, program.compiled);
+      for (int64_t copy = 0; copy < copies; ++copy) load(store.part(name(copy)), program, program.compiled);
   store.initialise(seed);
 }
 

@@ -9,8 +9,9 @@
 
 namespace kb {
 
-// Returns the name of the part of the store that a replica of local training has.
+// Return the names of the part of the store that a replica of local training has, and a worker of its own parameters.
 std::string replica_name(int64_t replica);
+std::string worker_part(int64_t worker);
 
 struct LoadedProgram {
   Use use = Use::update;
@@ -21,8 +22,9 @@ struct LoadedProgram {
 // The programs on a device, which share one arena, and the state that they work on. The state begins with the initial
 // values of `seed`.
 struct LoadedPrograms {
-  // Loads Use::replica once for each of `replicas`, on parts "replica.0", "replica.1", ... of the store.
-  LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed, int64_t replicas = 0);
+  // Loads Use::replica once for each of `copies`, on the parts of the store that `name` gives.
+  LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed, int64_t copies = 0,
+                 std::string (*name)(int64_t) = replica_name);
 
   // Returns null if there is no such program.
   Session* find(Use use, size_t phase = 0, size_t bucket = 0) const;

@@ -31,6 +31,9 @@ struct StepMetrics {
   // With f16: the loss scale of the next step. If it is half of the one before, the gradients of this step were not
   // finite, and the step changed no parameter.
   std::optional<double> loss_scale = std::nullopt;
+  // With an order of gradients: virtual time in seconds at the end of the step, and the mean staleness of its
+  // gradients.
+  std::optional<double> clock_s = std::nullopt, staleness = std::nullopt;
   // With ragged fields: the length to which they are padded, and the share of padding, in [0, 1).
   std::optional<double> length = std::nullopt, padding = std::nullopt;
   std::span<const NamedMetric> metrics = {};      // training metrics (judging.train_metrics)

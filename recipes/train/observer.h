@@ -13,8 +13,10 @@
 
 namespace kb {
 
+struct GradientRecord;
 struct LoopResult;
 struct LoopStart;
+struct OrderPlan;
 struct Ready;
 struct Settled;
 struct Task;
@@ -65,6 +67,11 @@ class Observer {
   // Called when everything is ready for the first step. May change the start, which is the state that was given to
   // train(). Returns false to end the training without a step.
   virtual bool ready(const Ready&, LoopStart&) { return true; }
+
+  // Called in a training whose gradients an order applies: when the order is at the place where the training begins,
+  // after so many decided gradients, and for each gradient that is decided then.
+  virtual void order_begins(const OrderPlan&, int64_t) {}
+  virtual void ordered(const GradientRecord&) {}
 
   virtual void note(const std::string&) {}  // takes a line for a person
   virtual bool wants_progress() { return false; }

@@ -18,12 +18,14 @@ namespace kb {
 
 class FiniteCheck;
 
-// Holds the programs and stores that local training adds to those of synchronous steps; empty without it.
+// Holds the programs and stores that local and asynchronous training add to those of synchronous steps; empty without.
 struct LocalPrograms {
-  std::vector<Session*> sessions = {};   // training step of each replica for the first bucket, then for the next
-  std::vector<StateStore*> stores = {};  // parameters, slots and running statistics of each replica
-  Session* join = nullptr;
+  // Training step of each replica, or gradient of each worker, for the first bucket, then for the next.
+  std::vector<Session*> sessions = {};
+  std::vector<StateStore*> stores = {};     // parameters, slots and running statistics of each copy
+  Session* join = nullptr;                  // ends a round of local training
   std::optional<StepScalars> scalars = {};  // of the outer rule
+  Session* apply = nullptr;                 // updates the parameters by the gradients of workers
 };
 
 // The World::stop_reason() of a run that an observer ended. It is greater than every signal's number.
@@ -69,7 +71,7 @@ struct LoopParts {
   std::function<void()> restore;  // loads the state of the start into the store again
   LocalPrograms local = {};
   size_t phase = 0, bucket = 0;  // phase of the plan and bucket to which the next step belongs
-  bool is_local = false;         // whether replicas take the steps
+  bool is_local = false;         // whether replicas, or workers of their own parameters, take the steps
   Order order = {};              // order of the samples in this phase
 
   // Returns the programs that take the next step: one, or one a replica.

@@ -6,12 +6,14 @@
 #include <algorithm>
 
 #include "graph/text.h"
+#include "optim/kept_gradient.h"
 #include "optim/wrapped_rules.h"
 #include "recipes/config/learning.h"
 #include "recipes/config/parameter_division.h"
 #include "recipes/config/plan.h"
 #include "recipes/perf/memory_answer.h"
 #include "recipes/task/suggest.h"
+#include "recipes/train/applied_gradient.h"
 #include "recipes/train/evaluation.h"
 #include "recipes/train/join.h"
 #include "recipes/train/kernel_source.h"
@@ -230,7 +232,7 @@ void make_room(Programs& programs, const Task& task, const Settled& settled, con
   const auto most = static_cast<int64_t>(kFitShare * static_cast<double>(settled.target.memory_bytes));
   for (size_t i = 0; i < specs.size(); ++i) {
     Compiled& step = programs.list[i].compiled;
-    const int64_t total = total_memory(programs, settled.plan.rounds.replicas);
+    const int64_t total = total_memory(programs, settled.plan.copies());
     const bool is_step = specs[i].use == Use::update || specs[i].use == Use::replica;
     if (!is_step || settled.target.memory_bytes == 0 || total <= most || !step.recomputed.empty()) continue;
     const int64_t others = total - memory_answer(step).total();
@@ -257,6 +259,18 @@ ProgramSpec update_of(const Task& task, const Settled& settled, size_t phase, si
           .graph = training.graph,
           .options = training_options(task, training, settled, settled.batch_of(phase, bucket)),
           .rows = settled.residency.train};
+}
+
+// Returns the program by which a worker of its own parameters computes a gradient.
+ProgramSpec gradient_of(const Task& task, const Settled& settled, size_t bucket, const TrainingGraph& training) {
+  ProgramSpec spec = update_of(task, settled, 0, bucket, training);
+  spec.name = program_name("gradient", settled, 0, bucket);
+  spec.use = Use::replica;
+  spec.options.workers.virtual_workers = 1;
+  spec.options.workers.of_replica = true;
+  for (ParameterGroup& group : spec.options.groups)
+    if (!group.is_frozen) group.rule = kept_gradient_rule();
+  return spec;
 }
 
 // Returns the training step of a replica, which has its share of the workers.
@@ -312,9 +326,11 @@ std::vector<ProgramSpec> programs_of(const Task& task, const Settled& settled, P
   for (size_t phase = 0; phase < phases; ++phase)
     for (size_t bucket = 0; bucket < buckets; ++bucket)
       specs.push_back(update_of(task, settled, phase, bucket, training_graph(task, settled, phase, bucket)));
-  if (settled.plan.rounds.replicas > 0)
-    for (size_t bucket = 0; bucket < buckets; ++bucket)
-      specs.push_back(replica_of(task, settled, bucket, training_graph(task, settled, 0, bucket)));
+  for (size_t bucket = 0; bucket < buckets && settled.plan.copies() > 0; ++bucket) {
+    const TrainingGraph own = training_graph(task, settled, 0, bucket);
+    specs.push_back(settled.plan.ordered > 0 ? gradient_of(task, settled, bucket, own)
+                                             : replica_of(task, settled, bucket, own));
+  }
   for (size_t phase = 0; phase < phases; ++phase)
     for (size_t bucket = 0; bucket < buckets && settled.plan.judging_phase(phase) == phase; ++bucket)
       add_evaluations(specs, settled, phase, bucket,
@@ -339,6 +355,14 @@ void add_join(Programs& programs, const Task& task, const Settled& settled, cons
        compile(join_graph(training, settled.config.sync.replicas), join_options(training, groups, settled, outer))});
 }
 
+void add_apply(Programs& programs, const Settled& settled, const std::vector<ParameterGroup>& groups) {
+  const Compiled& training = programs.update();
+  const int64_t gradients = settled.config.sync.policy == Policy::backup ? settled.batch.workers() : 1;
+  programs.list.push_back(
+      {"apply", Use::apply, 0, 0,
+       compile(apply_graph(training, groups, gradients), apply_options(training, groups, settled, gradients))});
+}
+
 }  // namespace
 
 Programs compile_programs(const Task& task, const Settled& settled, const std::vector<Dump>& dump) {
@@ -349,11 +373,12 @@ Programs compile_programs(const Task& task, const Settled& settled, const std::v
   for (ProgramSpec& spec : specs) {
     dumps.graph(spec.name, spec.graph);
     dumps.hook(spec.name, spec.options);
-    if (spec.use != Use::update && spec.use != Use::replica) spec.options.space = &programs.update().space;
+    if (spec.use != Use::update) spec.options.space = &programs.update().space;
     programs.list.push_back(
         {spec.name, spec.use, spec.phase, spec.bucket, compile_with_tables(spec.graph, task, spec.rows, spec.options)});
   }
   if (settled.plan.rounds.replicas > 0) add_join(programs, task, settled, specs.front().options.groups);
+  if (settled.plan.ordered > 0) add_apply(programs, settled, specs.front().options.groups);
   make_room(programs, task, settled, specs);
   for (const CompiledProgram& program : programs.list)
     dumps.compiled(program.name, program.compiled.program, settled.target);
@@ -376,15 +401,15 @@ std::vector<const Compiled*> all_of(const Programs& programs) {
   return all;
 }
 
-int64_t total_memory(const Programs& programs, int64_t replicas) {
+int64_t total_memory(const Programs& programs, int64_t copies) {
   std::vector<const Compiled*> all;
   int64_t state = 0;
   for (const CompiledProgram& program : programs.list) {
     const bool is_replica = program.use == Use::replica;
-    all.insert(all.end(), is_replica ? static_cast<size_t>(replicas) : 1, &program.compiled);
+    all.insert(all.end(), is_replica ? static_cast<size_t>(copies) : 1, &program.compiled);
     const MemoryAnswer answer = memory_answer(program.compiled);
-    if (is_replica && program.bucket == 0)  // all buckets share a replica's state
-      state += replicas * (answer.parameters + answer.optimizer + answer.statistics);
+    if (is_replica && program.bucket == 0)  // all buckets share the state of a copy
+      state += copies * (answer.parameters + answer.optimizer + answer.statistics);
     if (program.use == Use::join) state += answer.optimizer;
   }
   return total_memory(all) + state;

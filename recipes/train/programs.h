@@ -25,8 +25,9 @@ struct DumpFile {
 
 // The use of a program. update: a training step. evaluate, evaluate_averages: an evaluation of the parameters, or of
 // their averages. estimate: an estimate of batch norm's running statistics. replica: a training step of a replica of
-// local training. join: the end of a round (recipes/train/join.h).
-enum class Use : uint8_t { update, evaluate, evaluate_averages, estimate, replica, join };
+// local training, or the gradient of a worker of its own parameters. join: the end of a round (recipes/train/join.h).
+// apply: an update by gradients of such workers (recipes/train/applied_gradient.h).
+enum class Use : uint8_t { update, evaluate, evaluate_averages, estimate, replica, join, apply };
 
 // A program as it is declared, before it is compiled.
 struct ProgramSpec {
@@ -101,7 +102,8 @@ struct CheckProgram {
 CheckProgram compile_check(const Task& task, const Settled& settled, size_t phase, size_t bucket,
                            const ParameterSpace& space);
 
-// Returns the bytes that programs take together, with the state of `replicas` replicas and of the outer optimizer.
-int64_t total_memory(const Programs& programs, int64_t replicas);
+// Returns the bytes that programs take together, with the state of `copies` copies of the parameters and of the outer
+// optimizer.
+int64_t total_memory(const Programs& programs, int64_t copies);
 
 }  // namespace kb

@@ -48,7 +48,7 @@ Settled settle(const Task& task, const TrainConfig& config, Machine machine) {
   settled.loader_threads =
       choose_loader_threads(config.arithmetic.loader_threads, settled.threads, machine.world.processors());
   settled.residency = choose_residency(config.arithmetic.resident, task, settled.target, memory);
-  if (config.sync.policy == Policy::local) settled.residency.train = 0;  // each replica would need a copy
+  if (config.sync.policy != Policy::sync) settled.residency.train = 0;  // each copy of the model would need one
   if (config.batch.fit)
     choose_per_worker(settled, task, machine, memory);
   else

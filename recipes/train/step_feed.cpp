@@ -11,6 +11,7 @@ void StepFeed::open(int64_t step) {
   Session& training = parts_.training();
   const Source& source = *parts_.task.train;
   for (Session* session : parts_.of_phase()) set_constants(*session, parts_);
+  if (parts_.plan.ordered > 0) return;  // recipes/train/ordered_steps.h reads the samples of a gradient
   slots_.clear();
   for (int i = host_batches(training, source, parts_.loader_threads); i > 0; --i)
     slots_.emplace_back(parts_.of_phase(), parts_.task.fields);

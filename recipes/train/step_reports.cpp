@@ -69,6 +69,8 @@ void StepReports::report(int64_t step) {
                       .samples_per_s = static_cast<double>(taken.minibatch) / seconds,
                       .data_wait_ms = taken.wait_ms,
                       .loss_scale = loss_scale_,
+                      .clock_s = taken.clock_s,
+                      .staleness = taken.staleness,
                       .metrics = parts_.metrics.training,
                       .means = means_,
                       .group_rates = parts_.schedule.group_rates(step)};

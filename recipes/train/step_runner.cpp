@@ -7,8 +7,30 @@
 
 namespace kb {
 
+StepRunner::StepRunner(LoopParts& parts, StepFeed& feed) : parts_(parts), feed_(feed) {
+  if (parts.plan.ordered > 0) ordered_.emplace(parts);
+}
+
+std::optional<TakenStep> StepRunner::take_ordered(int64_t step) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begun = Clock::now();
+  parts_.world.at_step(step);
+  if (!parts_.world.begin()) return std::nullopt;
+  const OrderedStep taken = ordered_->take(step, parts_.schedule);
+  return TakenStep{.step = step,
+                   .begun = begun,
+                   .wait_ms = taken.wait_ms,
+                   .host_seconds = std::chrono::duration<double>(Clock::now() - begun).count() - taken.wait_ms / 1e3,
+                   .session = parts_.of_step().front(),
+                   .minibatch = parts_.batch.global,
+                   .figures = taken.figures,
+                   .clock_s = taken.clock_s,
+                   .staleness = taken.staleness};
+}
+
 std::optional<TakenStep> StepRunner::take(int64_t step) {
   using Clock = std::chrono::steady_clock;
+  if (ordered_) return take_ordered(step);
   const std::span<Session* const> sessions = parts_.of_step();
   TakenStep taken{step, Clock::now(), 0, 0, sessions.front(), parts_.batch.global};
   parts_.world.at_step(step);

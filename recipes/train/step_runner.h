@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "recipes/train/ordered_steps.h"
 #include "recipes/train/parts.h"
 #include "recipes/train/step_feed.h"
 
@@ -22,12 +23,14 @@ struct TakenStep {
   // memory of outputs, so that these are read at once. Empty for a synchronous step.
   std::vector<double> figures = {};
   std::optional<double> loss_scale = {};
+  // Of a step whose gradients an order applies: virtual time in seconds at its end, and the mean staleness.
+  std::optional<double> clock_s = {}, staleness = {};
 };
 
 class StepRunner {
  public:
   // Both must outlive this object.
-  StepRunner(LoopParts& parts, StepFeed& feed) : parts_(parts), feed_(feed) {}
+  StepRunner(LoopParts& parts, StepFeed& feed);
 
   // Takes the step with this number. Returns nothing if the run is asked to stop (World::begin); the step is then
   // abandoned and has changed no state.
@@ -36,13 +39,15 @@ class StepRunner {
   void show_profile();
 
  private:
+  std::optional<TakenStep> take_ordered(int64_t step);
   void work(int64_t step, Session& session, int64_t worker);
   void read_replica(const Session& replica, TakenStep& taken);
   void join(int64_t done);
 
   LoopParts& parts_;
   StepFeed& feed_;
-  int64_t profiled_ = -1;  // number of the step to which profile_ belongs
+  std::optional<OrderedSteps> ordered_;  // of a training whose gradients an order applies
+  int64_t profiled_ = -1;                // number of the step to which profile_ belongs
   std::optional<Profile> profile_;
   std::vector<double> value_;  // the output that is being read
 };

@@ -43,9 +43,10 @@ class Preparation {
   std::unique_ptr<LoadedPrograms> load(const Task& task, const Settled& settled) const {
     Programs programs =
         compile_alike(machine_.world, machine_.backend, [&] { return compile_programs(task, settled, dumps_); });
-    check_memory(programs, settled.plan.rounds.replicas, config_.arithmetic.memory);
+    check_memory(programs, settled.plan.copies(), config_.arithmetic.memory);
     return std::make_unique<LoadedPrograms>(machine_.backend, std::move(programs), weights_seed(config_.arithmetic),
-                                            settled.plan.rounds.replicas);
+                                            settled.plan.copies(),
+                                            settled.plan.ordered > 0 ? worker_part : replica_name);
   }
 
   Prepared compile_with_data(const Task& task) const {
@@ -70,7 +71,7 @@ class Preparation {
     all.settled.plan = make_plan(config_, before->batch, all.task.train_count);
     all.settled.residency = choose_residency(config_.arithmetic.resident, all.task, before->target,
                                              run_memory(config_.arithmetic.memory, machine_.backend.memory_bytes()));
-    if (config_.sync.policy == Policy::local) all.settled.residency.train = 0;
+    if (config_.sync.policy != Policy::sync) all.settled.residency.train = 0;
     observer_.settled(all.task, all.settled);
     all.programs = compiling.get();
     check_data_alike(all);
@@ -118,14 +119,14 @@ void check_step(const LoopStart& start, const RunPlan& plan) {
 }
 
 LocalPrograms local_programs(const Ready& ready) {
-  const Rounds& rounds = ready.settled.plan.rounds;
-  if (rounds.replicas == 0) return {};
-  LocalPrograms local{ready.programs.all(Use::replica),
-                      {},
-                      ready.programs.find(Use::join),
-                      outer_scalars(rules_of(ready.task), ready.settled.config.sync, ready.settled.plan)};
-  for (int64_t replica = 0; replica < rounds.replicas; ++replica)
-    local.stores.push_back(&ready.programs.store.part(replica_name(replica)));
+  const RunPlan& plan = ready.settled.plan;
+  if (plan.copies() == 0) return {};
+  LocalPrograms local{.sessions = ready.programs.all(Use::replica),
+                      .join = ready.programs.find(Use::join),
+                      .apply = ready.programs.find(Use::apply)};
+  if (local.join) local.scalars = outer_scalars(rules_of(ready.task), ready.settled.config.sync, plan);
+  for (int64_t copy = 0; copy < plan.copies(); ++copy)
+    local.stores.push_back(&ready.programs.store.part(local.join ? replica_name(copy) : worker_part(copy)));
   return local;
 }
 

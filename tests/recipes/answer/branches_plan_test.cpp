@@ -171,7 +171,8 @@ BOOST_AUTO_TEST_CASE(runs_that_cannot_be_branched_are_refused) {
   refused(asked("190st"), {"expected a place at least 16 steps, the window, before the end of the run after 200 steps",
                            "got 190st = 190 steps"});
   write({"--epochs", "2", "--warmup", "gradual", "--warmup-epochs", "1"}, {50});
-  refused(asked("50st"), {"the branch of k = 2 at step 50", "expected growths after the warmup, which ends at epoch 1"});
+  refused(asked("50st"),
+          {"the branch of k = 2 at step 50", "expected growths after the warmup, which ends at epoch 1"});
   write({"--epochs", "2", "--scaling", "adascale", "--base-minibatch", "4", "--base-lr", "0.1"}, {50});
   refused(asked("50st"), {"the branch of k = 2", "adascale"});
   write({"--epochs", "2"}, {50}, "my_model");

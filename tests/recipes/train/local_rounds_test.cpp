@@ -3,102 +3,19 @@
 #include <boost/test/unit_test.hpp>
 #include <set>
 
-#include "recipes/config/learning.h"
-#include "recipes/train/train.h"
-#include "tests/recipes/ranks.h"
-#include "tests/recipes/sines.h"
+#include "tests/recipes/train/pairs.h"
 #include "tests/support/says.h"
 
 namespace kb::local_rounds_test {
 namespace {
 
-using test::says;
-
-constexpr int64_t kTrain = 96, kMinibatch = 16;
-constexpr double kRate = 0.05, kMomentum = 0.9;
-const auto kClose = boost::test_tools::tolerance(1e-12);
-
-// The loss of a sample (x, y) is (w x - y)^2 / 2.
-ModelOutput line(Inputs& in) {
-  const Tensor x = cast(in["x"], in.real());
-  const Tensor w = parameter(in.graph(), "w", Role::weight, {in.real(), {1}, ""}, {InitKind::constant, 0.5, 0});
-  const Tensor error = reshape(slice(x, 1, 0, 1) * w - slice(x, 1, 1, 2), {x.size(0)});
-  ModelOutput output;
-  output.losses = {{.values = 0.5 * error * error}};
-  return output;
-}
-
-// Batch norm, whose running statistics are a state, and dropout.
-ModelOutput network(Inputs& in) {
-  const Tensor x = relu(batch_norm("bn", linear("fc1", in["x"], 8)));
-  ModelOutput output;
-  output.losses = {{.values = mean(softplus(linear("fc2", dropout("drop", x, 0.2), 3)), {1})}};
-  return output;
-}
-
-Task task_of(ModelOutput (*model)(Inputs&)) {
-  return {.name = "pairs",
-          .fields = {{.name = "x", .shape = {2}, .axes = "C"}},
-          .model = model,
-          .train = test::sine_source(kTrain, 2),
-          .test = test::sine_source(8, 2)};
-}
-
-TrainConfig config_of_run(int64_t steps) {
-  TrainConfig config =
-      config_of({.minibatch = kMinibatch, .optimizer = "momentum", .lr = kRate, .schedule = "constant"});
-  config.learning.hyper = {{"momentum", kMomentum}, {"weight_decay", 0}};
-  config.length.steps = steps;
-  config.batch.per_worker = 2;
-  config.arithmetic.shards = 2;
-  config.arithmetic.precision = Precision::f64;
-  return config;
-}
+using namespace kb::test;
 
 TrainConfig local(TrainConfig config, int64_t replicas, int64_t every) {
   config.sync.policy = Policy::local;
   config.sync.replicas = replicas;
   config.sync.every = every;
   return config;
-}
-
-struct Losses : Observer {
-  std::vector<double> values;
-  void step(const StepMetrics& metrics) override { values.push_back(metrics.loss); }
-};
-
-TrainingState trained(const Task& task, const TrainConfig& config, const TrainingState* from = nullptr) {
-  LocalMachine machine(2);
-  Observer silent;
-  return train(task, config, machine, silent, from).state;
-}
-
-std::vector<double> losses_of(const Task& task, const TrainConfig& config) {
-  LocalMachine machine(2);
-  Losses losses;
-  train(task, config, machine, losses);
-  return losses.values;
-}
-
-const NamedTensor& find(const TrainingState& state, const std::string& name) {
-  for (const NamedTensor& tensor : state.tensors)
-    if (tensor.name == name) return tensor;
-  throw Error("there is no " + name);
-}
-
-double element(const NamedTensor& tensor, int64_t at) {
-  return load_element(tensor.type.dtype, tensor.data.data(), at);
-}
-
-// Compares the tensors that a synchronous training has: parameters and running statistics.
-void check_alike(const TrainingState& sync, const TrainingState& joined) {
-  int64_t compared = 0;
-  for (const NamedTensor& tensor : sync.tensors) {
-    if (tensor.name.starts_with("velocity.")) continue;
-    for (int64_t i = 0; i < tensor.type.elements(); ++i, ++compared)
-      BOOST_TEST(element(tensor, i) == element(find(joined, tensor.name), i), boost::test_tools::tolerance(1e-11));
-  }
-  BOOST_TEST(compared > 0);
 }
 
 // The outer update of the papers: `velocity` is the outer optimizer's, `delta` the mean of joined less own parameters.
@@ -118,7 +35,6 @@ struct Replica {
 
 // Trains by plain loops, and returns the joined parameter.
 double plain_loops(int64_t steps, int64_t count, int64_t every, const Outer& outer, LocalSlots slots) {
-  const std::vector<float> data = test::sines(2 * kTrain);
   const Order order = Order::training(1, kTrain, kMinibatch);
   std::vector<Replica> replicas(static_cast<size_t>(count));
   double joined = 0.5, velocity = 0;
@@ -128,13 +44,7 @@ double plain_loops(int64_t steps, int64_t count, int64_t every, const Outer& out
     for (int64_t r = 0; r < count; ++r) {
       Replica& replica = replicas[static_cast<size_t>(r)];
       if (step % every == 0) replica = {joined, slots == LocalSlots::zero ? 0 : replica.velocity};
-      double slope = 0;
-      for (int64_t row = r * rows; row < (r + 1) * rows; ++row) {
-        const auto sample = static_cast<size_t>(order.row(step, row).sample);
-        const double x = data[2 * sample], y = data[2 * sample + 1];
-        slope += (replica.w * x - y) * x / static_cast<double>(rows);
-      }
-      replica.velocity = kMomentum * replica.velocity + slope;
+      replica.velocity = kMomentum * replica.velocity + slope_of(replica.w, order, step, r * rows, rows);
       replica.w -= kRate * replica.velocity;
       delta += (joined - replica.w) / static_cast<double>(count);
     }

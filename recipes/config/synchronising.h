@@ -1,0 +1,59 @@
+// How the workers of a step are kept alike (--policy).
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "recipes/config/duration.h"
+#include "recipes/config/values.h"
+
+namespace kb {
+
+// sync: workers sum their gradients in every step. local: they belong to replicas of the model, which take steps of
+// their own and are joined after some of them. async, stale, backup: each worker has parameters of its own, which it
+// reads before a gradient; an order (recipes/orders/order_plan.h) says which gradients are applied when.
+enum class Policy : uint8_t { sync, local, async, stale, backup };
+inline constexpr Choice<Policy> kPolicies[] = {{"sync", Policy::sync},
+                                               {"local", Policy::local},
+                                               {"async", Policy::async},
+                                               {"stale", Policy::stale},
+                                               {"backup", Policy::backup}};
+
+// The slots of a replica's optimizer after replicas are joined: as they were, or zero.
+enum class LocalSlots : uint8_t { keep, zero };
+inline constexpr Choice<LocalSlots> kLocalSlots[] = {{"keep", LocalSlots::keep}, {"zero", LocalSlots::zero}};
+
+// Tells what becomes of gradients that are under way when the k-th of an update ends. abandon: they stop at that
+// moment. finish: they go on to their end, are dropped there, and their workers start with the parameters that are the
+// newest then, as with TensorFlow's SyncReplicasOptimizer.
+enum class LateGradients : uint8_t { abandon, finish };
+inline constexpr Choice<LateGradients> kLateGradients[] = {{"abandon", LateGradients::abandon},
+                                                           {"finish", LateGradients::finish}};
+
+// The learning rate of a gradient that is applied alone, as a factor of the step's rate over the k gradients of a step.
+// plain: 1. inverse: 1 over the gradient's staleness, if that is above 1 (Zhang et al. 2015, "Staleness-aware
+// async-SGD for distributed deep learning", arXiv 1511.05950, eq. 6).
+enum class StaleRate : uint8_t { plain, inverse };
+inline constexpr Choice<StaleRate> kStaleRates[] = {{"plain", StaleRate::plain}, {"inverse", StaleRate::inverse}};
+
+struct Synchronising {
+  Policy policy = Policy::sync;
+  int64_t replicas = 1;               // each has an equal share of the workers
+  int64_t every = 1;                  // steps from one join to the next
+  std::optional<Duration> from = {};  // steps before are synchronous; nothing: none
+  // The rule that updates the joined parameters, whose gradient is the mean over replicas of the joined parameters less
+  // the replica's own. With sgd and a rate of 1 the result is the mean of the replicas.
+  std::string outer = "sgd";
+  double outer_lr = 1, outer_momentum = 0.9;
+  LocalSlots slots = LocalSlots::keep;
+  int64_t bound = 0;    // stale: gradients that a worker may be ahead of another
+  int64_t backups = 1;  // backup: workers beyond those whose gradients count
+  LateGradients late = LateGradients::abandon;
+  StaleRate stale_rate = StaleRate::plain;
+  std::string times = "exponential";  // time of a gradient, as parse_times() reads it (recipes/orders/gradient_times.h)
+  std::string order = {};             // file of an order that is computed again; empty: `times` makes one
+
+  bool is_ordered() const { return policy != Policy::sync && policy != Policy::local; }
+};
+
+}  // namespace kb
