@@ -60,12 +60,12 @@ BOOST_AUTO_TEST_CASE(lenet_on_mnist) {
 }
 
 BOOST_AUTO_TEST_CASE(lenet_on_glyphs) {
-  check_curves(lenet_mnist(), {"--dataset", "glyphs", "--steps", "100", "--lr", "0.01"}, 50);
+  check_curves(lenet_mnist(), {"--dataset", "glyphs", "--steps", "60", "--lr", "0.01"}, 30);
 }
 
 BOOST_AUTO_TEST_CASE(resnet_8_on_glyphs) {
   check_curves(resnet_cifar(),
-               {"--dataset", "glyphs", "--depth", "8", "--minibatch", "32", "--steps", "50", "--lr", "0.02"}, 25);
+               {"--dataset", "glyphs", "--depth", "8", "--minibatch", "32", "--steps", "30", "--lr", "0.02"}, 15);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
