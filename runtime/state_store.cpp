@@ -81,6 +81,30 @@ void StateStore::take(const StateStore& from, bool slots) {
   upload();
 }
 
+namespace {
+
+// Sets the elements of all tensors, of one dtype, to their means.
+void average(DType dtype, std::span<std::byte* const> tensors, int64_t elements) {
+  for (int64_t i = 0; i < elements; ++i) {
+    double sum = 0;
+    for (const std::byte* tensor : tensors) sum += load_element(dtype, tensor, i);
+    for (std::byte* tensor : tensors) store_element(dtype, tensor, i, sum / static_cast<double>(tensors.size()));
+  }
+}
+
+}  // namespace
+
+void average_slots(std::span<StateStore* const> stores) {
+  for (StateStore* store : stores) store->download();
+  for (auto& [name, entry] : stores.front()->entries_) {
+    if (entry.variable.kind != VariableKind::slot) continue;
+    std::vector<std::byte*> tensors;
+    for (StateStore* store : stores) tensors.push_back(store->entries_.at(name).host());
+    average(entry.variable.type.dtype, tensors, entry.variable.type.elements());
+  }
+  for (StateStore* store : stores) store->upload();
+}
+
 void StateStore::zero_slots() {
   download();
   for (auto& [name, entry] : entries_)

@@ -19,9 +19,10 @@ inline constexpr Choice<Policy> kPolicies[] = {{"sync", Policy::sync},
                                                {"stale", Policy::stale},
                                                {"backup", Policy::backup}};
 
-// The slots of a replica's optimizer after replicas are joined: as they were, or zero.
-enum class LocalSlots : uint8_t { keep, zero };
-inline constexpr Choice<LocalSlots> kLocalSlots[] = {{"keep", LocalSlots::keep}, {"zero", LocalSlots::zero}};
+// The slots of a replica's optimizer after replicas are joined: as they were, their mean over the replicas, or zero.
+enum class LocalSlots : uint8_t { keep, mean, zero };
+inline constexpr Choice<LocalSlots> kLocalSlots[] = {
+    {"keep", LocalSlots::keep}, {"mean", LocalSlots::mean}, {"zero", LocalSlots::zero}};
 
 // Tells what becomes of gradients that are under way when the k-th of an update ends. abandon: they stop at that
 // moment. finish: they go on to their end, are dropped there, and their workers start with the parameters that are the
@@ -45,6 +46,8 @@ struct Synchronising {
   // the replica's own. With sgd and a rate of 1 the result is the mean of the replicas.
   std::string outer = "sgd";
   double outer_lr = 1, outer_momentum = 0.9;
+  bool outer_per_rate =
+      false;  // divide that gradient by the learning rate of the replicas, and multiply outer_lr by it
   LocalSlots slots = LocalSlots::keep;
   int64_t bound = 0;    // stale: gradients that a worker may be ahead of another
   int64_t backups = 1;  // backup: workers beyond those whose gradients count

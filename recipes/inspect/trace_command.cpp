@@ -35,8 +35,12 @@ RunConfig with_steps(RunConfig config) {
   return config;
 }
 
-// Throws UsageError for a schedule that depends on the workers' gradients: a trace tells all rates beforehand.
+// Throws UsageError for a schedule that depends on the workers' gradients, since a trace tells all rates beforehand,
+// and for steps that are not synchronous.
 const RunConfig& without_gains(const RunConfig& config) {
+  if (config.sync.policy != Policy::sync)
+    throw UsageError(fmt::format("--policy: expected sync, whose steps a trace has, got {}",
+                                 word_of(kPolicies, config.sync.policy)));
   if (reference_rate(config.learning).has_gains())
     throw UsageError("--scaling: expected a rate that is known before the step, got adascale");
   return config;

@@ -14,6 +14,7 @@
 #include "recipes/orders/line_error.h"
 #include "recipes/orders/portable_math.h"
 #include "runtime/input_file.h"
+#include "runtime/json_reader.h"
 
 namespace kb {
 namespace {
@@ -24,7 +25,7 @@ constexpr const char* kTimesExpectation =
     "constant, exponential, lognormal:S with 0 < S < 4, or the path of a file, which has a '/' or a '.' in it";
 constexpr const char* kTimesHint =
     "one number a line, the mean seconds of a gradient, for worker 0 first; '#' begins a line that does not count";
-constexpr std::string_view kLognormal = "lognormal:";
+constexpr std::string_view kLognormal = "lognormal:", kRanks = R"("kind":"ranks")";
 constexpr double kSpreadBelow = 4;                          // bound of S: half of all times are above exp(-S^2 / 2)
 constexpr double kLeastSeconds = 1e-9, kMostSeconds = 1e9;  // bounds of a time; its nanoseconds fit 64 bits
 constexpr uint64_t kTimesStream = 0x74696d65;               // a stream of random numbers of its own
@@ -80,6 +81,27 @@ double mean_in(const std::string& path, int64_t line, std::string_view text) {
   return *mean;
 }
 
+void check_count(const GradientTimes& times, int64_t line, int64_t workers) {
+  if (std::ssize(times.means_s) == workers) return;
+  refuse_line(times.path, line, fmt::format("{} numbers, one for each worker, up to the end of the file", workers),
+              fmt::format("{}", times.means_s.size()), kTimesHint);
+}
+
+// Returns the seconds that each rank of a run computed for a step before its last evaluation, of its metrics.jsonl.
+std::vector<double> means_of_ranks(const std::string& path, const std::string& text) {
+  const size_t found = text.rfind(kRanks);
+  const int64_t line =
+      1 + std::count(text.begin(), text.begin() + static_cast<int64_t>(std::min(found, text.size())), '\n');
+  if (found == std::string::npos)
+    refuse_line(path, line, "a line of kind ranks, as a run of several processes writes it", "none", kTimesHint);
+  const size_t begin = text.rfind('\n', found) + 1;  // 0 where there is none before
+  const JsonValue json =
+      parse_json(text.substr(begin, text.find('\n', begin) - begin), fmt::format("{}: line {}", path, line));
+  std::vector<double> means;
+  for (const double ms : json.at("compute_ms").list<double>()) means.push_back(ms / 1e3);
+  return means;
+}
+
 }  // namespace
 
 int64_t GradientTimes::ns(uint64_t seed, int64_t worker, int64_t number) const {
@@ -120,6 +142,11 @@ GradientTimes read_times(GradientTimes times, int64_t workers) {
   const std::string text = read_file(times.path);
   times.means_s.clear();
   int64_t line = 0;
+  if (text.starts_with('{')) {
+    times.means_s = means_of_ranks(times.path, text);
+    check_count(times, 1, workers);
+    return times;
+  }
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
     const std::string_view words = trimmed(std::string_view(text).substr(begin, end - begin));
@@ -127,10 +154,7 @@ GradientTimes read_times(GradientTimes times, int64_t workers) {
     if (!words.empty() && words.front() != '#') times.means_s.push_back(mean_in(times.path, line, words));
     begin = end + 1;
   }
-  if (std::ssize(times.means_s) != workers)
-    refuse_line(times.path, std::max<int64_t>(line, 1),
-                fmt::format("{} numbers, one for each worker, up to the end of the file", workers),
-                fmt::format("{}", times.means_s.size()), kTimesHint);
+  check_count(times, std::max<int64_t>(line, 1), workers);
   return times;
 }
 

@@ -32,8 +32,9 @@ GradientTimes parse_times(const std::string& flag, const std::string& text);
 std::string times_text(const GradientTimes& times);
 
 // Returns the times with what their file says, and times without a file as they are. A file is a text with one number a
-// line, for worker 0 first: seconds of a gradient. Empty lines and lines that begin with '#' do not count. Throws Error
-// unless there is a number in [1e-9, 1e6] for each of `workers` workers.
+// line, for worker 0 first: seconds of a gradient. Empty lines and lines that begin with '#' do not count. It may also
+// be metrics.jsonl of a run of so many processes, whose last line of kind ranks has the times. Throws Error unless
+// there is a number in [1e-9, 1e6] for each of `workers` workers.
 GradientTimes read_times(GradientTimes times, int64_t workers);
 
 }  // namespace kb

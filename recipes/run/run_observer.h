@@ -30,6 +30,7 @@ class RunObserver : public Observer {
   void layers(const LayerNorms& norms) override { record_.layers(norms); }
   bool wants_histograms() override { return record_.has_files(); }
   void histograms(const LayerHistograms& histograms) override { record_.histograms(histograms); }
+  void ranks(const RanksReport& report) override { record_.ranks(report); }
   void epoch(const EpochMetrics& metrics) override { record_.epoch(metrics); }
   void evaluation_begins(double epoch) override { log_.evaluation_begins(epoch); }
   void evaluated(const EvaluationReport& report) override;

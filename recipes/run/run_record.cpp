@@ -91,6 +91,10 @@ void RunRecord::histograms(const LayerHistograms& histograms) {
   if (files_) files_->events.histograms(histograms);
 }
 
+void RunRecord::ranks(const RanksReport& report) {
+  if (files_) files_->metrics.ranks(report);
+}
+
 void RunRecord::epoch(const EpochMetrics& metrics) {
   if (files_) files_->metrics.epoch(metrics);
 }

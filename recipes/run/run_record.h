@@ -36,6 +36,7 @@ class RunRecord {
   void step(const StepMetrics& metrics);
   void layers(const LayerNorms& norms);
   void histograms(const LayerHistograms& histograms);
+  void ranks(const RanksReport& report);
   void epoch(const EpochMetrics& metrics);
   void evaluation(const EvalMetrics& metrics);
   void drawing(const DrawnImages& drawn, int64_t step);

@@ -10,6 +10,7 @@
 #include "recipes/train/minibatch_growth.h"
 #include "recipes/train/noise_log.h"
 #include "recipes/train/progress_report.h"
+#include "recipes/train/rank_times.h"
 #include "recipes/train/schedule_log.h"
 #include "recipes/train/training_means.h"
 
@@ -33,6 +34,7 @@ Instruments make_instruments(LoopParts& parts, StepFeed& feed) {
   // losses train several groups of parameters, such as adversarial networks, whose losses need not fall.
   if (parts.metrics.groups.size() == 1) add(std::make_unique<LearningJudge>(parts));
   add(std::make_unique<TrainingMeans>(parts));
+  if (parts.world.size() > 1) add(std::make_unique<RankTimes>(parts));
   if (parts.statistics)
     add(std::make_unique<BatchNormEstimate>(*parts.statistics, parts.task.fields, *parts.task.plain,
                                             parts.config.arithmetic.seed, parts.config.judging.recompute_bn));

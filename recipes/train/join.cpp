@@ -12,6 +12,7 @@ namespace {
 
 constexpr const char* kOuter = "outer.";
 constexpr const char* kShare = "worker_share";
+constexpr const char* kOwnRate = "own_rate";
 
 }  // namespace
 
@@ -25,7 +26,7 @@ void join_statistics(Graph& graph, const Compiled& training) {
   }
 }
 
-Graph join_graph(const Compiled& training, int64_t replicas) {
+Graph join_graph(const Compiled& training, int64_t replicas, bool per_rate) {
   Graph graph("join", Mode::training);
   Tensor loss;
   for (const Segment& segment : training.space.segments) {
@@ -36,8 +37,9 @@ Graph join_graph(const Compiled& training, int64_t replicas) {
     loss = loss.valid() ? loss + squares : squares;
   }
   join_statistics(graph, training);
-  graph.outputs.push_back(
-      {"loss", (loss * (0.5 / static_cast<double>(replicas))).value(), Merge::sum, OutputKind::loss});
+  loss = loss * (0.5 / static_cast<double>(replicas));
+  if (per_rate) loss = loss / scalar_input(graph, kOwnRate, training.space.dtype);
+  graph.outputs.push_back({"loss", loss.value(), Merge::sum, OutputKind::loss});
   return graph;
 }
 
@@ -88,8 +90,12 @@ StepScalars outer_scalars(const Rules& own, const Synchronising& sync, const Run
   return make_scalars(own, learning, plan);
 }
 
-void run_join(Session& join, StepScalars& scalars, const std::vector<StateStore*>& replicas, int64_t round) {
-  for (const NamedScalar& scalar : scalars.at(round)) join.set_scalar(kOuter + scalar.name, scalar.value);
+void run_join(Session& join, StepScalars& scalars, const std::vector<StateStore*>& replicas, const JoinPlace& place) {
+  const double factor = join.has_input(kOwnRate) ? place.rate : 1;
+  for (const NamedScalar& scalar : scalars.at(place.round))
+    join.set_scalar(kOuter + scalar.name,
+                    scalar.name.ends_with("learning_rate") ? factor * scalar.value : scalar.value);
+  join.set_scalar(kOwnRate, place.rate);
   join.set_scalar(kShare, 1.0 / static_cast<double>(replicas.size()));
   for (size_t replica = 0; replica < replicas.size(); ++replica) {
     give_views(join, *replicas[replica]);

@@ -30,7 +30,8 @@ void give_views(Session& session, const StateStore& store);
 
 // Returns the graph of a join of `replicas` replicas, whose training step is `training`. Its loss is half the mean
 // squared distance of the replicas from the joined parameters, of which the gradient is what the outer rule takes.
-Graph join_graph(const Compiled& training, int64_t replicas);
+// `per_rate`: over the replicas' learning rate.
+Graph join_graph(const Compiled& training, int64_t replicas, bool per_rate);
 
 // Returns the options by which join_graph() is compiled: `groups` are those of the training step, whose parameters the
 // outer rule of `sync` updates, frozen ones excepted.
@@ -41,7 +42,13 @@ CompileOptions join_options(const Compiled& training, const std::vector<Paramete
 // weight decay, and the defaults of its other hyper-parameters.
 StepScalars outer_scalars(const Rules& own, const Synchronising& sync, const RunPlan& plan);
 
+// A join: the number of its round, and the learning rate above 0 of the replicas' last step.
+struct JoinPlace {
+  int64_t round = 0;
+  double rate = 0;
+};
+
 // Runs a join: the parameters and running statistics of the session's store are updated from those of the replicas.
-void run_join(Session& join, StepScalars& scalars, const std::vector<StateStore*>& replicas, int64_t round);
+void run_join(Session& join, StepScalars& scalars, const std::vector<StateStore*>& replicas, const JoinPlace& place);
 
 }  // namespace kb

@@ -12,6 +12,7 @@ void LocalRounds::before(int64_t step) {
     replica->take(parts_.store, is_first);
     if (!is_first && parts_.config.sync.slots == LocalSlots::zero) replica->zero_slots();
   }
+  if (!is_first && parts_.config.sync.slots == LocalSlots::mean) average_slots(parts_.local.stores);
   if (!is_first || step == parts_.start.step) return;
   feed_.close();
   set_phase(parts_, parts_.phase, step);

@@ -219,6 +219,11 @@ void MetricsFile::layers(const LayerNorms& norms) {
   norms.trust.empty() ? write() : write(Numbers{"trust", norms.trust});
 }
 
+void MetricsFile::ranks(const RanksReport& report) {
+  object("ranks", Count{"step", report.step}, Numbers{"compute_ms", report.compute_ms},
+         Numbers{"data_wait_ms", report.data_wait_ms});
+}
+
 void MetricsFile::epoch(const EpochMetrics& m) {
   object("epoch", Count{"step", m.step}, Pair{"epoch", m.epoch}, Pair{"lr", m.lr}, Pair{"seconds", m.seconds},
          Prefixed{"train_", m.training}, Noise{m.noise}, Maybe{"gain", m.gain});

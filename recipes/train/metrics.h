@@ -26,6 +26,7 @@ struct StepMetrics {
   int64_t step = 0;  // number of the step, from 0
   double epoch = 0;  // epochs done before the step
   double loss = 0, lr = 0, samples_per_s = 0, data_wait_ms = 0;
+  double compute_ms = 0;  // time of this process for the step, without waits for data and for other processes
   std::optional<GradientNorms> norms = std::nullopt;  // set with judging.noise_scale and with AdaScale
   std::optional<ScaledStep> scaled = std::nullopt;    // set with AdaScale
   // With f16: the loss scale of the next step. If it is half of the one before, the gradients of this step were not
@@ -39,6 +40,13 @@ struct StepMetrics {
   std::span<const NamedMetric> metrics = {};      // training metrics (judging.train_metrics)
   std::span<const double> means = {};             // mean of each of `metrics` over the step's samples
   std::span<const NamedScalar> group_rates = {};  // learning rates "lr.GROUP"; empty if there is one group
+};
+
+// Times of the ranks of a training on several processes, means over the steps since the last evaluation.
+struct RanksReport {
+  int64_t step = 0;                                        // steps done
+  std::vector<double> compute_ms = {}, data_wait_ms = {};  // of a step, for each rank
+  std::vector<std::string> nodes = {};                     // names of the machines
 };
 
 // Euclidean norms of each layer's weights and gradient before the update of a step, and its trust ratio, the factor of
@@ -130,6 +138,7 @@ class MetricsFile {
   void layers(const LayerNorms& norms);
   // Like the next four functions, writes its line at once.
   void evaluation(const EvalMetrics& metrics);
+  void ranks(const RanksReport& report);
   void epoch(const EpochMetrics& metrics);
   // Writes {"kind":"test","step":..,"epoch":..,"part":"test","state":"final" or "best","loss":..}
   void test(const TestMetrics& metrics);

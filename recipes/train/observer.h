@@ -73,7 +73,8 @@ class Observer {
   virtual void order_begins(const OrderPlan&, int64_t) {}
   virtual void ordered(const GradientRecord&) {}
 
-  virtual void note(const std::string&) {}  // takes a line for a person
+  virtual void ranks(const RanksReport&) {}  // called before an evaluation of a training on several processes
+  virtual void note(const std::string&) {}   // takes a line for a person
   virtual bool wants_progress() { return false; }
   virtual void progress(const Progress&) {}  // called after each step if wants_progress() returns true
   virtual void step(const StepMetrics&) {}

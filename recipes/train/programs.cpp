@@ -352,7 +352,8 @@ void add_join(Programs& programs, const Task& task, const Settled& settled, cons
   const Optimizer outer = find_optimizer(task.optimizers, settled.config.sync.outer);
   programs.list.push_back(
       {"join", Use::join, 0, 0,
-       compile(join_graph(training, settled.config.sync.replicas), join_options(training, groups, settled, outer))});
+       compile(join_graph(training, settled.config.sync.replicas, settled.config.sync.outer_per_rate),
+               join_options(training, groups, settled, outer))});
 }
 
 void add_apply(Programs& programs, const Settled& settled, const std::vector<ParameterGroup>& groups) {

@@ -68,6 +68,7 @@ void StepReports::report(int64_t step) {
                       .lr = parts_.schedule.rate(step),
                       .samples_per_s = static_cast<double>(taken.minibatch) / seconds,
                       .data_wait_ms = taken.wait_ms,
+                      .compute_ms = 1e3 * (taken.host_seconds - taken.reduce_seconds),
                       .loss_scale = loss_scale_,
                       .clock_s = taken.clock_s,
                       .staleness = taken.staleness,

@@ -1,11 +1,17 @@
 #include "recipes/train/step_runner.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "compiler/passes/loss_scale.h"
 #include "recipes/train/join.h"
 
 namespace kb {
+namespace {
+
+constexpr double kLeastRate = 1e-30;  // of sync.outer_per_rate, which divides by the rate
+
+}  // namespace
 
 StepRunner::StepRunner(LoopParts& parts, StepFeed& feed) : parts_(parts), feed_(feed) {
   if (parts.plan.ordered > 0) ordered_.emplace(parts);
@@ -32,7 +38,8 @@ std::optional<TakenStep> StepRunner::take(int64_t step) {
   using Clock = std::chrono::steady_clock;
   if (ordered_) return take_ordered(step);
   const std::span<Session* const> sessions = parts_.of_step();
-  TakenStep taken{step, Clock::now(), 0, 0, sessions.front(), parts_.batch.global};
+  const double waited = parts_.world.waited_s();
+  TakenStep taken{.step = step, .begun = Clock::now(), .session = sessions.front(), .minibatch = parts_.batch.global};
   parts_.world.at_step(step);
   int64_t worker = 0;
   for (Session* session : sessions) {
@@ -53,6 +60,7 @@ std::optional<TakenStep> StepRunner::take(int64_t step) {
   }
   if (parts_.plan.rounds.ends_after(step + 1)) join(step + 1);
   taken.host_seconds = std::chrono::duration<double>(Clock::now() - taken.begun).count() - taken.wait_ms / 1e3;
+  taken.reduce_seconds = parts_.world.waited_s() - waited;
   return taken;
 }
 
@@ -70,7 +78,9 @@ void StepRunner::read_replica(const Session& replica, TakenStep& taken) {
 }
 
 void StepRunner::join(int64_t done) {
-  run_join(*parts_.local.join, *parts_.local.scalars, parts_.local.stores, parts_.plan.rounds.number_of(done - 1));
+  const double rate = std::max(parts_.schedule.rate(done - 1), kLeastRate);
+  run_join(*parts_.local.join, *parts_.local.scalars, parts_.local.stores,
+           {parts_.plan.rounds.number_of(done - 1), rate});
 }
 
 // Runs one virtual worker's part of a step. If the observer wants a profile, the last worker's part is run by

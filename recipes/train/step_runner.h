@@ -17,6 +17,7 @@ struct TakenStep {
   std::chrono::steady_clock::time_point begun;
   double wait_ms = 0;                // milliseconds that the step waited for data
   double host_seconds = 0;           // seconds that the host took to begin the step, without that wait
+  double reduce_seconds = 0;         // part of host_seconds in which it waited for other processes
   const Session* session = nullptr;  // the program of the step, which has its outputs
   int64_t minibatch = 0;             // samples of the step
   // The loss and the training metrics, means over replicas, and the loss scale of the first one. Replicas share the

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <exception>
 
+#include "graph/error.h"
 #include "recipes/train/line_diff.h"
 #include "recipes/train/placement.h"
 #include "runtime/sha256.h"
@@ -15,7 +16,7 @@
 namespace kb {
 
 World::World(std::unique_ptr<Communicator> communicator, std::function<int()> asked)
-    : asked_(std::move(asked)), communicator_(std::move(communicator)) {
+    : asked_(std::move(asked)), communicator_(std::make_unique<MeasuredCommunicator>(std::move(communicator))) {
   if (size() > 1)
     heartbeat_ = std::make_unique<Heartbeat>(*communicator_, HeartbeatOptions{.asked = [this] { return reason(); }});
   processors_ = share_of_processors(*communicator_);

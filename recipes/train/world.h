@@ -10,6 +10,7 @@
 
 #include "runtime/comm/communicator.h"
 #include "runtime/comm/heartbeat.h"
+#include "runtime/comm/measured.h"
 
 namespace kb {
 
@@ -24,6 +25,7 @@ class World {
   World& operator=(const World&) = delete;
 
   Communicator& communicator() { return *communicator_; }
+  double waited_s() const { return communicator_->waited_s(); }  // seconds that this process waited for reductions
   int64_t rank() const { return communicator_->rank(); }
   int64_t size() const { return communicator_->size(); }
   Heartbeat* heartbeat() { return heartbeat_.get(); }  // null if there is one process
@@ -64,7 +66,7 @@ class World {
   // Number of processes that want to stop, once the all-reduce of `ticket_` is done. It is declared before the
   // communicator, which writes it, in order to outlive it.
   int32_t wanted_ = 0;
-  std::unique_ptr<Communicator> communicator_;
+  std::unique_ptr<MeasuredCommunicator> communicator_;
   int processors_ = 1;
   std::optional<int64_t> ticket_;  // all-reduce that any() started last
   std::unique_ptr<Heartbeat> heartbeat_;

@@ -55,6 +55,7 @@ std::vector<Json> of_kind(const std::vector<Json>& lines, const std::string& kin
 std::string trace(const std::filesystem::path& out) {
   std::string text;
   for (Json line : lines_of(out)) {
+    if (line.at("kind") == "ranks") continue;  // times alone, of several processes
     line.erase("samples_per_s");
     line.erase("data_wait_ms");
     line.erase("wall_s");

@@ -22,10 +22,10 @@ TrainConfig local(TrainConfig config, int64_t replicas, int64_t every) {
 struct Outer {
   const char* name;
   double lr, momentum;
-  double step(double w, double delta, double& velocity) const {
-    if (std::string(name) == "sgd") return w - lr * delta;
+  double step(double w, double delta, double rate, double& velocity) const {
+    if (std::string(name) == "sgd") return w - lr * rate * delta;
     velocity = momentum * velocity + delta;
-    return w - lr * (std::string(name) == "nesterov" ? delta + momentum * velocity : velocity);
+    return w - lr * rate * (std::string(name) == "nesterov" ? delta + momentum * velocity : velocity);
   }
 };
 
@@ -33,24 +33,43 @@ struct Replica {
   double w = 0.5, velocity = 0;
 };
 
-// Trains by plain loops, and returns the joined parameter.
-double plain_loops(int64_t steps, int64_t count, int64_t every, const Outer& outer, LocalSlots slots) {
+void begin_round(std::vector<Replica>& replicas, double joined, LocalSlots slots) {
+  double mean = 0;
+  for (const Replica& replica : replicas) mean += replica.velocity / static_cast<double>(replicas.size());
+  for (Replica& replica : replicas)
+    replica = {joined, slots == LocalSlots::keep ? replica.velocity : slots == LocalSlots::mean ? mean : 0};
+}
+
+// Trains by plain loops, and returns the joined parameter. SlowMo (Wang et al. 2019, algorithm 1) divides the outer
+// gradient by the inner rate, and multiplies its step by it.
+double plain_loops(const TrainConfig& config, const Outer& outer) {
   const Order order = Order::training(1, kTrain, kMinibatch);
+  const int64_t steps = config.length.steps, every = config.sync.every, count = config.sync.replicas;
+  const LearningRate rates = make_rate({}, config.learning, make_plan(config, batch_plan(config.batch, 1), kTrain));
   std::vector<Replica> replicas(static_cast<size_t>(count));
   double joined = 0.5, velocity = 0;
   const int64_t rows = kMinibatch / count;
   for (int64_t step = 0; step < steps; ++step) {
+    if (step % every == 0) begin_round(replicas, joined, config.sync.slots);
     double delta = 0;
     for (int64_t r = 0; r < count; ++r) {
       Replica& replica = replicas[static_cast<size_t>(r)];
-      if (step % every == 0) replica = {joined, slots == LocalSlots::zero ? 0 : replica.velocity};
       replica.velocity = kMomentum * replica.velocity + slope_of(replica.w, order, step, r * rows, rows);
-      replica.w -= kRate * replica.velocity;
+      replica.w -= rates.at(step) * replica.velocity;
       delta += (joined - replica.w) / static_cast<double>(count);
     }
-    if ((step + 1) % every == 0 || step + 1 == steps) joined = outer.step(joined, delta, velocity);
+    const double rate = config.sync.outer_per_rate ? rates.at(step) : 1;
+    if ((step + 1) % every == 0 || step + 1 == steps) joined = outer.step(joined, delta / rate, rate, velocity);
   }
   return joined;
+}
+
+TrainConfig with_outer(TrainConfig config, const Outer& outer, LocalSlots slots) {
+  config.sync.outer = outer.name;
+  config.sync.outer_lr = outer.lr;
+  config.sync.outer_momentum = outer.momentum;
+  config.sync.slots = slots;
+  return config;
 }
 
 }  // namespace
@@ -62,16 +81,25 @@ BOOST_AUTO_TEST_CASE(rounds_are_those_of_the_papers_formulas) {
   for (const Outer& outer :
        {Outer{"sgd", 1, 0}, Outer{"sgd", 0.5, 0}, Outer{"nesterov", 0.7, 0.9}, Outer{"momentum", 1, 0.5}})
     for (const int64_t replicas : {1, 2, 4})
-      for (const LocalSlots slots : {LocalSlots::keep, LocalSlots::zero})
+      for (const LocalSlots slots : {LocalSlots::keep, LocalSlots::mean, LocalSlots::zero})
         BOOST_TEST_CONTEXT(outer.name << " " << outer.lr << ", " << replicas << " replicas") {
-          TrainConfig config = local(config_of_run(14), replicas, 4);  // three rounds, and one of two steps
-          config.sync.outer = outer.name;
-          config.sync.outer_lr = outer.lr;
-          config.sync.outer_momentum = outer.momentum;
-          config.sync.slots = slots;
-          const TrainingState state = trained(task_of(line), config);
-          BOOST_TEST(element(find(state, "w"), 0) == plain_loops(14, replicas, 4, outer, slots), kClose);
+          // Three rounds, and one of two steps.
+          const TrainConfig config = with_outer(local(config_of_run(14), replicas, 4), outer, slots);
+          BOOST_TEST(element(find(trained(task_of(line), config), "w"), 0) == plain_loops(config, outer), kClose);
         }
+}
+
+BOOST_AUTO_TEST_CASE(slow_momentum_divides_by_the_rate_of_its_round) {
+  const Outer outer{"momentum", 1, 0.5};
+  TrainConfig config = with_outer(local(config_of_run(14), 4, 4), outer, LocalSlots::mean);
+  config.sync.outer_per_rate = true;
+  TrainConfig plain = config;
+  plain.sync.outer_per_rate = false;
+  const auto parameter = [](const TrainConfig& one) { return element(find(trained(task_of(line), one), "w"), 0); };
+  BOOST_TEST(parameter(config) == parameter(plain), kClose);  // at a constant rate it is outer momentum
+  config.learning.schedule = plain.learning.schedule = "cosine";
+  BOOST_TEST(parameter(config) == plain_loops(config, outer), kClose);
+  BOOST_TEST(std::abs(parameter(config) - parameter(plain)) > 1e-6);
 }
 
 BOOST_AUTO_TEST_CASE(a_mean_after_each_step_and_one_replica_are_synchronous_training) {

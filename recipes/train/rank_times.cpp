@@ -1,0 +1,63 @@
+#include "recipes/train/rank_times.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include "runtime/host_name.h"
+
+namespace kb {
+namespace {
+
+double median_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+void add_rank(RanksReport& report, const std::string& gathered) {
+  std::istringstream words(gathered);
+  double compute = 0, wait = 0;
+  std::string node;
+  words >> compute >> wait >> node;
+  report.compute_ms.push_back(compute);
+  report.data_wait_ms.push_back(wait);
+  report.nodes.push_back(node);
+}
+
+}  // namespace
+
+std::string slow_rank_text(const RanksReport& report) {
+  const auto slowest = std::max_element(report.compute_ms.begin(), report.compute_ms.end());
+  const auto rank = static_cast<size_t>(slowest - report.compute_ms.begin());
+  std::vector<double> others = report.compute_ms;
+  others.erase(others.begin() + static_cast<std::ptrdiff_t>(rank));
+  if (others.empty()) return "";
+  const double median = median_of(std::move(others));
+  if (*slowest <= kSlowRank * median) return "";
+  return fmt::format("NOTE: rank {} ({}): {:.2f} x the median of the others; {:.3g} ms of a step wait for it", rank,
+                     report.nodes[rank], *slowest / median, *slowest - median);
+}
+
+void RankTimes::stepped(const ReportedStep& reported) {
+  ++steps_;
+  last_ = reported.metrics.step + 1;
+  compute_ms_ += reported.metrics.compute_ms;
+  data_wait_ms_ += reported.metrics.data_wait_ms;
+}
+
+// A device computes while its host does something else, so that the host's times say nothing of it.
+void RankTimes::evaluation_begins() {
+  if (steps_ == 0 || parts_.training().lag() > 0) return;
+  const auto count = static_cast<double>(std::exchange(steps_, 0));
+  const std::string own = fmt::format("{} {} {}", std::exchange(compute_ms_, 0) / count,
+                                      std::exchange(data_wait_ms_, 0) / count, host_name());
+  RanksReport report{.step = last_};
+  for (const std::string& rank : parts_.world.communicator().all_gather(own)) add_rank(report, rank);
+  parts_.observer.ranks(report);
+  if (const std::string text = slow_rank_text(report); !text.empty()) parts_.observer.note(text);
+}
+
+}  // namespace kb
