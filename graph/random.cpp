@@ -1,5 +1,5 @@
-// Randomness by counters: Philox, the op random_bits, initial values of variables, random bindings. Logarithm and sine
-// are written out here, so that initial values have the same bits with every C library.
+// Randomness by counters: Philox, the op random_bits, initial values of variables, random bindings. Sine is written out
+// here and the logarithm in portable_math, so that initial values have the same bits with every C library.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,6 +8,7 @@
 
 #include "graph/interpreter.h"
 #include "graph/interpreter_ops.h"
+#include "graph/portable_math.h"
 
 namespace kb {
 
@@ -54,20 +55,6 @@ void random_bits(const Work& work) {
 }  // namespace oracle
 
 namespace {
-
-// Returns ln(x) for x > 0: x = m 2^e with m in [sqrt(1/2), sqrt(2)), and ln m = 2 artanh((m - 1) / (m + 1)).
-double portable_log(double x) {
-  int exponent = 0;
-  double m = std::frexp(x, &exponent);
-  if (m < std::numbers::sqrt2 / 2) {
-    m *= 2;
-    --exponent;
-  }
-  const double s = (m - 1) / (m + 1), s2 = s * s;
-  double sum = 0;
-  for (int k = 27; k >= 1; k -= 2) sum = sum * s2 + 1.0 / k;
-  return 2 * s * sum + exponent * std::numbers::ln2;
-}
 
 struct SinCos {
   double sin, cos;

@@ -13,6 +13,7 @@
 #include "graph/error.h"
 #include "runtime/file_error.h"
 #include "runtime/input_file.h"
+#include "runtime/write_all.h"
 
 namespace kb {
 namespace {
@@ -82,15 +83,7 @@ void AtomicFile::set_aside() {
 
 void AtomicFile::fail() const { throw_file_error("write", target_, errno, bytes_); }
 
-void AtomicFile::write(const void* data, size_t bytes) {
-  const char* p = static_cast<const char*>(data);
-  while (bytes > 0) {
-    const ssize_t written = ::write(descriptor_, p, bytes);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail();
-    p += written, bytes -= static_cast<size_t>(written);
-  }
-}
+void AtomicFile::write(const void* data, size_t bytes) { write_all(descriptor_, data, bytes, target_, bytes_); }
 
 void AtomicFile::commit() {
   ensure(descriptor_ >= 0, "AtomicFile::commit called twice");

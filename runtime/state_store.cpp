@@ -94,7 +94,7 @@ void average(DType dtype, std::span<std::byte* const> tensors, int64_t elements)
 
 }  // namespace
 
-void average_slots(std::span<StateStore* const> stores) {
+void StateStore::average_slots(std::span<StateStore* const> stores) {
   for (StateStore* store : stores) store->download();
   for (auto& [name, entry] : stores.front()->entries_) {
     if (entry.variable.kind != VariableKind::slot) continue;

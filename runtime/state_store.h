@@ -51,7 +51,7 @@ class StateStore {
   void take(const StateStore& from, bool slots);
   void zero_slots();
   // Sets the slots of each store to their mean over all stores, which is summed in their order.
-  friend void average_slots(std::span<StateStore* const> stores);
+  static void average_slots(std::span<StateStore* const> stores);
 
   // Adds the variables that are missing, filled with zeros. The first space that is not empty is kept, and every later
   // one must equal it. Throws Error if a variable exists with another type.
@@ -94,7 +94,5 @@ class StateStore {
   std::map<std::string, Entry> entries_;
   std::map<std::string, std::unique_ptr<StateStore>> parts_;
 };
-
-void average_slots(std::span<StateStore* const> stores);
 
 }  // namespace kb

@@ -17,8 +17,7 @@ namespace {
 constexpr const char* kGrowthExpectation =
     "growths such as 30ep:x5,60ep:x5 or 2000st:x2:sqrt: epochs (ep), steps (st) or 1,000 samples (ks) > 0 that rise, "
     "then one or more of :xF for F times the samples, :longF for F times the length (whole factors > 1), :sqrt, "
-    ":linear "
-    "or :rateF where the learning rate moves, :again or :warm0.5ep where its schedule begins anew";
+    ":linear or :rateF where the learning rate moves, :again or :warm0.5ep where its schedule begins anew";
 constexpr int64_t kFactorBelow = 1 << 20;  // bound of factors: a minibatch < 2^31 times a factor fits 64 bits
 
 template <class Number>

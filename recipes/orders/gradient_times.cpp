@@ -10,9 +10,9 @@
 
 #include "data/hash_random.h"
 #include "graph/error.h"
+#include "graph/portable_math.h"
 #include "recipes/config/values.h"
 #include "recipes/orders/line_error.h"
-#include "recipes/orders/portable_math.h"
 #include "runtime/input_file.h"
 #include "runtime/json_reader.h"
 

@@ -9,6 +9,7 @@
 #include "graph/error.h"
 #include "recipes/orders/line_error.h"
 #include "runtime/file_error.h"
+#include "runtime/write_all.h"
 
 namespace kb {
 namespace {
@@ -150,14 +151,7 @@ void OrderWriter::write(const GradientRecord& record) {
 }
 
 void OrderWriter::flush() {
-  const char* at = pending_.data();
-  for (size_t left = pending_.size(); left > 0;) {
-    const ssize_t written = ::write(descriptor_, at, left);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw_file_error("write", path_, errno);
-    at += written;
-    left -= static_cast<size_t>(written);
-  }
+  write_all(descriptor_, pending_.data(), pending_.size(), path_);
   pending_.clear();
 }
 

@@ -51,6 +51,19 @@ void check_fields(const std::string& task, const std::vector<Field>& fields) {
   }
 }
 
+void check_pieces(const std::string& task, int64_t positions, int64_t pieces) {
+  if (pieces == 1) return;
+  if (positions == 0)
+    throw Error(
+        fmt::format("batch.growths: expected a task whose samples are sequences, to make them {} times as long, got {}",
+                    pieces, task));
+  if (positions % pieces != 0)
+    throw Error(
+        fmt::format("batch.growths: expected samples of a multiple of {} positions, which begin as {} pieces, "
+                    "got {} of task {}",
+                    pieces, pieces, positions, task));
+}
+
 void check_indices(const Field& field, std::span<const std::byte> values, int64_t rows,
                    std::span<const int32_t> samples, const SampleNames& names) {
   if (field.below == 0) return;

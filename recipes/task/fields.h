@@ -51,6 +51,10 @@ struct BatchShape {
 // not kRows, and for a ragged field without one of its lengths.
 void check_fields(const std::string& task, const std::vector<Field>& fields);
 
+// Throws Error, which names the task, unless samples of so many positions (Task::sequence) can be computed in so many
+// pieces.
+void check_pieces(const std::string& task, int64_t positions, int64_t pieces);
+
 // Throws Error, which names the value and its sample, if a value of an index field is out of range: kernels use indices
 // without a check. `rows` is N. The message numbers the sample of a row by `samples`, or by the row itself if that is
 // empty, and names it by `names`.

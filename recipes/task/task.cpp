@@ -147,7 +147,7 @@ struct Declared {
 
 Declared declare(Graph& graph, const Task& task, BatchShape batch, DType real) {
   check_fields(task.name, task.fields);
-  check_pieces(task, batch.pieces);
+  check_pieces(task.name, task.sequence, batch.pieces);
   if (batch.length == 0) batch.length = task.length;
   const int64_t minibatch = batch.samples;
   Inputs inputs(graph, task.fields, batch, real);
@@ -390,19 +390,6 @@ int64_t parameter_count(const Graph& graph) {
   for (const Variable& v : graph.variables)
     if (v.kind == VariableKind::parameter) count += v.type.elements();
   return count;
-}
-
-void check_pieces(const Task& task, int64_t pieces) {
-  if (pieces == 1) return;
-  if (task.sequence == 0)
-    throw Error(
-        fmt::format("batch.growths: expected a task whose samples are sequences, to make them {} times as long, got {}",
-                    pieces, task.name));
-  if (task.sequence % pieces != 0)
-    throw Error(
-        fmt::format("batch.growths: expected samples of a multiple of {} positions, which begin as {} pieces, "
-                    "got {} of task {}",
-                    pieces, pieces, task.sequence, task.name));
 }
 
 }  // namespace kb

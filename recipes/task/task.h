@@ -57,9 +57,6 @@ struct Task {
   bool is_ragged() const;                             // whether a field is ragged
 };
 
-// Throws Error unless the task's samples can be computed in so many pieces.
-void check_pieces(const Task& task, int64_t pieces);
-
 // The graph of a training step on batch.samples = N samples. Its inputs are "weights" float [N] and the fields and
 // scalars that the model asks for. Its output "loss" is the sum over samples and losses of loss times weight; with the
 // weights 1 / kn it adds up to the mean over the global minibatch. Several losses are also outputs under their own

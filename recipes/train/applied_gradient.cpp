@@ -32,11 +32,6 @@ Graph apply_graph(const Compiled& training, const std::vector<ParameterGroup>& g
   return graph;
 }
 
-CompileOptions apply_options(const Compiled& training, const std::vector<ParameterGroup>& groups,
-                             const Settled& settled, int64_t gradients) {
-  return options_over(training, groups, settled, gradients);
-}
-
 void apply_gradient(Session& apply, const StateStore& worker, int64_t number) {
   give_views(apply, worker);
   apply.set_scalar("worker", static_cast<double>(number));

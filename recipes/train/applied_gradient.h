@@ -4,19 +4,15 @@
 // averages work in it as in a synchronous step. Its virtual workers are the gradients of one update.
 #pragma once
 #include "compiler/pipeline/pipeline.h"
-#include "recipes/train/settled.h"
 #include "runtime/session.h"
 
 namespace kb {
 
 // Returns the graph of an update by the mean of `gradients` gradients, for parameters and running statistics of the
 // step `training`, whose groups these are. The inputs have the names that StateStore::views() gives to the slots of
-// kept_gradient_rule() (optim/kept_gradient.h), and own_name() of running statistics (recipes/train/join.h).
+// kept_gradient_rule() (optim/kept_gradient.h), and own_name() of running statistics (recipes/train/join.h). It is
+// compiled by options_over() `gradients` workers.
 Graph apply_graph(const Compiled& training, const std::vector<ParameterGroup>& groups, int64_t gradients);
-
-// Returns the options by which apply_graph() is compiled.
-CompileOptions apply_options(const Compiled& training, const std::vector<ParameterGroup>& groups,
-                             const Settled& settled, int64_t gradients);
 
 // Does the part of an update of the gradient that `worker` keeps, number `number` among those of the update. The last
 // one's part ends the update.

@@ -25,7 +25,7 @@ Instruments make_instruments(LoopParts& parts, StepFeed& feed) {
   };
   // MinibatchGrowth acts first, so that FiniteGuard checks a step with the minibatch that the step will have.
   add(std::make_unique<MinibatchGrowth>(parts, feed));
-  if (parts.local.join) add(std::make_unique<LocalRounds>(parts, feed));
+  if (parts.copies.join) add(std::make_unique<LocalRounds>(parts, feed));
   add(std::make_unique<NoiseLog>(parts));
   // LayerLog stands before FiniteGuard, which throws: so the norms of a step whose loss is not finite are logged.
   add(std::make_unique<LayerLog>(parts));

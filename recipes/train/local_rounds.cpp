@@ -8,11 +8,11 @@ namespace kb {
 void LocalRounds::before(int64_t step) {
   const bool is_first = step == parts_.plan.rounds.first;
   parts_.training().wait();
-  for (StateStore* replica : parts_.local.stores) {
+  for (StateStore* replica : parts_.copies.stores) {
     replica->take(parts_.store, is_first);
     if (!is_first && parts_.config.sync.slots == LocalSlots::zero) replica->zero_slots();
   }
-  if (!is_first && parts_.config.sync.slots == LocalSlots::mean) average_slots(parts_.local.stores);
+  if (!is_first && parts_.config.sync.slots == LocalSlots::mean) StateStore::average_slots(parts_.copies.stores);
   if (!is_first || step == parts_.start.step) return;
   feed_.close();
   set_phase(parts_, parts_.phase, step);

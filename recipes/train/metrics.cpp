@@ -12,6 +12,7 @@
 #include "runtime/atomic_file.h"
 #include "runtime/file_error.h"
 #include "runtime/input_file.h"
+#include "runtime/write_all.h"
 
 namespace kb {
 namespace {
@@ -293,15 +294,8 @@ void MetricsFile::put_back(bool was_replaced) {
 void MetricsFile::flush() {
   if (pending_.size() == 0) return;
   look_after();
-  const char* at = pending_.data();
-  for (size_t left = pending_.size(); left > 0;) {
-    const ssize_t written = ::write(descriptor_, at, left);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw_file_error("write", path_, errno);
-    at += written;
-    left -= static_cast<size_t>(written);
-    size_ += written;
-  }
+  write_all(descriptor_, pending_.data(), pending_.size(), path_);
+  size_ += static_cast<int64_t>(pending_.size());
   pending_.clear();
   flushed_ = Clock::now();
 }

@@ -32,7 +32,7 @@ struct StepMetrics {
   // With f16: the loss scale of the next step. If it is half of the one before, the gradients of this step were not
   // finite, and the step changed no parameter.
   std::optional<double> loss_scale = std::nullopt;
-  // With an order of gradients: virtual time in seconds at the end of the step, and the mean staleness of its
+  // An order of gradients sets them: virtual time in seconds at the end of the step, and the mean staleness of its
   // gradients.
   std::optional<double> clock_s = std::nullopt, staleness = std::nullopt;
   // With ragged fields: the length to which they are padded, and the share of padding, in [0, 1).
@@ -45,7 +45,7 @@ struct StepMetrics {
 // Times of the ranks of a training on several processes, means over the steps since the last evaluation.
 struct RanksReport {
   int64_t step = 0;                                        // steps done
-  std::vector<double> compute_ms = {}, data_wait_ms = {};  // of a step, for each rank
+  std::vector<double> compute_ms = {}, data_wait_ms = {};  // each rank's mean over the steps
   std::vector<std::string> nodes = {};                     // names of the machines
 };
 

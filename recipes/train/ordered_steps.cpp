@@ -25,11 +25,8 @@ void check_file(const OrderPlan& file, const OrderPlan& wanted, const std::strin
       file.pieces));
 }
 
-// Returns whether a scalar is a learning rate, of one group or of all.
-bool is_rate(const std::string& name) { return name.ends_with("learning_rate"); }
-
-}  // namespace
-
+// Returns the order that the settings ask for: of the workers of a step, up to the end of the plan. Throws Error for
+// times or numbers that make none.
 OrderPlan order_plan(const Settled& settled) {
   const Synchronising& sync = settled.config.sync;
   OrderPlan plan;
@@ -42,10 +39,15 @@ OrderPlan order_plan(const Settled& settled) {
   return plan;
 }
 
+// Returns whether a scalar is a learning rate, of one group or of all.
+bool is_rate(const std::string& name) { return name.ends_with("learning_rate"); }
+
+}  // namespace
+
 OrderedSteps::OrderedSteps(const LoopParts& parts)
     : parts_(parts),
       plan_(order_plan(parts.settled)),
-      batch_(parts.local.sessions, parts.task.fields),
+      batch_(parts.copies.sessions, parts.task.fields),
       fill_(training_fill(parts)) {
   const std::string& path = parts.config.sync.order;
   if (path.empty()) {
@@ -54,7 +56,7 @@ OrderedSteps::OrderedSteps(const LoopParts& parts)
     file_.emplace(path);
     check_file(file_->plan(), plan_, path);
   }
-  set_constants(*parts.local.apply, parts);
+  set_constants(*parts.copies.apply, parts);
   const int64_t done = parts.start.step * plan_.policy.workers;
   int64_t decided = 0, applied = 0;
   if (done == 0) start_workers();
@@ -77,9 +79,9 @@ GradientRecord OrderedSteps::next() {
 
 void OrderedSteps::start_workers() {
   if (rules().started().empty()) return;
-  parts_.local.apply->wait();
+  parts_.copies.apply->wait();
   for (const int64_t worker : rules().started())
-    parts_.local.stores[static_cast<size_t>(worker)]->take(parts_.store, false);
+    parts_.copies.stores[static_cast<size_t>(worker)]->take(parts_.store, false);
 }
 
 OrderedStep OrderedSteps::take(int64_t step, RunSchedule& schedule) {
@@ -103,8 +105,8 @@ OrderedStep OrderedSteps::take(int64_t step, RunSchedule& schedule) {
 void OrderedSteps::compute(const GradientRecord& gradient, OrderedStep& taken) {
   using Clock = std::chrono::steady_clock;
   const int64_t workers = plan_.policy.workers, step = gradient.piece / workers, part = gradient.piece % workers;
-  const size_t bucket = parts_.order.bucket(step), copies = parts_.local.stores.size();
-  Session& session = *parts_.local.sessions[bucket * copies + static_cast<size_t>(gradient.worker)];
+  const size_t bucket = parts_.order.bucket(step), all = parts_.copies.stores.size();
+  Session& session = *parts_.copies.sessions[bucket * all + static_cast<size_t>(gradient.worker)];
   const Clock::time_point begin = Clock::now();
   batch_.fit(session);
   batch_.fill(fill_, gradient.piece, {kTrainingPart, parts_.task.train.get()});
@@ -132,7 +134,7 @@ double OrderedSteps::rate_of(const GradientRecord& gradient) {
 }
 
 void OrderedSteps::apply(const GradientRecord& gradient, int64_t step, RunSchedule& schedule) {
-  Session& session = *parts_.local.apply;
+  Session& session = *parts_.copies.apply;
   const int64_t together = plan_.policy.gradients_per_update();
   if (arrived_ == 0) {
     const double rate = rate_of(gradient), before = rate_before_ > 0 ? rate_before_ : rate;
@@ -143,7 +145,7 @@ void OrderedSteps::apply(const GradientRecord& gradient, int64_t step, RunSchedu
                            scalar.value * (scalar.name.ends_with("previous_learning_rate") ? before : rate));
     rate_before_ = rate;
   }
-  apply_gradient(session, *parts_.local.stores[static_cast<size_t>(gradient.worker)], arrived_);
+  apply_gradient(session, *parts_.copies.stores[static_cast<size_t>(gradient.worker)], arrived_);
   arrived_ = (arrived_ + 1) % together;
 }
 

@@ -16,17 +16,13 @@
 
 namespace kb {
 
-// What a step of an ordered training measures.
+// Measurements of a step of an ordered training.
 struct OrderedStep {
   std::vector<double> figures = {};  // loss and training metrics, means over the gradients
   double clock_s = 0;                // virtual time in seconds at which its last gradient was applied
   double staleness = 0;              // mean number of updates between reading the parameters and applying the gradient
   double wait_ms = 0;                // time in ms to read the samples
 };
-
-// Returns the order that settings ask for: of the workers of a step, up to the end of the plan. Throws Error for times
-// or numbers that make none.
-OrderPlan order_plan(const Settled& settled);
 
 class OrderedSteps {
  public:

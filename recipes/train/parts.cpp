@@ -16,14 +16,14 @@ bool evaluation_is_due(const Period& eval_every, const RunPlan& plan, const RunS
 }
 
 void set_phase(LoopParts& parts, size_t phase, int64_t step) {
-  parts.is_local = parts.plan.rounds.has(step) || parts.plan.ordered > 0;
+  parts.uses_copies = parts.plan.rounds.has(step) || parts.plan.ordered > 0;
   parts.phase = phase;
   std::vector<int64_t> minibatches;
   for (size_t bucket = 0; bucket < parts.settled.buckets.size(); ++bucket)
     minibatches.push_back(parts.settled.batch_of(0, bucket).global);
   parts.order = order_in_phase(parts.plan, phase, order_seed(parts.config.arithmetic),
                                in_buckets(*parts.task.train, parts.settled.buckets, minibatches));
-  if (parts.is_local)
+  if (parts.uses_copies)
     parts.order =
         parts.order.shared_by(parts.plan.ordered > 0 ? parts.settled.batch.workers() : parts.plan.rounds.replicas);
   set_step(parts, step);

@@ -19,7 +19,7 @@ namespace kb {
 class FiniteCheck;
 
 // Holds the programs and stores that local and asynchronous training add to those of synchronous steps; empty without.
-struct LocalPrograms {
+struct CopyPrograms {
   // Training step of each replica, or gradient of each worker, for the first bucket, then for the next.
   std::vector<Session*> sessions = {};
   std::vector<StateStore*> stores = {};     // parameters, slots and running statistics of each copy
@@ -65,24 +65,24 @@ struct LoopParts {
   Observer& observer;
   const LoopStart& start;
   Session* statistics;  // estimates batch norm's statistics before each evaluation (judging.recompute_bn), or null
-  std::vector<Session*> averaged;  // as `inference`, of the averaged parameters (judging.eval_ema); or none
+  std::vector<Session*> averaged;  // evaluation of the averaged parameters (judging.eval_ema) likewise; or none
   // Makes the check of the steps of a phase and bucket.
   std::function<std::unique_ptr<FiniteCheck>(const LoopParts&, size_t phase, size_t bucket)> make_check;
   std::function<void()> restore;  // loads the state of the start into the store again
-  LocalPrograms local = {};
+  CopyPrograms copies = {};
   size_t phase = 0, bucket = 0;  // phase of the plan and bucket to which the next step belongs
-  bool is_local = false;         // whether replicas, or workers of their own parameters, take the steps
+  bool uses_copies = false;      // whether replicas, or workers of their own parameters, take the steps
   Order order = {};              // order of the samples in this phase
 
   // Returns the programs that take the next step: one, or one a replica.
   std::span<Session* const> of_step() const {
-    const size_t count = is_local ? local.stores.size() : 1;
+    const size_t count = uses_copies ? copies.stores.size() : 1;
     return of_phase().subspan(bucket * count, count);
   }
   Session& training() const { return *of_step().front(); }
   // Returns the programs of the current phase, of_step() of the first bucket, then of the next.
   std::span<Session* const> of_phase() const {
-    if (is_local) return local.sessions;
+    if (uses_copies) return copies.sessions;
     return in_phase(sessions, phase);
   }
   // Returns those of a phase, of programs that are listed for each phase and bucket.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "graph/text.h"
 #include "optim/kept_gradient.h"
 #include "optim/wrapped_rules.h"
 #include "recipes/config/learning.h"
@@ -16,48 +15,9 @@
 #include "recipes/train/applied_gradient.h"
 #include "recipes/train/evaluation.h"
 #include "recipes/train/join.h"
-#include "recipes/train/kernel_source.h"
 
 namespace kb {
 namespace {
-
-class Dumps {
- public:
-  Dumps(const std::vector<Dump>& asked, std::vector<DumpFile>& files) : asked_(asked), files_(files) {}
-
-  void graph(const std::string& name, const Graph& graph) {
-    if (wants(Dump::graph)) files_.push_back({"graph." + name + ".txt", to_text(graph, {.places = true})});
-    if (wants(Dump::graphviz)) files_.push_back({"graph." + name + ".dot", to_graphviz(graph)});
-  }
-
-  void hook(const std::string& name, CompileOptions& options) {
-    if (!wants(Dump::passes)) return;
-    options.dump = [this, name, number = 0](const std::string& pass, const std::string& before,
-                                            const std::string& after) mutable {
-      std::string stem = fmt::format("passes.{}.{:02}-{}", name, ++number, pass);
-      files_.push_back({stem + ".before.txt", before, name, true});
-      files_.push_back({stem + ".after.txt", after, name, true});
-    };
-  }
-
-  void compiled(const std::string& name, const Program& program, const Target& target) {
-    if (wants(Dump::schedule)) {
-      std::string text;
-      for (const Schedule* schedule : program.all())
-        if (!schedule->steps.empty()) text += to_text(*schedule);
-      files_.push_back({"schedule." + name + ".txt", std::move(text)});
-    }
-    const bool cpu = target.processor == Processor::cpu;
-    if (wants(cpu ? Dump::cpp : Dump::cuda))
-      files_.push_back({"kernels." + name + (cpu ? ".cpp" : ".cu"), kernel_source(program, target)});
-  }
-
- private:
-  bool wants(Dump what) const { return std::find(asked_.begin(), asked_.end(), what) != asked_.end(); }
-
-  const std::vector<Dump>& asked_;
-  std::vector<DumpFile>& files_;
-};
 
 // Compiles a graph whose fields are gathered from tables of `rows` rows; 0 rows: no tables. The graph's hash stays that
 // of the declared graph, so that it does not depend on the residency.
@@ -361,7 +321,7 @@ void add_apply(Programs& programs, const Settled& settled, const std::vector<Par
   const int64_t gradients = settled.config.sync.policy == Policy::backup ? settled.batch.workers() : 1;
   programs.list.push_back(
       {"apply", Use::apply, 0, 0,
-       compile(apply_graph(training, groups, gradients), apply_options(training, groups, settled, gradients))});
+       compile(apply_graph(training, groups, gradients), options_over(training, groups, settled, gradients))});
 }
 
 }  // namespace

@@ -9,19 +9,11 @@
 
 #include "compiler/passes/probe.h"
 #include "compiler/pipeline/pipeline.h"
-#include "recipes/config/dump.h"
 #include "recipes/task/task.h"
+#include "recipes/train/program_dumps.h"
 #include "recipes/train/settled.h"
 
 namespace kb {
-
-// A file of a dump (--dump): its name in the run folder, and its text.
-struct DumpFile {
-  std::string name = {};
-  std::string text = {};
-  std::string program = {};  // ProgramSpec::name, if is_pass
-  bool is_pass = false;      // true for the graph before or after a pass
-};
 
 // The use of a program. update: a training step. evaluate, evaluate_averages: an evaluation of the parameters, or of
 // their averages. estimate: an estimate of batch norm's running statistics. replica: a training step of a replica of

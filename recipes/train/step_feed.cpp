@@ -25,7 +25,7 @@ void StepFeed::open(int64_t step) {
   const int64_t workers = parts_.batch.virtual_workers;
   const bool is_last = parts_.phase + 1 == parts_.plan.phase_count();
   const int64_t phase_end = is_last ? parts_.plan.steps : parts_.plan.phase(parts_.phase + 1).begin_step;
-  const bool is_before_rounds = parts_.plan.rounds.replicas > 0 && !parts_.is_local;
+  const bool is_before_rounds = parts_.plan.rounds.replicas > 0 && !parts_.uses_copies;
   const int64_t end = is_before_rounds ? std::min(phase_end, parts_.plan.rounds.first) : phase_end;
   const size_t of_bucket = parts_.of_step().size();
   loader_.emplace(

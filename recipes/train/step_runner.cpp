@@ -9,7 +9,7 @@
 namespace kb {
 namespace {
 
-constexpr double kLeastRate = 1e-30;  // of sync.outer_per_rate, which divides by the rate
+constexpr double kLeastRate = 1e-30;  // sync.outer_per_rate divides by the rate, or by this
 
 }  // namespace
 
@@ -56,7 +56,7 @@ std::optional<TakenStep> StepRunner::take(int64_t step) {
       session->set_scalar("worker", static_cast<double>(first_worker(parts_) + worker));
       work(step, *session, own);
     }
-    if (parts_.is_local) read_replica(*session, taken);
+    if (parts_.uses_copies) read_replica(*session, taken);
   }
   if (parts_.plan.rounds.ends_after(step + 1)) join(step + 1);
   taken.host_seconds = std::chrono::duration<double>(Clock::now() - taken.begun).count() - taken.wait_ms / 1e3;
@@ -79,7 +79,7 @@ void StepRunner::read_replica(const Session& replica, TakenStep& taken) {
 
 void StepRunner::join(int64_t done) {
   const double rate = std::max(parts_.schedule.rate(done - 1), kLeastRate);
-  run_join(*parts_.local.join, *parts_.local.scalars, parts_.local.stores,
+  run_join(*parts_.copies.join, *parts_.copies.scalars, parts_.copies.stores,
            {parts_.plan.rounds.number_of(done - 1), rate});
 }
 

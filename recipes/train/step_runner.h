@@ -24,7 +24,7 @@ struct TakenStep {
   // memory of outputs, so that these are read at once. Empty for a synchronous step.
   std::vector<double> figures = {};
   std::optional<double> loss_scale = {};
-  // Of a step whose gradients an order applies: virtual time in seconds at its end, and the mean staleness.
+  // These are set in a step whose gradients an order applies: virtual time in seconds at its end, and mean staleness.
   std::optional<double> clock_s = {}, staleness = {};
 };
 
@@ -47,7 +47,7 @@ class StepRunner {
 
   LoopParts& parts_;
   StepFeed& feed_;
-  std::optional<OrderedSteps> ordered_;  // of a training whose gradients an order applies
+  std::optional<OrderedSteps> ordered_;  // empty unless an order applies the gradients
   int64_t profiled_ = -1;                // number of the step to which profile_ belongs
   std::optional<Profile> profile_;
   std::vector<double> value_;  // the output that is being read

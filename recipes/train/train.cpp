@@ -118,16 +118,16 @@ void check_step(const LoopStart& start, const RunPlan& plan) {
                     plan.steps, start.step));
 }
 
-LocalPrograms local_programs(const Ready& ready) {
+CopyPrograms copy_programs(const Ready& ready) {
   const RunPlan& plan = ready.settled.plan;
   if (plan.copies() == 0) return {};
-  LocalPrograms local{.sessions = ready.programs.all(Use::replica),
+  CopyPrograms copies{.sessions = ready.programs.all(Use::replica),
                       .join = ready.programs.find(Use::join),
                       .apply = ready.programs.find(Use::apply)};
-  if (local.join) local.scalars = outer_scalars(rules_of(ready.task), ready.settled.config.sync, plan);
+  if (copies.join) copies.scalars = outer_scalars(rules_of(ready.task), ready.settled.config.sync, plan);
   for (int64_t copy = 0; copy < plan.copies(); ++copy)
-    local.stores.push_back(&ready.programs.store.part(local.join ? replica_name(copy) : worker_part(copy)));
-  return local;
+    copies.stores.push_back(&ready.programs.store.part(copies.join ? replica_name(copy) : worker_part(copy)));
+  return copies;
 }
 
 // Returns the programs of an evaluation for each phase of the plan and bucket; none if there are none of this use.
@@ -155,7 +155,7 @@ LoopResult run_loop(const Ready& ready, const LoopStart& start, Observer& observ
                                        settled.batch, settled.plan, start.step, start.schedule_state),
                      task, settled.loader_threads, programs.all(Use::update), evaluations_of(ready, Use::evaluate),
                      programs.metrics, programs.store, machine.world, observer, start, programs.find(Use::estimate),
-                     evaluations_of(ready, Use::evaluate_averages), make_check, restore, local_programs(ready)});
+                     evaluations_of(ready, Use::evaluate_averages), make_check, restore, copy_programs(ready)});
   return loop.run();
 }
 

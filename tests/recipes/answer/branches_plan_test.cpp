@@ -115,6 +115,9 @@ BOOST_AUTO_TEST_CASE(the_runs_own_growths_stay) {
   BOOST_TEST(plan.places[0].minibatch == 16);
   BOOST_TEST(plan.places[0].samples == 100 * 8 + 20 * 16);
   BOOST_TEST(value_after(branch_trials(plan)[1], "--minibatch-schedule") == "1ep:x2,120st:x2:linear");
+  write({"--epochs", "5", "--minibatch-schedule", "1ep:x2,4ep:again"}, {120});  // the schedule before a restart is kept
+  const std::string kept = value_after(branch_trials(plan_branches(request))[1], "--minibatch-schedule");
+  BOOST_TEST(kept == "1ep:x2,120st:x2:linear,3.2ks:again");
   refused(asked("110st"), {"expected a checkpoint at or before 110st = 110 steps, got those of 120 steps",
                            "--save-every 110st --keep 100"});
   write({"--epochs", "5", "--minibatch-schedule", "1ep:x2"}, {90});

@@ -16,7 +16,7 @@ constexpr double kRate = 0.3, kStart = 1;
 // Trains along an order by plain SGD, and adds x after each step to `sums`.
 void train_along(const OrderPlan& plan, std::vector<double>& sums) {
   GradientOrder order(plan);
-  std::vector<double> x = {kStart};  // by version
+  std::vector<double> x = {kStart};  // x[v] is version v
   for (size_t step = 0; step < kSteps; ++step) {
     const GradientRecord record = order.next().value();
     x.push_back(x.back() - kRate * x[static_cast<size_t>(record.read)]);

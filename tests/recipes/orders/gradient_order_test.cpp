@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(nobody_is_more_than_the_bound_ahead) {
           const int64_t least = *std::min_element(done.begin(), done.end());
           most_ahead = std::max(most_ahead, done[worker] - least);
         }
-        BOOST_TEST(most_ahead <= bound + 1);  // with the gradient that has just ended
+        BOOST_TEST(most_ahead <= bound + 1);  // the gradient that has just ended counts
         if (times != "constant") BOOST_TEST(most_ahead == bound + 1);
       }
 }

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "graph/error.h"
+#include "graph/portable_math.h"
 #include "recipes/config/values.h"
-#include "recipes/orders/portable_math.h"
 #include "tests/support/says.h"
 #include "tests/support/support.h"
 

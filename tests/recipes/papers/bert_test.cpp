@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "data/text/words.h"
+#include "recipes/config/run_plan.h"
 #include "recipes/config/run_task.h"
 #include "recipes/inspect/commands.h"
 #include "recipes/papers/table.h"
@@ -87,6 +88,9 @@ BOOST_AUTO_TEST_CASE(settings_follow_from_the_minibatch) {
   BOOST_TEST(most.length.epochs == 26);
   BOOST_TEST(most.data.options.whole("context") == 512);
   BOOST_TEST(growths_text(most.batch.growths) == "18ep:x4:long4:warm1.6ep");
+  const RunPlan plan = make_plan(most, 3'280'000'000 / 512);
+  BOOST_TEST(plan.phase(1).begin_step == 14'076);
+  BOOST_TEST(plan.steps == 14'076 + 1'560);
   const RunConfig mixed = config_of({"--paper", "large", "--minibatch", "16384", "--stages", "mixed"});
   BOOST_TEST(growths_text(mixed.batch.growths) == "18ep:x2:long4:rate0.707107:warm1.6ep");
   BOOST_TEST(config_of({"--paper", "large", "--lr", "0.1"}).learning.lr == 0.1);

@@ -13,7 +13,7 @@ namespace {
 
 using namespace kb::test;
 
-constexpr int64_t kSteps = 14, kWorkers = 8;  // of a step of 16 samples
+constexpr int64_t kSteps = 14, kWorkers = 8;  // eight workers share a step of 16 samples
 
 TrainConfig ordered(Policy policy, int64_t steps = kSteps) {
   TrainConfig config = config_of_run(steps);

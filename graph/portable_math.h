@@ -4,7 +4,9 @@
 
 namespace kb {
 
-double portable_log(double x);  // for x > 0; within 4e-16 of the truth, relative to it or to ln 2
-double portable_exp(double x);  // for |x| < 700; relative error below 1e-15
+// Returns ln(x) for x > 0, within 4e-16 of the truth, relative to it or to ln 2.
+double portable_log(double x);
+// Returns e^x for |x| < 700, with a relative error below 1e-15.
+double portable_exp(double x);
 
 }  // namespace kb
