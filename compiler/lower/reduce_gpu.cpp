@@ -4,7 +4,8 @@
 // (lanes reduce), or some columns, or a chunk of one of those. Among the blocks with chunks of the same results, the
 // last to finish merges all chunks: groups of threads merge runs of chunks, and combine what they have by halves.
 //
-// Chunks of columns go to wide blocks, one for each multiprocessor: fewer chunks, more groups in the last block.
+// Chunks of columns go to wide blocks, one for each multiprocessor: fewer chunks, more groups in the last block. Short
+// rows go to blocks of few threads.
 #include <algorithm>
 
 #include "compiler/lower/reduce_tiles.h"
@@ -362,10 +363,13 @@ class ReduceTogether : public ReduceTiles {
 Lowered lower_reduce_gpu(const Graph& graph, const Group& group, const Target& target) {
   ReduceTogether together(graph, group, target);
   if (!together.fits()) return lower_reduce_alone(graph, group, target);
-  Target wide = target;
+  // A lowering refers to its target.
+  Target wide = target, suitable = target;
   wide.block_threads = kWideThreads;
   ReduceTogether in_wide_blocks(graph, group, wide);
-  return in_wide_blocks.fits_wide() ? in_wide_blocks.lower() : together.lower();
+  if (in_wide_blocks.fits_wide()) return in_wide_blocks.lower();
+  suitable.block_threads = together.suitable_threads();
+  return ReduceTogether(graph, group, suitable).lower();
 }
 
 }  // namespace kb

@@ -7,6 +7,7 @@ namespace kb {
 namespace {
 
 constexpr int64_t kColumnVectors = 16;  // most vectors of kept elements that a block works on
+constexpr int64_t kRowVectors = 4;      // vectors of a row for each thread of its block
 constexpr int64_t kLoads = 4;           // loads that a thread has under way
 constexpr int64_t kWideBytes = 128;     // bytes that a thread of a wide block has under way: 64 KiB a multiprocessor
 constexpr int64_t kMostRounds = 8;      // most rounds that a thread has under way
@@ -27,6 +28,13 @@ bool ReduceTiles::draws() const {
 bool ReduceTiles::fits_wide() const {
   return fits() && !draws() && two_phases_ && !lanes_reduce() && 4 * tiles_ <= cx_.target.processors &&
          chunk_ * reduced_in_index() >= batch();
+}
+
+int64_t ReduceTiles::suitable_threads() const {
+  if (!lanes_reduce() || two_phases_ || nest_.dims.back().dynamic) return threads();
+  const int64_t vectors = reduced_in_index() / cx_.b.lanes();
+  const auto needed = static_cast<uint64_t>((vectors + kRowVectors - 1) / kRowVectors);
+  return std::clamp<int64_t>(static_cast<int64_t>(std::bit_ceil(needed)), kWarp, threads());
 }
 
 void ReduceTiles::choose_tiles() {

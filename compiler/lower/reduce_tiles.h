@@ -6,6 +6,7 @@
 namespace kb {
 
 inline constexpr int64_t kWideThreads = 512;  // threads of a wide block, which is alone on its multiprocessor
+inline constexpr int64_t kWarp = 32;          // threads that execute together; the least a block has
 
 class ReduceTiles : protected Reduce {
  public:
@@ -16,6 +17,10 @@ class ReduceTiles : protected Reduce {
   // Returns whether wide blocks are worth it: for chunks of columns that are at least a batch long, if tiles are few
   // enough to give each multiprocessor an even share of the chunks.
   bool fits_wide() const;
+
+  // Returns how many threads a block should have: so many that each has kRowVectors vectors if a block reduces one row,
+  // else the target's. A thread without a vector takes the place of another block's, and adds a barrier to the sum.
+  int64_t suitable_threads() const;
 
  protected:
   int64_t threads() const { return cx_.target.block_threads; }

@@ -109,6 +109,7 @@ Graph simplify(Graph graph,
                CompileState& state);  // folds constants, merges equal nodes, drops unused ones; only exact rewrites
 Graph apply_precision(Graph graph, CompileState& state);
 Graph space_to_depth(Graph graph, CompileState& state);  // changes a GPU's convolutions over images of few channels
+Graph align_rows(Graph graph, CompileState& state);      // makes a GPU's large 16-bit matrices have aligned rows
 Graph apply_layout(Graph graph, CompileState& state);
 Graph recompute(Graph graph, CompileState& state);
 Graph place_all_reduce(

@@ -22,6 +22,7 @@ constexpr PassRow kPasses[] = {
     {"simplify", simplify},
     {"precision", apply_precision},
     {"space_to_depth", space_to_depth},
+    {"align_rows", align_rows},
     {"layout", apply_layout},
     {"recompute", recompute},
     {"place_all_reduce", place_all_reduce},
