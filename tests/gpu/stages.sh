@@ -197,7 +197,7 @@ stage_attention() {
   figures_of "$scratch/attention" ' x\)$'
 }
 
-beside_cpu=gpu_recipes/recipes/_0,_1,_2,_3,_4
+beside_cpu=gpu_recipes/recipes/_0,_1,_2,_3,_4,_5
 stage_recipes_cpu() { tests "$beside_cpu"; }
 stage_recipes_device() { tests gpu_recipes "!$beside_cpu"; }
 stage_collective() { tests gpu_collective; }

@@ -67,6 +67,15 @@ void lenet_mnist_trains_in_16_bits(TestGpu& gpu) {
     check_beside_cpu(gpu, lenet(precision), 10, is_fake ? 1e-4 : 5 * step / gpu.slack(), 0);
 }
 
+// The rows of the output layer have 1,027 elements on the CPU and 1,088 on the GPU (compiler/passes/align_rows.cpp).
+void an_output_layer_of_odd_width_trains_in_16_bits(TestGpu& gpu) {
+  const Training training{
+      gpt(), {"--data",   "synthetic", "--vocabulary",    "1027", "--context",   "8",    "--dim",        "16",
+              "--layers", "1",         "--heads",         "1",    "--minibatch", "4",    "--steps",      "4",
+              "--lr",     "0.01",      "--warmup-epochs", "0",    "--precision", "bf16", "--eval-every", "0"}};
+  check_beside_cpu(gpu, training, 5, 1e-3, 0);
+}
+
 // The speed of kernels is measured against a copy on the device: its size must fit, and its rate be finite.
 void a_devices_copy_is_timed(TestGpu& gpu) {
   const std::unique_ptr<Backend> backend = gpu.backend();
@@ -222,21 +231,23 @@ void a_run_goes_from_one_backend_to_the_other_and_back(TestGpu& gpu) {
 
 std::vector<GpuCheck> recipe_checks() {
   const auto replays = &DriverCalls::graph_launches;
-  return {{"lenet_mnist_trains_as_on_the_cpu", lenet_mnist_trains_as_on_the_cpu, replays, true},
-          {"resnet_cifar_8_trains_as_on_the_cpu", resnet_cifar_8_trains_as_on_the_cpu, replays, true},
-          {"lenet_mnist_trains_in_16_bits", lenet_mnist_trains_in_16_bits, replays, true},
-          {"virtual_workers_train_as_on_the_cpu", virtual_workers_train_as_on_the_cpu, replays, true},
-          {"batch_norm_is_estimated_as_on_the_cpu", batch_norm_is_estimated_as_on_the_cpu, replays, true},
-          {"a_devices_copy_is_timed", a_devices_copy_is_timed, &DriverCalls::allocations},
-          {"memory_changes_no_bit", memory_changes_no_bit, replays},
-          {"a_steps_times_stand_beside_the_models", a_steps_times_stand_beside_the_models, &DriverCalls::launches},
-          {"a_devices_steps_are_timed", a_devices_steps_are_timed, replays},
-          {"a_devices_matmul_is_timed", a_devices_matmul_is_timed, &DriverCalls::allocations},
-          {"two_runs_have_one_state_sha256", two_runs_have_one_state_sha256, replays},
-          {"bits_do_not_depend_on_where_the_data_are", bits_do_not_depend_on_where_the_data_are, replays},
-          {"captured_steps_equal_uncaptured_ones", captured_runs_equal_uncaptured_ones, replays},
-          {"a_run_goes_from_one_backend_to_the_other_and_back", a_run_goes_from_one_backend_to_the_other_and_back,
-           replays, true}};
+  return {
+      {"lenet_mnist_trains_as_on_the_cpu", lenet_mnist_trains_as_on_the_cpu, replays, true},
+      {"resnet_cifar_8_trains_as_on_the_cpu", resnet_cifar_8_trains_as_on_the_cpu, replays, true},
+      {"lenet_mnist_trains_in_16_bits", lenet_mnist_trains_in_16_bits, replays, true},
+      {"an_output_layer_of_odd_width_trains_in_16_bits", an_output_layer_of_odd_width_trains_in_16_bits, replays, true},
+      {"virtual_workers_train_as_on_the_cpu", virtual_workers_train_as_on_the_cpu, replays, true},
+      {"batch_norm_is_estimated_as_on_the_cpu", batch_norm_is_estimated_as_on_the_cpu, replays, true},
+      {"a_devices_copy_is_timed", a_devices_copy_is_timed, &DriverCalls::allocations},
+      {"memory_changes_no_bit", memory_changes_no_bit, replays},
+      {"a_steps_times_stand_beside_the_models", a_steps_times_stand_beside_the_models, &DriverCalls::launches},
+      {"a_devices_steps_are_timed", a_devices_steps_are_timed, replays},
+      {"a_devices_matmul_is_timed", a_devices_matmul_is_timed, &DriverCalls::allocations},
+      {"two_runs_have_one_state_sha256", two_runs_have_one_state_sha256, replays},
+      {"bits_do_not_depend_on_where_the_data_are", bits_do_not_depend_on_where_the_data_are, replays},
+      {"captured_steps_equal_uncaptured_ones", captured_runs_equal_uncaptured_ones, replays},
+      {"a_run_goes_from_one_backend_to_the_other_and_back", a_run_goes_from_one_backend_to_the_other_and_back, replays,
+       true}};
 }
 
 }  // namespace kb::test
