@@ -189,14 +189,11 @@ std::vector<const Learning*> learnings_of(const TrainConfig& config) {
 }
 
 // Throws Error for members that do not go with copies of the parameters.
-void check_copies(const TrainConfig& config, const BatchPlan& batch) {
+void check_copies(const TrainConfig& config) {
   const std::string policy = fmt::format("sync.policy = {}", word_of(kPolicies, config.sync.policy));
   const auto refuse = [&](const std::string& member, const std::string& why) {
     throw Error(fmt::format("{}: expected none beside {}, {}", member, policy, why));
   };
-  if (batch.processes > 1)
-    throw Error(fmt::format("{}: expected one process, which has all copies of the parameters, got {}", policy,
-                            batch.processes));
   if (!config.batch.growths.empty()) refuse("batch.growths", "whose steps have one minibatch");
   if (reads_gradient_norms(config))
     refuse(config.judging.noise_scale ? "judging.noise_scale" : "learning.scaling = adascale",
@@ -208,8 +205,13 @@ void check_copies(const TrainConfig& config, const BatchPlan& batch) {
 }
 
 void check_local(const TrainConfig& config, const BatchPlan& batch) {
-  check_copies(config, batch);
-  if (batch.virtual_workers % config.sync.replicas != 0)
+  check_copies(config);
+  if (config.sync.replicas % batch.processes != 0)
+    throw Error(
+        fmt::format("sync.replicas = {}: expected a multiple of the {} processes, which have equal shares of the "
+                    "replicas, got none",
+                    config.sync.replicas, batch.processes));
+  if (batch.workers() % config.sync.replicas != 0)
     throw Error(
         fmt::format("sync.replicas = {}: expected a divisor of the {} workers of a step, got none\n"
                     "  hint:     batch.per_worker = {}",
@@ -221,7 +223,10 @@ void check_local(const TrainConfig& config, const BatchPlan& batch) {
 
 // Throws Error for members that need all gradients of a step at once, where an order applies them.
 void check_ordered(const TrainConfig& config, const BatchPlan& batch) {
-  check_copies(config, batch);
+  check_copies(config);
+  if (batch.processes > 1)
+    throw Error(fmt::format("sync.policy = {}: expected one process, which has all copies of the parameters, got {}",
+                            word_of(kPolicies, config.sync.policy), batch.processes));
   const auto refuse = [&](const std::string& member, const std::string& why) {
     throw Error(fmt::format("{}: expected none beside sync.policy = {}, {}", member,
                             word_of(kPolicies, config.sync.policy), why));
@@ -245,7 +250,7 @@ int64_t ordered_workers(const TrainConfig& config, const BatchPlan& batch) {
 Rounds make_rounds(const TrainConfig& config, const BatchPlan& batch, const RunPlan& plan) {
   if (config.sync.policy != Policy::local) return {};
   check_local(config, batch);
-  Rounds rounds{config.sync.replicas, config.sync.every, 0, plan.steps};
+  Rounds rounds{config.sync.replicas, config.sync.every, 0, plan.steps, batch.processes};
   if (const std::optional<Duration>& from = config.sync.from)
     rounds.first = from->is_epochs ? plan.steps_in(from->count) : from->steps(1);
   if (rounds.first >= plan.steps && plan.steps > 0)
@@ -327,6 +332,11 @@ std::string gains_derivation(const TrainConfig& config, const RunPlan& plan) {
 int64_t least_steps(const Learning& learning, const RunPlan& plan) {
   const int64_t base = schedule_plan(learning, plan).minibatch;
   return (plan.steps * base + plan.minibatch - 1) / plan.minibatch;
+}
+
+ParameterCopies RunPlan::copies(int64_t rank) const {
+  const int64_t own = rounds.replicas / rounds.processes;
+  return {rounds.replicas + ordered, rank * own, own + ordered};
 }
 
 int64_t RunPlan::left_out() const {

@@ -33,6 +33,12 @@ struct MinibatchPhase {
   double steps_in(double epochs) const;
 };
 
+// Copies of the parameters. Each process keeps the state of all, and computes with `own` of them from number `first`
+// on. Without any, all workers take the parameters of the run.
+struct ParameterCopies {
+  int64_t all = 0, first = 0, own = 0;
+};
+
 struct RunPlan {
   int64_t samples = 0;                     // samples of the training part
   int64_t minibatch = 0;                   // samples per step, kn, in the first phase
@@ -47,8 +53,8 @@ struct RunPlan {
   int64_t pieces = 1;   // pieces of a sample in the first phase (MinibatchPhase::pieces)
   int64_t ordered = 0;  // workers whose gradients an order applies (Synchronising::is_ordered); 0: it is no such run
 
-  // Returns the copies of the parameters that workers or replicas have; 0: all take those of the run.
-  int64_t copies() const { return rounds.replicas + ordered; }
+  // Returns the copies of the parameters that workers or replicas have, as the process of a rank sees them.
+  ParameterCopies copies(int64_t rank = 0) const;
 
   size_t phase_count() const { return grown.size() + 1; }
   MinibatchPhase phase(size_t number) const;  // counted from 0

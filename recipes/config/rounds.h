@@ -6,10 +6,11 @@
 namespace kb {
 
 struct Rounds {
-  int64_t replicas = 0;  // 0: every step is synchronous
-  int64_t every = 1;     // steps of a round
-  int64_t first = 0;     // step with which the first round begins; the steps before are synchronous
-  int64_t end = 0;       // steps of the run, whose last round may be shorter
+  int64_t replicas = 0;   // 0: every step is synchronous
+  int64_t every = 1;      // steps of a round
+  int64_t first = 0;      // step with which the first round begins; the steps before are synchronous
+  int64_t end = 0;        // steps of the run, whose last round may be shorter
+  int64_t processes = 1;  // processes that share the replicas evenly
 
   bool has(int64_t step) const { return replicas > 0 && step >= first; }
   bool begins_with(int64_t step) const { return has(step) && (step - first) % every == 0; }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "recipes/train/exchange_copies.h"
+
 namespace kb {
 
 bool Checkpoints::is_due(int64_t done) const {
@@ -19,6 +21,7 @@ void Checkpoints::save(int64_t done) {
   CheckpointCursor next = cursor(done);
   if (last_ && last_->step == done && last_->is_best == next.is_best) return;
   parts_.world.at("checkpoint");
+  exchange_copies(parts_);
   parts_.observer.save_checkpoint(next);
   last_ = std::move(next);
 }

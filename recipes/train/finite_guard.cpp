@@ -67,7 +67,9 @@ void FiniteGuard::stepped(const ReportedStep& reported) {
   const int64_t step = reported.metrics.step;
   if (!std::isfinite(reported.metrics.loss)) refuse_loss(reported.metrics.loss, step);
   if (!is_first(step)) return;
-  if (const std::string fault = not_finite_text(parts_.store.views()); !fault.empty()) refuse_state(fault, step + 1);
+  std::string fault = not_finite_text(parts_.store.views());
+  if (parts_.uses_copies) fault = found_by_any(std::move(fault));  // each process has other replicas
+  if (!fault.empty()) refuse_state(fault, step + 1);
 }
 
 void FiniteGuard::evaluated(const ReportedEvaluation& reported) {

@@ -62,7 +62,7 @@ CompileOptions options_over(const Compiled& training, const std::vector<Paramete
 
 CompileOptions join_options(const Compiled& training, const std::vector<ParameterGroup>& groups, const Settled& settled,
                             const Optimizer& outer) {
-  CompileOptions options = options_over(training, groups, settled, settled.config.sync.replicas);
+  CompileOptions options = options_over(training, groups, settled, settled.plan.copies().own);
   for (ParameterGroup& group : options.groups)
     if (!group.is_frozen) group.rule = with_prefix(update_rule(outer), kOuter);
   return options;
@@ -90,16 +90,16 @@ StepScalars outer_scalars(const Rules& own, const Synchronising& sync, const Run
   return make_scalars(own, learning, plan);
 }
 
-void run_join(Session& join, StepScalars& scalars, const std::vector<StateStore*>& replicas, const JoinPlace& place) {
+void run_join(Session& join, StepScalars& scalars, std::span<StateStore* const> own, const JoinPlace& place) {
   const double factor = join.has_input(kOwnRate) ? place.rate : 1;
   for (const NamedScalar& scalar : scalars.at(place.round))
     join.set_scalar(kOuter + scalar.name,
                     scalar.name.ends_with("learning_rate") ? factor * scalar.value : scalar.value);
   join.set_scalar(kOwnRate, place.rate);
-  join.set_scalar(kShare, 1.0 / static_cast<double>(replicas.size()));
-  for (size_t replica = 0; replica < replicas.size(); ++replica) {
-    give_views(join, *replicas[replica]);
-    join.set_scalar("worker", static_cast<double>(replica));
+  join.set_scalar(kShare, 1.0 / static_cast<double>(place.replicas));
+  for (size_t replica = 0; replica < own.size(); ++replica) {
+    give_views(join, *own[replica]);
+    join.set_scalar("worker", static_cast<double>(place.first) + static_cast<double>(replica));
     join.work(static_cast<int64_t>(replica));
   }
   join.wait();

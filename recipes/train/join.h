@@ -3,6 +3,7 @@
 // gradient of DiLoCo, Douillard et al. 2023; SlowMo, Wang et al. 2019, divides it by the inner rate). So the sum over
 // replicas has the fixed tree of every sum over workers, and any optimizer may be the outer one.
 #pragma once
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,13 +43,16 @@ CompileOptions join_options(const Compiled& training, const std::vector<Paramete
 // weight decay, and the defaults of its other hyper-parameters.
 StepScalars outer_scalars(const Rules& own, const Synchronising& sync, const RunPlan& plan);
 
-// A join: the number of its round, and the learning rate above 0 of the replicas' last step.
+// A join: the number of its round, the learning rate above 0 of the replicas' last step, and the replicas of all
+// processes, of which this process has those from number `first` on.
 struct JoinPlace {
   int64_t round = 0;
   double rate = 0;
+  int64_t first = 0, replicas = 1;
 };
 
-// Runs a join: the parameters and running statistics of the session's store are updated from those of the replicas.
-void run_join(Session& join, StepScalars& scalars, const std::vector<StateStore*>& replicas, const JoinPlace& place);
+// Runs a join: the parameters and running statistics of the session's store are updated from those of the replicas,
+// which are summed over processes; `own` are those of this process.
+void run_join(Session& join, StepScalars& scalars, std::span<StateStore* const> own, const JoinPlace& place);
 
 }  // namespace kb

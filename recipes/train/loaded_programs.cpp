@@ -10,7 +10,7 @@ std::string replica_name(int64_t replica) { return fmt::format("replica.{}", rep
 
 std::string worker_part(int64_t worker) { return fmt::format("worker.{}", worker); }
 
-LoadedPrograms::LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed, int64_t copies,
+LoadedPrograms::LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed, const ParameterCopies& copies,
                                std::string (*name)(int64_t))
     : bytes(total_memory(compiled, copies)),
       parameters(compiled.parameters),
@@ -30,7 +30,11 @@ LoadedPrograms::LoadedPrograms(Backend& backend, Programs compiled, uint32_t see
     if (program.use != Use::replica)
       load(store, program, std::move(program.compiled));
     else
-      for (int64_t copy = 0; copy < copies; ++copy) load(store.part(name(copy)), program, program.compiled);
+      for (int64_t copy = 0; copy < copies.all; ++copy)
+        if (copy >= copies.first && copy < copies.first + copies.own)
+          load(store.part(name(copy)), program, program.compiled);
+        else
+          store.part(name(copy)).adopt(program.compiled.variables, program.compiled.space);
   store.initialise(seed);
 }
 

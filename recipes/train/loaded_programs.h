@@ -22,8 +22,9 @@ struct LoadedProgram {
 // The programs on a device, which share one arena, and the state that they work on. The state begins with the initial
 // values of `seed`.
 struct LoadedPrograms {
-  // Loads Use::replica once for each of `copies`, on the parts of the store that `name` gives.
-  LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed, int64_t copies = 0,
+  // Loads Use::replica once for each copy of this process; the store has a part of the name that `name` gives for every
+  // copy.
+  LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed, const ParameterCopies& copies = {},
                  std::string (*name)(int64_t) = replica_name);
 
   // Returns null if there is no such program.

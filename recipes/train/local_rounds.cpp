@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "recipes/train/exchange_copies.h"
+
 namespace kb {
 
 // The first round begins with the whole state, and with other programs, which read the samples of a step by replicas.
@@ -12,7 +14,10 @@ void LocalRounds::before(int64_t step) {
     replica->take(parts_.store, is_first);
     if (!is_first && parts_.config.sync.slots == LocalSlots::zero) replica->zero_slots();
   }
-  if (!is_first && parts_.config.sync.slots == LocalSlots::mean) StateStore::average_slots(parts_.copies.stores);
+  if (!is_first && parts_.config.sync.slots == LocalSlots::mean) {
+    exchange_copies(parts_);
+    StateStore::average_slots(parts_.copies.all);
+  }
   if (!is_first || step == parts_.start.step) return;
   feed_.close();
   set_phase(parts_, parts_.phase, step);

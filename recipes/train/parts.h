@@ -22,7 +22,8 @@ class FiniteCheck;
 struct CopyPrograms {
   // Training step of each replica, or gradient of each worker, for the first bucket, then for the next.
   std::vector<Session*> sessions = {};
-  std::vector<StateStore*> stores = {};     // parameters, slots and running statistics of each copy
+  std::vector<StateStore*> stores = {};     // parameters, slots and running statistics of each copy of this process
+  std::vector<StateStore*> all = {};        // those of all copies; others' are as at the last exchange_copies()
   Session* join = nullptr;                  // ends a round of local training
   std::optional<StepScalars> scalars = {};  // of the outer rule
   Session* apply = nullptr;                 // updates the parameters by the gradients of workers

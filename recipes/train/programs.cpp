@@ -238,7 +238,8 @@ ProgramSpec replica_of(const Task& task, const Settled& settled, size_t bucket, 
   ProgramSpec spec = update_of(task, settled, 0, bucket, training);
   spec.name = program_name("replica", settled, 0, bucket);
   spec.use = Use::replica;
-  spec.options.workers.virtual_workers /= settled.plan.rounds.replicas;
+  spec.options.workers.processes = 1;
+  spec.options.workers.virtual_workers /= settled.plan.copies().own;
   spec.options.workers.of_replica = settled.plan.rounds.replicas > 1;
   return spec;
 }
@@ -286,7 +287,7 @@ std::vector<ProgramSpec> programs_of(const Task& task, const Settled& settled, P
   for (size_t phase = 0; phase < phases; ++phase)
     for (size_t bucket = 0; bucket < buckets; ++bucket)
       specs.push_back(update_of(task, settled, phase, bucket, training_graph(task, settled, phase, bucket)));
-  for (size_t bucket = 0; bucket < buckets && settled.plan.copies() > 0; ++bucket) {
+  for (size_t bucket = 0; bucket < buckets && settled.plan.copies().all > 0; ++bucket) {
     const TrainingGraph own = training_graph(task, settled, 0, bucket);
     specs.push_back(settled.plan.ordered > 0 ? gradient_of(task, settled, bucket, own)
                                              : replica_of(task, settled, bucket, own));
@@ -362,15 +363,15 @@ std::vector<const Compiled*> all_of(const Programs& programs) {
   return all;
 }
 
-int64_t total_memory(const Programs& programs, int64_t copies) {
+int64_t total_memory(const Programs& programs, const ParameterCopies& copies) {
   std::vector<const Compiled*> all;
   int64_t state = 0;
   for (const CompiledProgram& program : programs.list) {
     const bool is_replica = program.use == Use::replica;
-    all.insert(all.end(), is_replica ? static_cast<size_t>(copies) : 1, &program.compiled);
+    all.insert(all.end(), is_replica ? static_cast<size_t>(copies.own) : 1, &program.compiled);
     const MemoryAnswer answer = memory_answer(program.compiled);
     if (is_replica && program.bucket == 0)  // all buckets share the state of a copy
-      state += copies * (answer.parameters + answer.optimizer + answer.statistics);
+      state += copies.all * (answer.parameters + answer.optimizer + answer.statistics);
     if (program.use == Use::join) state += answer.optimizer;
   }
   return total_memory(all) + state;

@@ -94,8 +94,8 @@ struct CheckProgram {
 CheckProgram compile_check(const Task& task, const Settled& settled, size_t phase, size_t bucket,
                            const ParameterSpace& space);
 
-// Returns the bytes that programs take together, with the state of `copies` copies of the parameters and of the outer
-// optimizer.
-int64_t total_memory(const Programs& programs, int64_t copies);
+// Returns the bytes that programs take together in a process, with the state of copies of the parameters and of the
+// outer optimizer.
+int64_t total_memory(const Programs& programs, const ParameterCopies& copies);
 
 }  // namespace kb

@@ -41,7 +41,7 @@ std::optional<TakenStep> StepRunner::take(int64_t step) {
   const double waited = parts_.world.waited_s();
   TakenStep taken{.step = step, .begun = Clock::now(), .session = sessions.front(), .minibatch = parts_.batch.global};
   parts_.world.at_step(step);
-  int64_t worker = 0;
+  int64_t worker = 0, replica = parts_.plan.copies(parts_.world.rank()).first;
   for (Session* session : sessions) {
     set_scalars(*session, parts_.schedule, step);
     session->set_scalar("first_worker", static_cast<double>(first_worker(parts_) + worker));
@@ -56,31 +56,46 @@ std::optional<TakenStep> StepRunner::take(int64_t step) {
       session->set_scalar("worker", static_cast<double>(first_worker(parts_) + worker));
       work(step, *session, own);
     }
-    if (parts_.uses_copies) read_replica(*session, taken);
+    if (parts_.uses_copies) read_replica(*session, replica++, taken);
   }
+  if (parts_.uses_copies) average_figures(taken);
   if (parts_.plan.rounds.ends_after(step + 1)) join(step + 1);
   taken.host_seconds = std::chrono::duration<double>(Clock::now() - taken.begun).count() - taken.wait_ms / 1e3;
   taken.reduce_seconds = parts_.world.waited_s() - waited;
   return taken;
 }
 
-void StepRunner::read_replica(const Session& replica, TakenStep& taken) {
-  const double share = 1 / static_cast<double>(parts_.of_step().size());
-  taken.figures.resize(1 + parts_.metrics.training.size());
-  const auto add = [&](double& figure, const std::string& output) {
+// Replicas share the memory of outputs, so that their figures are read before the next one works.
+void StepRunner::read_replica(const Session& replica, int64_t number, TakenStep& taken) {
+  const size_t count = 1 + parts_.metrics.training.size();
+  taken.figures.resize(count * parts_.copies.all.size());
+  double* figure = &taken.figures[count * static_cast<size_t>(number)];
+  const auto put = [&](const std::string& output) {
     replica.read(output, value_);
-    figure += value_.at(0) * share;
+    *figure++ = value_.at(0);
   };
-  add(taken.figures[0], "loss");
-  for (size_t i = 0; i < parts_.metrics.training.size(); ++i)
-    add(taken.figures[i + 1], parts_.metrics.training[i].name);
+  put("loss");
+  for (const NamedMetric& metric : parts_.metrics.training) put(metric.name);
   if (&replica == taken.session && replica.has_output(kLossScale)) taken.loss_scale = replica.read_scalar(kLossScale);
+}
+
+// Collective call. Sums the figures of all replicas in the order of their numbers, so that no bit depends on the number
+// of processes.
+void StepRunner::average_figures(TakenStep& taken) {
+  Communicator& communicator = parts_.world.communicator();
+  const int64_t all = std::ssize(taken.figures), replicas = std::ssize(parts_.copies.all), count = all / replicas;
+  if (communicator.size() > 1)
+    communicator.wait(communicator.all_reduce(reinterpret_cast<std::byte*>(taken.figures.data()), all, DType::f64));
+  for (int64_t at = count; at < all; ++at) taken.figures[at % count] += taken.figures[at];
+  taken.figures.resize(count);
+  for (double& figure : taken.figures) figure /= static_cast<double>(replicas);
 }
 
 void StepRunner::join(int64_t done) {
   const double rate = std::max(parts_.schedule.rate(done - 1), kLeastRate);
   run_join(*parts_.copies.join, *parts_.copies.scalars, parts_.copies.stores,
-           {parts_.plan.rounds.number_of(done - 1), rate});
+           {parts_.plan.rounds.number_of(done - 1), rate, parts_.plan.copies(parts_.world.rank()).first,
+            parts_.plan.rounds.replicas});
 }
 
 // Runs one virtual worker's part of a step. If the observer wants a profile, the last worker's part is run by

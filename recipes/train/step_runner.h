@@ -20,8 +20,8 @@ struct TakenStep {
   double reduce_seconds = 0;         // part of host_seconds in which it waited for other processes
   const Session* session = nullptr;  // the program of the step, which has its outputs
   int64_t minibatch = 0;             // samples of the step
-  // The loss and the training metrics, means over replicas, and the loss scale of the first one. Replicas share the
-  // memory of outputs, so that these are read at once. Empty for a synchronous step.
+  // The loss and the training metrics, means over replicas, and the loss scale of this process's first one. Empty for a
+  // synchronous step.
   std::vector<double> figures = {};
   std::optional<double> loss_scale = {};
   // These are set in a step whose gradients an order applies: virtual time in seconds at its end, and mean staleness.
@@ -42,7 +42,8 @@ class StepRunner {
  private:
   std::optional<TakenStep> take_ordered(int64_t step);
   void work(int64_t step, Session& session, int64_t worker);
-  void read_replica(const Session& replica, TakenStep& taken);
+  void read_replica(const Session& replica, int64_t number, TakenStep& taken);
+  void average_figures(TakenStep& taken);
   void join(int64_t done);
 
   LoopParts& parts_;

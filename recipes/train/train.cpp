@@ -43,10 +43,10 @@ class Preparation {
   std::unique_ptr<LoadedPrograms> load(const Task& task, const Settled& settled) const {
     Programs programs =
         compile_alike(machine_.world, machine_.backend, [&] { return compile_programs(task, settled, dumps_); });
-    check_memory(programs, settled.plan.copies(), config_.arithmetic.memory);
+    const ParameterCopies copies = settled.plan.copies(machine_.world.rank());
+    check_memory(programs, copies, config_.arithmetic.memory);
     return std::make_unique<LoadedPrograms>(machine_.backend, std::move(programs), weights_seed(config_.arithmetic),
-                                            settled.plan.copies(),
-                                            settled.plan.ordered > 0 ? worker_part : replica_name);
+                                            copies, settled.plan.ordered > 0 ? worker_part : replica_name);
   }
 
   Prepared compile_with_data(const Task& task) const {
@@ -120,13 +120,15 @@ void check_step(const LoopStart& start, const RunPlan& plan) {
 
 CopyPrograms copy_programs(const Ready& ready) {
   const RunPlan& plan = ready.settled.plan;
-  if (plan.copies() == 0) return {};
+  const ParameterCopies number = plan.copies(ready.machine.world.rank());
+  if (number.all == 0) return {};
   CopyPrograms copies{.sessions = ready.programs.all(Use::replica),
                       .join = ready.programs.find(Use::join),
                       .apply = ready.programs.find(Use::apply)};
   if (copies.join) copies.scalars = outer_scalars(rules_of(ready.task), ready.settled.config.sync, plan);
-  for (int64_t copy = 0; copy < plan.copies(); ++copy)
-    copies.stores.push_back(&ready.programs.store.part(copies.join ? replica_name(copy) : worker_part(copy)));
+  for (int64_t copy = 0; copy < number.all; ++copy)
+    copies.all.push_back(&ready.programs.store.part(copies.join ? replica_name(copy) : worker_part(copy)));
+  copies.stores.assign(copies.all.begin() + number.first, copies.all.begin() + number.first + number.own);
   return copies;
 }
 

@@ -132,6 +132,63 @@ BOOST_AUTO_TEST_CASE(a_run_goes_on_in_the_middle_of_a_round) {
   }
 }
 
+// Replicas are shared among processes. A run stopped in the middle of a round goes on with another number of them.
+BOOST_AUTO_TEST_CASE(a_run_has_the_same_bits_on_any_number_of_processes) {
+  const Task task = task_of(network);
+  TrainConfig config = local(config_of_run(14), 4, 4);
+  config.sync.outer = "nesterov";
+  config.sync.from = parse_duration("--from", "2st");
+  for (const Precision sums : {Precision::f32, Precision::bf16})
+    for (const LocalSlots slots : {LocalSlots::keep, LocalSlots::mean}) {
+      config.arithmetic.precision = Precision::f32;
+      config.arithmetic.reduce_precision = sums == Precision::f32 ? DType::f32 : DType::bf16;
+      config.sync.slots = slots;
+      TrainConfig first = config;
+      first.length.stop_at = parse_stop_at("7st");
+      const TrainingState whole = trained(task, config), middle = trained(task, first);
+      const std::vector<double> losses = losses_of(task, config);
+      for (const int processes : {2, 4}) {
+        for (const std::string& one : hashes_of_ranks(processes, task, config)) BOOST_TEST(one == test::hash(whole));
+        std::vector<std::string> hashes(static_cast<size_t>(processes));
+        std::vector<test::Losses> seen(hashes.size());
+        on_ranks(processes, [&](int rank, Machine machine) {
+          const auto at = static_cast<size_t>(rank);
+          hashes[at] = test::hash(train(task, config, machine, seen[at], &middle).state);
+        });
+        for (const std::string& one : hashes) BOOST_TEST(one == test::hash(whole));
+        for (const test::Losses& one : seen)
+          BOOST_TEST(one.values == std::vector(losses.begin() + 7, losses.end()), boost::test_tools::per_element());
+      }
+    }
+}
+
+// Processes exchange figures of a few bytes in a step, and what a synchronous step sums only at the end of a round.
+BOOST_AUTO_TEST_CASE(processes_send_parameters_once_a_round) {
+  const Task task = task_of(network);
+  const auto bytes_of = [&](const TrainConfig& config) {
+    int64_t bytes = 0;
+    on_ranks(2, [&](int rank, Machine machine) {
+      Observer silent;
+      train(task, config, machine, silent);
+      if (rank == 0) bytes = machine.world.communicator().traffic().bytes_sent;
+    });
+    return bytes;
+  };
+  // The difference of two runs of 8 steps leaves out what is sent before the first step.
+  const auto of_8_steps = [&](TrainConfig config) {
+    config.length.steps = 16;
+    const int64_t longer = bytes_of(config);
+    config.length.steps = 8;
+    return longer - bytes_of(config);
+  };
+  const int64_t sync = of_8_steps(config_of_run(8)), every_2 = of_8_steps(local(config_of_run(8), 2, 2)),
+                every_4 = of_8_steps(local(config_of_run(8), 2, 4)),
+                every_8 = of_8_steps(local(config_of_run(8), 2, 8));
+  BOOST_TEST(every_2 - every_4 == 2 * (every_4 - every_8));  // 4, 2 and 1 joins
+  BOOST_TEST(every_4 - every_8 > 0);
+  BOOST_TEST(every_8 < sync / 4);
+}
+
 BOOST_AUTO_TEST_CASE(replicas_begin_after_synchronous_steps) {
   const Task task = task_of(network);
   TrainConfig config = local(config_of_run(12), 4, 3);
@@ -175,6 +232,8 @@ BOOST_AUTO_TEST_CASE(what_does_not_go_with_replicas_is_refused) {
   };
   refused([](TrainConfig& config) { config.sync.replicas = 3; },
           "sync.replicas = 3: expected a divisor of the 8 workers");
+  BOOST_CHECK_EXCEPTION(make_plan(local(config_of_run(4), 1, 2), batch_plan(config_of_run(4).batch, 2), kTrain), Error,
+                        says("sync.replicas = 1: expected a multiple of the 2 processes"));
   refused([](TrainConfig& config) { config.judging.noise_scale = true; }, "judging.noise_scale: expected none beside");
   refused([](TrainConfig& config) { config.batch.growths = parse_growths("--f", "2st:x2"); }, "batch.growths");
   refused([](TrainConfig& config) { config.learning.ema = 0.9; }, "learning.ema");
