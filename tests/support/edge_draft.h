@@ -54,6 +54,6 @@ class Draft {
 };
 
 // Adds programs of windows, indexed ops, library ops, leaves and composites, with their gradients.
-void structured_edges(EdgeTable& table);
+void structured_edges(EdgeTable& table, bool all);
 
 }  // namespace kb::test

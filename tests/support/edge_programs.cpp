@@ -260,12 +260,12 @@ EdgeTable edge_table(bool all) {
       ++seed;
       // A large shape has one dtype only, because its loops are those of small shapes.
       if (large && seed % std::size(kAllDTypes) != shape.size()) continue;
-      if (!all && !large && (i + number) % 3 != 0) continue;
-      moves(table, kAllDTypes[i], shape, seed);
-      reductions(table, kAllDTypes[i], shape, seed);
+      const auto has_turn = [&](size_t period) { return all || large || (i + number) % period == 0; };
+      if (has_turn(3)) moves(table, kAllDTypes[i], shape, seed);
+      if (has_turn(4)) reductions(table, kAllDTypes[i], shape, seed);
     }
   }
-  structured_edges(table);
+  structured_edges(table, all);
   return table;
 }
 

@@ -22,8 +22,8 @@ struct EdgeTable {
   // Calls that the shape rules refused, with what the user reads: point-wise ops on dtypes that they do not take.
   std::vector<std::string> refusals;
 };
-// Returns the table. `all`: every shape has every dtype; otherwise each shape has about three dtypes, which differ from
-// shape to shape.
+// Returns the table. `all`: every shape has every dtype; otherwise each shape has about two dtypes, which differ from
+// shape to shape, and of the composites only f32 has every shape.
 EdgeTable edge_table(bool all = false);
 
 // Returns the ops of the table's programs, gradients included.
