@@ -25,7 +25,7 @@ void set_bytes(StateStore& store, std::string_view bytes) {
 
 void exchange_copies(const LoopParts& parts) {
   const ParameterCopies copies = parts.plan.copies(parts.world.rank());
-  if (copies.own == copies.all) return;
+  if (copies.own == copies.all || !parts.uses_copies) return;
   for (int64_t own = 0; own < copies.own; ++own) {
     const std::vector<std::string> all =
         parts.world.communicator().all_gather(bytes_of(*parts.copies.stores[static_cast<size_t>(own)]));

@@ -6,7 +6,7 @@
 namespace kb {
 
 // Collective call. Sets the state of copies that other processes compute with, one copy after another. Does nothing if
-// this process computes with all copies.
+// this process computes with all copies, or if none takes steps yet.
 void exchange_copies(const LoopParts& parts);
 
 }  // namespace kb
