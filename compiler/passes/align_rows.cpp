@@ -1,7 +1,8 @@
 // align_rows: takes a graph whose dtypes are chosen; leaves one in which the rows of a GPU's large 16-bit matrices
 // begin at multiples of 128 bytes. Tensor cores are fed 16 bytes at a time, and a matrix whose rows begin elsewhere
 // goes to cuBLASLt's slow kernels: with GPT-2's vocabulary of 50,257 the three products of the output layer take 118 ms
-// on an H200, 24 ms at the rate of all others. The pass stands after precision, because it applies to 16 bits alone.
+// on an H200 without this pass, and 19 ms with it (65,536 tokens, cuBLASLt 13.1). The pass stands after precision,
+// because it applies to 16 bits alone.
 //
 // A product is computed with a longer row, whose last columns belong to nothing ("wide"). Point-wise ops behind it are
 // computed in the wide form too, so that they share launches as before; a reduction over rows reads the neutral element
@@ -28,8 +29,8 @@ Dims with(Dims shape, size_t axis, int64_t extent) {
   return shape;
 }
 
-// Which extents of a product grow: of its rows (m), its columns (n) or its sums (k). One that is not along any
-// operand's or the result's rows in memory stays as it is.
+// Tells which extents of a product grow: that of its rows (m), its columns (n) or its sums (k). One that is not along
+// any operand's or the result's rows in memory stays as it is.
 struct Growth {
   bool transpose_a = false, transpose_b = false;
   bool m = false, n = false, k = false;
