@@ -138,28 +138,28 @@ BOOST_AUTO_TEST_CASE(a_run_has_the_same_bits_on_any_number_of_processes) {
   TrainConfig config = local(config_of_run(14), 4, 4);
   config.sync.outer = "nesterov";
   config.sync.from = parse_duration("--from", "2st");
-  for (const Precision sums : {Precision::f32, Precision::bf16})
-    for (const LocalSlots slots : {LocalSlots::keep, LocalSlots::mean}) {
-      config.arithmetic.precision = Precision::f32;
-      config.arithmetic.reduce_precision = sums == Precision::f32 ? DType::f32 : DType::bf16;
-      config.sync.slots = slots;
-      TrainConfig first = config;
-      first.length.stop_at = parse_stop_at("7st");
-      const TrainingState whole = trained(task, config), middle = trained(task, first);
-      const std::vector<double> losses = losses_of(task, config);
-      for (const int processes : {2, 4}) {
-        for (const std::string& one : hashes_of_ranks(processes, task, config)) BOOST_TEST(one == test::hash(whole));
-        std::vector<std::string> hashes(static_cast<size_t>(processes));
-        std::vector<test::Losses> seen(hashes.size());
-        on_ranks(processes, [&](int rank, Machine machine) {
-          const auto at = static_cast<size_t>(rank);
-          hashes[at] = test::hash(train(task, config, machine, seen[at], &middle).state);
-        });
-        for (const std::string& one : hashes) BOOST_TEST(one == test::hash(whole));
-        for (const test::Losses& one : seen)
-          BOOST_TEST(one.values == std::vector(losses.begin() + 7, losses.end()), boost::test_tools::per_element());
-      }
+  config.arithmetic.precision = Precision::f32;
+  for (const auto& [sums, slots] :
+       {std::pair(DType::f32, LocalSlots::keep), std::pair(DType::bf16, LocalSlots::mean)}) {
+    config.arithmetic.reduce_precision = sums;
+    config.sync.slots = slots;
+    TrainConfig first = config;
+    first.length.stop_at = parse_stop_at("7st");
+    const TrainingState whole = trained(task, config), middle = trained(task, first);
+    const std::vector<double> losses = losses_of(task, config);
+    for (const int processes : {2, 4}) {
+      for (const std::string& one : hashes_of_ranks(processes, task, config)) BOOST_TEST(one == test::hash(whole));
+      std::vector<std::string> hashes(static_cast<size_t>(processes));
+      std::vector<test::Losses> seen(hashes.size());
+      on_ranks(processes, [&](int rank, Machine machine) {
+        const auto at = static_cast<size_t>(rank);
+        hashes[at] = test::hash(train(task, config, machine, seen[at], &middle).state);
+      });
+      for (const std::string& one : hashes) BOOST_TEST(one == test::hash(whole));
+      for (const test::Losses& one : seen)
+        BOOST_TEST(one.values == std::vector(losses.begin() + 7, losses.end()), boost::test_tools::per_element());
     }
+  }
 }
 
 // Processes exchange figures of a few bytes in a step, and what a synchronous step sums only at the end of a round.
