@@ -1,29 +1,20 @@
 // Runs the table of edges on the CPU: every program must equal its interpretation. Without flags the dtypes take turns;
 // every dtype in every shape is run by
 //   build/bin/tests_runtime --run_test=edges --log_level=message -- --all
-#include <algorithm>
 #include <boost/test/unit_test.hpp>
 
 #include "tests/runtime/session_check.h"
 #include "tests/support/edge_programs.h"
+#include "tests/support/support.h"
 
 namespace kb::edges_test {
 
 using namespace kb::test;
 
-namespace {
-
-bool asked_for_all() {
-  const auto& suite = boost::unit_test::framework::master_test_suite();
-  return std::any_of(suite.argv, suite.argv + suite.argc, [](const char* arg) { return arg == std::string("--all"); });
-}
-
-}  // namespace
-
 BOOST_AUTO_TEST_SUITE(edges)
 
 BOOST_AUTO_TEST_CASE(every_op_at_its_edges_equals_its_interpretation) {
-  const EdgeTable table = edge_table(asked_for_all());
+  const EdgeTable table = edge_table(was_asked("--all"));
   std::vector<NamedGraph> graphs;
   for (const EdgeProgram& program : table.programs) graphs.push_back({program.name, program.graph, program.options});
   const int64_t values = check_graphs(graphs);

@@ -164,11 +164,11 @@ BOOST_AUTO_TEST_CASE(sums_are_rounded_alike_whoever_adds_up) {
 }
 
 // A layer's norm is computed from the gradient summed over all workers, in one order, so that no split changes its
-// bits. Of the splits between these two a case below takes the states.
+// bits.
 BOOST_AUTO_TEST_CASE(layer_wise_rules_end_in_the_same_bits) {
   for (const char* optimizer : kLayerWise) {
     BOOST_TEST_INFO_SCOPE(optimizer);
-    check_one_set_of_bits({.optimizer = optimizer}, {{1, 8}, {8, 1}});
+    check_one_set_of_bits({.optimizer = optimizer}, kSplitsOfEight);
   }
 }
 
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(layer_wise_rules_sum_rounded_gradients_alike) {
   for (const char* optimizer : kLayerWise) {
     BOOST_TEST_INFO_SCOPE(optimizer);
     check_one_set_of_bits({.bucket_bytes = 4096, .reduce_precision = DType::bf16, .optimizer = optimizer},
-                          {{2, 4}, {8, 1}});
+                          kSplitsOfEight);
   }
 }
 

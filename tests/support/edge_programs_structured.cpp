@@ -212,6 +212,8 @@ void leaves(EdgeTable& table) {
   draft.done();
 }
 
+// Kernels sum the differences from a channel's first element. Where that is infinite their mean is NaN, and the
+// interpreter's is infinite; so a batch norm gets finite numbers and NaN.
 Tensor without_infinity(Tensor x) { return select(lt(abs(x), 1e4), x, x - x); }
 
 // ---- composites and layers, forward and backward ----

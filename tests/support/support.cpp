@@ -20,12 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool refreshing() {
-  const auto& suite = boost::unit_test::framework::master_test_suite();
-  return std::any_of(suite.argv, suite.argv + suite.argc,
-                     [](const char* arg) { return arg == std::string("--refresh"); });
-}
-
 std::vector<std::string> split_lines(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream stream(text);
@@ -35,6 +29,11 @@ std::vector<std::string> split_lines(const std::string& text) {
 }
 
 }  // namespace
+
+bool was_asked(std::string_view word) {
+  const auto& suite = boost::unit_test::framework::master_test_suite();
+  return std::any_of(suite.argv, suite.argv + suite.argc, [&](const char* arg) { return arg == word; });
+}
 
 const fs::path& source_dir() {
   static const fs::path path = KB_SOURCE_DIR;
@@ -67,7 +66,7 @@ void golden(const std::string& name, const std::string& text) {
   const bool exists = fs::exists(path);
   const std::string expected = exists ? read_file(path) : "";
   const bool same = exists && expected == text;
-  if (!same && refreshing()) {
+  if (!same && was_asked("--refresh")) {
     fmt::print("refreshed {}\n", path.string());
     return write_file(path, text);
   }

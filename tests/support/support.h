@@ -16,6 +16,9 @@ const std::filesystem::path& source_dir();
 // repository. If there is no such folder, prints where it was looked for; the test should then return.
 std::optional<std::filesystem::path> data_dir(std::string_view name);
 
+// Returns whether the test program was started with this word behind --, as in `tests_runtime -- --all`.
+bool was_asked(std::string_view word);
+
 // Fails the running test at the first line in which `text` differs from the golden file `name` of the room whose tests
 // this program holds.
 void golden(const std::string& name, const std::string& text);

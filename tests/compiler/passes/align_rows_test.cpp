@@ -3,10 +3,8 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "compiler/passes/passes.h"
-#include "compiler/pipeline/check_passes.h"
 #include "graph/functions.h"
-#include "graph/text.h"
+#include "tests/compiler/passes/checked_pass.h"
 
 namespace kb::align_rows_test {
 
@@ -49,12 +47,7 @@ Graph layer_of(const Shape& s) {
 
 // Returns how many products have a row of 1,088 elements after the pass, and checks that it keeps all values.
 int64_t aligned(const Shape& shape, const Target& target) {
-  CompileOptions options;
-  options.target = target;
-  CompileState state{options, {}, {}};
-  const Graph before = layer_of(shape), after = align_rows(before, state);
-  verify(after);
-  check_pass("align_rows", before, after, state);
+  const Graph after = test::checked_pass("align_rows", align_rows, layer_of(shape), target);
   return std::count_if(after.nodes.begin(), after.nodes.end(), [&](const Node& node) {
     const auto is_long = [](const Type& type) { return type.shape.back() == 1088 || type.shape.front() == 1088; };
     return node.op == Op::matmul && (is_long(node.type()) || is_long(after.type(node.inputs[0])));

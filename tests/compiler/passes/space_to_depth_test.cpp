@@ -4,10 +4,8 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "compiler/passes/passes.h"
-#include "compiler/pipeline/check_passes.h"
 #include "graph/functions.h"
-#include "graph/text.h"
+#include "tests/compiler/passes/checked_pass.h"
 
 namespace kb::space_to_depth_test {
 
@@ -34,12 +32,7 @@ Graph convolution_of(const Shape& s) {
 // Returns the number of convolutions and weight gradients of stride 1 after the pass, and checks that it keeps all
 // values.
 int64_t folded(const Shape& shape, const Target& target) {
-  CompileOptions options;
-  options.target = target;
-  CompileState state{options, {}, {}};
-  const Graph before = convolution_of(shape), after = space_to_depth(before, state);
-  verify(after);
-  check_pass("space_to_depth", before, after, state);
+  const Graph after = test::checked_pass("space_to_depth", space_to_depth, convolution_of(shape), target);
   return std::count_if(after.nodes.begin(), after.nodes.end(), [](const Node& node) {
     return (node.op == Op::conv2d || node.op == Op::conv2d_weight_grad) && node.attrs.ints("stride") == Ints{1, 1};
   });

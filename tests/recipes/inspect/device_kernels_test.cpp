@@ -59,17 +59,12 @@ int64_t launches_of(const Program& program) {
   return std::count_if(steps.begin(), steps.end(), [](const Step& step) { return step.launch() != nullptr; });
 }
 
-bool asked_for_all() {
-  const auto& suite = boost::unit_test::framework::master_test_suite();
-  return std::any_of(suite.argv, suite.argv + suite.argc, [](const char* arg) { return arg == std::string("--all"); });
-}
-
 BOOST_AUTO_TEST_SUITE(device_kernels)
 
 BOOST_AUTO_TEST_CASE(recipes_compile_for_every_architecture_without_spills) {
   // These two have every class of kernels: around convolutions, and attention, embeddings and layer norm.
   const std::set<std::string> for_all = {"resnet_cifar", "gpt"};
-  const bool all = asked_for_all();
+  const bool all = test::was_asked("--all");
   for (const std::string arch : {"sm_80", "sm_90", "sm_100"})
     for (const Recipe& recipe : all_recipes()) {
       if (!all && arch != "sm_90" && !for_all.contains(recipe.name)) continue;
