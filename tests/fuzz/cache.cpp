@@ -4,10 +4,11 @@
 #include "runtime/sha256.h"
 #include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace kb;
+namespace kb::fuzz::cache_target {
+
+KB_FUZZ_TARGET(cache) {
   constexpr size_t kDigest = 32;
-  fuzz::Steering steering(data, size);
+  Steering steering(data, size);
   const bool repair = steering.byte() & 1;
   std::string file(steering.rest());
   if (repair && file.size() >= kDigest) {
@@ -17,10 +18,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::copy(digest.begin(), digest.end(), file.end() - kDigest);
   }
   const CheckedEntry checked = check_entry(file);
-  if (!checked.damage.empty()) return 0;
-  fuzz::require(checked.image_bytes < file.size(), "an image within the file");
+  if (!checked.damage.empty()) return;
+  require(checked.image_bytes < file.size(), "an image within the file");
   const std::string_view image = std::string_view(file).substr(0, checked.image_bytes);
   const CheckedEntry again = check_entry(std::string(image) + make_trailer(image, checked.entry));
-  fuzz::require(again.damage.empty() && again.entry.keys == checked.entry.keys, "the same kernels when written again");
-  return 0;
+  require(again.damage.empty() && again.entry.keys == checked.entry.keys, "the same kernels when written again");
 }
+
+}  // namespace kb::fuzz::cache_target

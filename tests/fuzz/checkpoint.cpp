@@ -9,9 +9,8 @@
 #include "runtime/sha256.h"
 #include "tests/fuzz/target.h"
 
+namespace kb::fuzz::checkpoint_target {
 namespace {
-
-using namespace kb;
 
 constexpr size_t kHashDigits = 64;
 
@@ -23,7 +22,7 @@ void patch(std::string& file, const char* key, const std::string& hash) {
     file.replace(at + mark.size(), kHashDigits, hash);
 }
 
-void repair_state(std::string& file, const fuzz::MemoryFile& scratch) {
+void repair_state(std::string& file, const MemoryFile& scratch) {
   scratch.write(file);
   try {
     const SafetensorsFile read = read_safetensors(scratch.path());
@@ -42,13 +41,13 @@ void repair_header(std::string& file) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const fuzz::MemoryFile input, scratch;
+KB_FUZZ_TARGET(checkpoint) {
+  static const MemoryFile input, scratch;
   static const Recipe recipe = lenet_mnist();
   static const std::map<std::string, std::string> facts = {
       {"kilobatch_checkpoint", "2"}, {"recipe", "r"},     {"data", "d"},
       {"flags", "--a\n--b\n"},       {"graph_hash", "h"}, {"graph", "one\ntwo\n"}};
-  fuzz::Steering steering(data, size);
+  Steering steering(data, size);
   const uint8_t repairs = steering.byte();
   std::string file(steering.rest());
   if (repairs & 2) repair_state(file, scratch);
@@ -56,9 +55,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   input.write(file);
   try {
     const Checkpoint checkpoint = read_checkpoint(input.path());
-    fuzz::require(model_tensors(checkpoint).size() <= checkpoint.tensors.size(), "a model within the checkpoint");
+    require(model_tensors(checkpoint).size() <= checkpoint.tensors.size(), "a model within the checkpoint");
     check_belongs(recipe, checkpoint, facts);
   } catch (const Error&) {
   }
-  return 0;
 }
+
+}  // namespace kb::fuzz::checkpoint_target

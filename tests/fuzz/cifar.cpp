@@ -6,10 +6,8 @@
 #include "data/error.h"
 #include "tests/fuzz/target.h"
 
+namespace kb::fuzz::cifar_target {
 namespace {
-
-using namespace kb;
-using fuzz::MemoryFile, fuzz::ScratchFolder;
 
 std::string repeated(std::string_view pattern, size_t size) {
   std::string text;
@@ -42,9 +40,9 @@ struct Folders {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+KB_FUZZ_TARGET(cifar) {
   static const Folders folders;
-  fuzz::Steering steering(data, size);
+  Steering steering(data, size);
   const int choice = steering.byte() % 8;
   const size_t high = steering.byte(), low = steering.byte();
   const CifarSpec& spec = kSpecs[choice & 1];
@@ -53,8 +51,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   folders.input.write(choice & 4 ? std::string(steering.rest()) : repeated(steering.rest(), high << 8 | low));
   try {
     const Dataset set = load_cifar_dataset(spec, folders.folder.path() / std::to_string(choice));
-    fuzz::require(set.train.pixels.size() == 3072 && set.test.count() == 1, "a set of the published size");
+    require(set.train.pixels.size() == 3072 && set.test.count() == 1, "a set of the published size");
   } catch (const DataError&) {
   }
-  return 0;
 }
+
+}  // namespace kb::fuzz::cifar_target

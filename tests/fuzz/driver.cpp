@@ -1,4 +1,4 @@
-// Runs a fuzz target without libFuzzer. fuzz_NAME FOLDER RUNS runs every file of the corpus in FOLDER, then RUNS
+// Runs a fuzz target without libFuzzer. `fuzz NAME FOLDER RUNS` runs every file of the corpus in FOLDER, then RUNS
 // mutations of them, which are the same in every call. Time and memory have the limits that tests/fuzz/run gives
 // libFuzzer. The input that ended the program is left as fuzz_NAME.input in the working folder.
 #include <fcntl.h>
@@ -129,17 +129,18 @@ void check_memory() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: %s FOLDER RUNS\n", argv[0]);
+  if (argc != 4) {
+    std::fprintf(stderr, "usage: %s NAME FOLDER RUNS\n", argv[0]);
     return 2;
   }
-  const std::vector<Input> corpus = corpus_of(argv[1]);
-  const long runs = std::atol(argv[2]);
-  const LastInput last(fs::path(argv[0]).filename().string() + ".input");
+  const kb::fuzz::TargetFunction target = kb::fuzz::find_target(argv[1]);
+  const std::vector<Input> corpus = corpus_of(argv[2]);
+  const long runs = std::atol(argv[3]);
+  const LastInput last("fuzz_" + std::string(argv[1]) + ".input");
   const auto run = [&](const Input& input) {
     last.keep(input);
     ::alarm(kMostSeconds);
-    LLVMFuzzerTestOneInput(input.data(), input.size());
+    target(input.data(), input.size());
   };
   for (const Input& input : corpus) run(input);
   Mutator mutator(corpus);

@@ -8,9 +8,8 @@
 #include "recipes/run/recorded_flags.h"
 #include "tests/fuzz/target.h"
 
+namespace kb::fuzz::flags_target {
 namespace {
-
-using namespace kb;
 
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
@@ -24,18 +23,19 @@ std::vector<std::string> words_of(std::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  fuzz::Steering steering(data, size);
+KB_FUZZ_TARGET(flags) {
+  Steering steering(data, size);
   const auto recipes = all_recipes();
   const Recipe& recipe = recipes[steering.byte() % recipes.size()];
   try {
     const std::optional<RunConfig> config = parse_flags(recipe, recipe.name, words_of(steering.rest()));
-    if (!config) return 0;
+    if (!config) return;
     const std::vector<std::string> words = flag_words(recipe, *config);
-    fuzz::require(flag_words(recipe, recorded_config(recipe, words)) == words, "recorded words are read to the same");
+    require(flag_words(recipe, recorded_config(recipe, words)) == words, "recorded words are read to the same");
     const RunConfig planned = with_plan(*config);
     rate_derivation({}, planned.learning, make_plan(planned, 1000));
   } catch (const Error&) {
   }
-  return 0;
 }
+
+}  // namespace kb::fuzz::flags_target

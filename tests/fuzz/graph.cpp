@@ -4,19 +4,21 @@
 #include "graph/text.h"
 #include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace kb;
+namespace kb::fuzz::graph_target {
+
+KB_FUZZ_TARGET(graph) {
   Graph graph;
   try {
-    graph = parse_graph(fuzz::text_of(data, size));
+    graph = parse_graph(text_of(data, size));
   } catch (const Error&) {
-    return 0;
+    return;
   }
   verify(graph);
   const std::string text = to_text(graph);
   const Graph again = parse_graph(text);
-  fuzz::require(to_text(again) == text, "a graph's text parses to the same text");
-  fuzz::require(content_hash(again) == content_hash(graph), "a graph's text parses to the same hash");
+  require(to_text(again) == text, "a graph's text parses to the same text");
+  require(content_hash(again) == content_hash(graph), "a graph's text parses to the same hash");
   to_graphviz(graph);
-  return 0;
 }
+
+}  // namespace kb::fuzz::graph_target

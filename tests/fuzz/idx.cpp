@@ -5,10 +5,8 @@
 #include "data/error.h"
 #include "tests/fuzz/target.h"
 
+namespace kb::fuzz::idx_target {
 namespace {
-
-using namespace kb;
-using fuzz::MemoryFile, fuzz::ScratchFolder;
 
 constexpr const char* kNames[] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
                                   "t10k-labels-idx1-ubyte"};
@@ -36,15 +34,16 @@ struct Folders {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+KB_FUZZ_TARGET(idx) {
   static const Folders folders;
-  fuzz::Steering steering(data, size);
+  Steering steering(data, size);
   const int choice = steering.byte() % 8;
   folders.input.write(steering.rest());
   try {
     const Dataset set = load_idx_dataset(kSpec, folders.folder.path() / std::to_string(choice));
-    fuzz::require(set.train.pixels.size() == 4 && set.test.labels.size() == 1, "a set of the published size");
+    require(set.train.pixels.size() == 4 && set.test.labels.size() == 1, "a set of the published size");
   } catch (const DataError&) {
   }
-  return 0;
 }
+
+}  // namespace kb::fuzz::idx_target

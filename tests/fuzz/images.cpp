@@ -5,9 +5,8 @@
 #include "data/images/view.h"
 #include "tests/fuzz/target.h"
 
+namespace kb::fuzz::images_target {
 namespace {
-
-using namespace kb;
 
 constexpr int64_t kMostDecoded = 4 << 20;  // greatest box, pixels: a greater one takes long, and tests no other code
 
@@ -16,23 +15,23 @@ int64_t place(uint8_t byte, int64_t most) { return most * byte / 255; }
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  fuzz::Steering steering(data, size);
+KB_FUZZ_TARGET(images) {
+  Steering steering(data, size);
   const uint8_t left = steering.byte(), top = steering.byte(), width = steering.byte(), height = steering.byte();
   const std::string_view rest = steering.rest();
   const std::span<const uint8_t> file(reinterpret_cast<const uint8_t*>(rest.data()), rest.size());
   try {
     const auto image = open_image(file);
     const ImageSize s = image->size();
-    fuzz::require(s.width > 0 && s.height > 0, "an image has pixels");
+    require(s.width > 0 && s.height > 0, "an image has pixels");
     PixelBox box{place(left, s.width - 1), place(top, s.height - 1), 0, 0};
     box.width = 1 + place(width, s.width - box.left - 1);
     box.height = 1 + place(height, s.height - box.top - 1);
-    if (box.width * box.height > kMostDecoded) return 0;
+    if (box.width * box.height > kMostDecoded) return;
     if (left % 2 == 0) {
       int64_t rows = 0;
       image->decode(box, [&](const uint8_t*) { ++rows; });
-      fuzz::require(rows == box.height, "as many rows as the box is high");
+      require(rows == box.height, "as many rows as the box is high");
     } else {
       std::vector<uint8_t> planes(3 * 24 * 24);
       Resampler resampler;
@@ -41,5 +40,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (width % 4 == 0 && file.size() > 1 && file[0] == 0xff) decode_entropy(file);
   } catch (const UnreadableImage&) {
   }
-  return 0;
 }
+
+}  // namespace kb::fuzz::images_target

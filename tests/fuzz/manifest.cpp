@@ -4,34 +4,34 @@
 #include "recipes/run/resume.h"
 #include "tests/fuzz/target.h"
 
+namespace kb::fuzz::manifest_target {
 namespace {
 
-using namespace kb;
-
 struct Folder {
-  fuzz::MemoryFile manifest;
-  fuzz::ScratchFolder folder;
+  MemoryFile manifest;
+  ScratchFolder folder;
   Folder() { folder.link("manifest.json", manifest); }
 };
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+KB_FUZZ_TARGET(manifest) {
   static const Folder folder;
   static const Recipe recipe = mlp_mnist();
-  folder.manifest.write(fuzz::text_of(data, size));
+  folder.manifest.write(text_of(data, size));
   const std::vector<std::string> words = {"--resume", folder.folder.path().string()};
   try {
     RunConfig given = default_config(recipe);
     given.resume.run = words[1];
     const ResumedRun run = open_resumed(recipe, given, words, RunFolder::Use::share);
-    fuzz::require(run.config.out.trace.empty() && run.config.out.picture.empty() && run.config.out.folder.empty() &&
-                      run.config.looking.dump.empty(),
-                  "no file is written for a manifest");
+    require(run.config.out.trace.empty() && run.config.out.picture.empty() && run.config.out.folder.empty() &&
+                run.config.looking.dump.empty(),
+            "no file is written for a manifest");
     const std::string own = R"({"versions":{"kilobatch":"1","kernel_flags":["-O2"]}})";
     const std::string next = continued_manifest(own, run.manifest, 3, [](const std::string&) {});
     continued_manifest(own, next, 4, [](const std::string&) {});
   } catch (const Error&) {
   }
-  return 0;
 }
+
+}  // namespace kb::fuzz::manifest_target

@@ -7,22 +7,24 @@
 #include "recipes/answer/answer_text.h"
 #include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace kb;
+namespace kb::fuzz::measurements_target {
+
+KB_FUZZ_TARGET(measurements) {
   try {
-    const Measurements measured = parse_measurement_table(fuzz::text_of(data, size), "fuzz.csv", 60000.0);
+    const Measurements measured = parse_measurement_table(text_of(data, size), "fuzz.csv", 60000.0);
     const StudyAnswer answer = answer_study(measured.runs, {});
-    fuzz::require(!answer_text(answer).empty(), "an answer has words");
+    require(!answer_text(answer).empty(), "an answer has words");
     const std::vector<AnswerFigure> figures = answer_figures(answer);
     const std::string page = answer_page(answer, {"command", "fuzz.csv"}, figures);
-    fuzz::require(page.find("=\"nan\"") == std::string::npos && page.find("=\"-nan\"") == std::string::npos,
-                  "figures have finite places");
+    require(page.find("=\"nan\"") == std::string::npos && page.find("=\"-nan\"") == std::string::npos,
+            "figures have finite places");
     answer_json(answer, {"command", "fuzz.csv"});
     const Measurements again = parse_measurement_table(answer_csv(answer), "study.csv");
-    fuzz::require(again.runs.size() == answer.best.size() + answer.missed.size(),
-                  "the table of an answer is one of measurements");
+    require(again.runs.size() == answer.best.size() + answer.missed.size(),
+            "the table of an answer is one of measurements");
   } catch (const Error&) {
   } catch (const DataError&) {
   }
-  return 0;
 }
+
+}  // namespace kb::fuzz::measurements_target

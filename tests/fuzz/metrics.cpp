@@ -10,27 +10,29 @@
 #include "runtime/input_file.h"
 #include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace kb;
-  static const fuzz::ScratchFolder folder;
+namespace kb::fuzz::metrics_target {
+
+KB_FUZZ_TARGET(metrics) {
+  static const ScratchFolder folder;
   const std::filesystem::path file = folder.path() / "metrics.jsonl";
-  fuzz::Steering steering(data, size);
+  Steering steering(data, size);
   const int64_t step = steering.byte();
   const bool is_due = steering.byte() & 1;
   write_file_atomically(file, steering.rest());
   ended_after(file);
   const MetricsCut cut = cut_metrics(file, step, is_due);
   for_each_flat_json(cut.past, [](const FlatJson& line) {
-    if (is_step(line)) fuzz::require(means_of(line, {{"error"}}).size() == 1, "a step has its metrics");
-    if (is_evaluation(line)) fuzz::require(evaluation_of(line, {{"error"}}).goal() != nullptr, "so has an evaluation");
+    if (is_step(line)) require(means_of(line, {{"error"}}).size() == 1, "a step has its metrics");
+    if (is_evaluation(line)) require(evaluation_of(line, {{"error"}}).goal() != nullptr, "so has an evaluation");
   });
   const std::string once = read_file(file);
   cut_metrics(file, step, is_due);
-  fuzz::require(read_file(file).size() <= once.size(), "a file that was cut does not grow");
-  fuzz::require(curves_picture("run", read_curves(once)).size() < 300'000, "a picture stays small");
-  fuzz::require(metrics_csv(once).starts_with("kind,"), "a table has titles");
+  require(read_file(file).size() <= once.size(), "a file that was cut does not grow");
+  require(curves_picture("run", read_curves(once)).size() < 300'000, "a picture stays small");
+  require(metrics_csv(once).starts_with("kind,"), "a table has titles");
   const LoggedLayer layers[] = {{"a", true}, {"b", false}};
   const std::vector<LayerNorms> norms = read_layer_norms(file, std::size(layers));
-  if (!norms.empty()) fuzz::require(!layer_picture("norms", layers, norms).empty(), "norms are drawn");
-  return 0;
+  if (!norms.empty()) require(!layer_picture("norms", layers, norms).empty(), "norms are drawn");
 }
+
+}  // namespace kb::fuzz::metrics_target

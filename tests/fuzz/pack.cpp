@@ -10,9 +10,8 @@
 #include "data/images/pack.h"
 #include "tests/fuzz/target.h"
 
+namespace kb::fuzz::pack_target {
 namespace {
-
-using namespace kb;
 
 std::string with_checksum(std::string_view index) {
   const uint64_t sum = content_hash(0, index.data(), index.size());
@@ -27,12 +26,12 @@ std::string pack_of(const std::string& index) {
   return bytes + std::string(32, 'x') + index;
 }
 
-void read_pack(const fuzz::MemoryFile& file) {
+void read_pack(const MemoryFile& file) {
   const auto pack = open_pack(file.path());
   const size_t images = pack->index().train.size() + pack->index().test.size();
-  fuzz::require(verify_pack(*pack).size() <= images, "a checksum an image");
+  require(verify_pack(*pack).size() <= images, "a checksum an image");
   const Dataset set = image_set(pack, 8);
-  fuzz::require(set.train.count() > 0, "a pack has training images");
+  require(set.train.count() > 0, "a pack has training images");
   std::vector<uint8_t> pixels(static_cast<size_t>(set.shape.size()));
   for (const int64_t sample : {int64_t{0}, set.train.count() - 1}) {
     try {
@@ -44,24 +43,25 @@ void read_pack(const fuzz::MemoryFile& file) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const fuzz::MemoryFile file;
-  const std::string_view text = fuzz::text_of(data, size);
+KB_FUZZ_TARGET(pack) {
+  static const MemoryFile file;
+  const std::string_view text = text_of(data, size);
   try {
     if (!text.starts_with('i')) {
       file.write(text);
       read_pack(file);
-      return 0;
+      return;
     }
     const std::string index = with_checksum(text.substr(1));
     const ImageIndex parsed = parse_index({reinterpret_cast<const uint8_t*>(index.data()), index.size()}, "index");
     const Bytes again = index_bytes(parsed);
-    fuzz::require(std::equal(again.begin(), again.end(), index.begin(), index.end(),
-                             [](uint8_t a, char b) { return a == static_cast<uint8_t>(b); }),
-                  "an index is written as it was read");
+    require(std::equal(again.begin(), again.end(), index.begin(), index.end(),
+                       [](uint8_t a, char b) { return a == static_cast<uint8_t>(b); }),
+            "an index is written as it was read");
     file.write(pack_of(index));
     read_pack(file);
   } catch (const DataError&) {
   }
-  return 0;
 }
+
+}  // namespace kb::fuzz::pack_target

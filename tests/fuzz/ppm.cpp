@@ -4,10 +4,8 @@
 #include "data/sets/folder.h"
 #include "tests/fuzz/target.h"
 
+namespace kb::fuzz::ppm_target {
 namespace {
-
-using namespace kb;
-using fuzz::MemoryFile, fuzz::ScratchFolder;
 
 struct Folder {
   MemoryFile good, input;
@@ -22,13 +20,14 @@ struct Folder {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+KB_FUZZ_TARGET(ppm) {
   static const Folder folder;
-  folder.input.write(fuzz::text_of(data, size));
+  folder.input.write(text_of(data, size));
   try {
     const Dataset set = load_folder_dataset(folder.folder.path());
-    fuzz::require(set.train.pixels.size() == 4 && set.shape.size() == 2, "images of two pixels");
+    require(set.train.pixels.size() == 4 && set.shape.size() == 2, "images of two pixels");
   } catch (const DataError&) {
   }
-  return 0;
 }
+
+}  // namespace kb::fuzz::ppm_target

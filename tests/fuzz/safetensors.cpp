@@ -5,15 +5,16 @@
 #include "graph/error.h"
 #include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace kb;
-  static const fuzz::MemoryFile file, again;
-  file.write(fuzz::text_of(data, size));
+namespace kb::fuzz::safetensors_target {
+
+KB_FUZZ_TARGET(safetensors) {
+  static const MemoryFile file, again;
+  file.write(text_of(data, size));
   SafetensorsFile first;
   try {
     first = read_safetensors(file.path());
   } catch (const Error&) {
-    return 0;
+    return;
   }
   const std::vector<TensorView> views = views_of(first.tensors);
   std::string written = safetensors_header(views, first.metadata);
@@ -21,10 +22,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     written.append(reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size());
   again.write(written);
   const SafetensorsFile second = read_safetensors(again.path());
-  fuzz::require(second.metadata == first.metadata, "the same metadata");
-  fuzz::require(second.tensors.size() == first.tensors.size(), "as many tensors");
+  require(second.metadata == first.metadata, "the same metadata");
+  require(second.tensors.size() == first.tensors.size(), "as many tensors");
   size_t bytes = 0;
   for (const NamedTensor& tensor : second.tensors) bytes += tensor.data.size();
-  fuzz::require(bytes <= size, "no more bytes than the file has");
-  return 0;
+  require(bytes <= size, "no more bytes than the file has");
 }
+
+}  // namespace kb::fuzz::safetensors_target

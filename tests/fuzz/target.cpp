@@ -5,11 +5,32 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <stdexcept>
 
 namespace kb::fuzz {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+std::map<std::string, TargetFunction, std::less<>>& all_targets() {
+  static std::map<std::string, TargetFunction, std::less<>> targets;
+  return targets;
+}
+
+}  // namespace
+
+RegisteredTarget::RegisteredTarget(const char* name, TargetFunction function) { all_targets()[name] = function; }
+
+TargetFunction find_target(std::string_view name) {
+  const auto found = all_targets().find(name);
+  if (found != all_targets().end()) return found->second;
+  std::fprintf(stderr, "there is no fuzz target '%s'; the targets are:", std::string(name).c_str());
+  for (const auto& [other, function] : all_targets()) std::fprintf(stderr, " %s", other.c_str());
+  std::fprintf(stderr, "\n");
+  std::exit(2);
+}
 
 MemoryFile::MemoryFile() : descriptor_(::memfd_create("fuzz", MFD_CLOEXEC)) {
   if (descriptor_ < 0) throw std::runtime_error("memfd_create failed");

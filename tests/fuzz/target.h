@@ -1,6 +1,6 @@
-// Helpers that the fuzz targets share. A target is one file with LLVMFuzzerTestOneInput: it reads an input as Kilobatch
-// would, takes the errors that are the input's fault, and lets everything else end the program. fuzz/driver.cpp runs it
-// without libFuzzer.
+// Helpers that the fuzz targets share. A target is one file with KB_FUZZ_TARGET(NAME) { ... }: it reads an input, the
+// bytes `data[0]` to `data[size - 1]`, as Kilobatch would, takes the errors that are the input's fault, and lets
+// everything else end the program. libfuzzer.cpp gives a target to libFuzzer, and driver.cpp runs it without.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,9 +8,21 @@
 #include <string>
 #include <string_view>
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+#define KB_FUZZ_TARGET(name)                                            \
+  static void read_input(const uint8_t* data, size_t size);             \
+  static const ::kb::fuzz::RegisteredTarget kTarget(#name, read_input); \
+  static void read_input([[maybe_unused]] const uint8_t* data, [[maybe_unused]] size_t size)
 
 namespace kb::fuzz {
+
+using TargetFunction = void (*)(const uint8_t* data, size_t size);
+
+struct RegisteredTarget {
+  RegisteredTarget(const char* name, TargetFunction function);
+};
+
+// Returns the target of that name. Ends the program with exit code 2 and a list of all targets if there is none.
+TargetFunction find_target(std::string_view name);
 
 inline std::string_view text_of(const uint8_t* data, size_t size) {
   return {reinterpret_cast<const char*>(data), size};

@@ -1,6 +1,6 @@
-// Tests kernels that are compiled for GPUs which need not be there: those of every recipe for sm_90, and of two for all
-// architectures, with batches that are sent and with the data set on the device; and the updates of optimizers that
-// take norms. Every recipe is compiled for all architectures by
+// Tests kernels that are compiled for GPUs which need not be there: those of three recipes for sm_90, and of a small
+// one for all architectures, with batches that are sent and with the data set on the device; and the updates of
+// optimizers that take norms. Every recipe is compiled for all architectures by
 //   build/bin/tests_recipes --run_test=device_kernels -- --all
 #include "recipes/inspect/device_kernels.h"
 #include "recipes/config/run_task.h"
@@ -62,12 +62,13 @@ int64_t launches_of(const Program& program) {
 BOOST_AUTO_TEST_SUITE(device_kernels)
 
 BOOST_AUTO_TEST_CASE(recipes_compile_for_every_architecture_without_spills) {
-  // These two have every class of kernels: around convolutions, and attention, embeddings and layer norm.
-  const std::set<std::string> for_all = {"resnet_cifar", "gpt"};
+  // Three have every class of kernels: around convolutions, with LARS, and attention, embeddings and layer norm.
+  const std::set<std::string> on_sm_90 = {"resnet_cifar", "imagenet_lars", "gpt"}, everywhere = {"lenet_mnist"};
   const bool all = test::was_asked("--all");
   for (const std::string arch : {"sm_80", "sm_90", "sm_100"})
     for (const Recipe& recipe : all_recipes()) {
-      if (!all && arch != "sm_90" && !for_all.contains(recipe.name)) continue;
+      const bool is_one = everywhere.contains(recipe.name) || (arch == "sm_90" && on_sm_90.contains(recipe.name));
+      if (!all && !is_one) continue;
       for (const std::string resident : {"off", "on"}) {
         if (resident == "on" && (recipe.task || recipe.defaults.dataset == "imagenet")) continue;  // in files
         const DeviceKernels kernels = kernels_of(recipe, arch, "bf16", resident);
