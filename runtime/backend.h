@@ -10,6 +10,7 @@
 
 #include "compiler/schedule.h"
 #include "compiler/target.h"
+#include "runtime/comm/rank_group.h"
 #include "runtime/profile.h"
 
 namespace kb {
@@ -125,9 +126,9 @@ class Backend {
   virtual void download(std::byte* target, const std::byte* source, int64_t bytes) = 0;
 
   // Returns one executable for each schedule; the kernels of all are compiled together. The schedules must outlive the
-  // executables.
+  // executables. Their all-reduces sum among the ranks of a group.
   virtual std::vector<std::unique_ptr<Executable>> load(std::span<const Schedule* const> schedules,
-                                                        LoadReport& report) = 0;
+                                                        const RankGroup& among, LoadReport& report) = 0;
   // Binds the programs to memory and returns a runner. The schedules must outlive it.
   virtual std::unique_ptr<Runner> make_runner(RunnerParts parts) = 0;
 };

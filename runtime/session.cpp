@@ -26,14 +26,15 @@ std::string names_of(const Map& map) {
 
 }  // namespace
 
-Session::Session(Backend& backend, StateStore& store, Compiled compiled, std::shared_ptr<DeviceMemory> arena)
+Session::Session(Backend& backend, StateStore& store, Compiled compiled, std::shared_ptr<DeviceMemory> arena,
+                 const RankGroup& among)
     : backend_(backend), store_(store), compiled_(std::move(compiled)), arena_(std::move(arena)) {
   store_.adopt(compiled_.variables, compiled_.space);
   allocate_own_variables();
   const int64_t bytes = kb::arena_bytes(compiled_.program);
   if (!arena_) arena_ = backend_.allocate(bytes);
   ensure(arena_->bytes() >= bytes, "an arena that is too small for its program");
-  load_programs();
+  load_programs(among);
 }
 
 Session::~Session() = default;
@@ -88,14 +89,14 @@ size_t Session::program_of(const PartCall& call) {
   return calls_.size() - 1;
 }
 
-void Session::load_programs() {
+void Session::load_programs(const RankGroup& among) {
   RunnerParts parts;
   for (const Routine& routine : compiled_.program.routines) {
     RunnerParts::Routine& programs = parts.routines.emplace_back();
     for (const PartCall& call : routine) programs.push_back(program_of(call));
   }
   for (const PartCall& call : calls_) parts.schedules.push_back(&compiled_.program.parts[call.part]);
-  parts.programs = backend_.load(parts.schedules, load_);
+  parts.programs = backend_.load(parts.schedules, among, load_);
   parts.inputs = find_inputs();
   parts.outputs = find_outputs();
   parts.address = [this](size_t program, const Buffer& buffer) { return address(calls_[program], buffer); };

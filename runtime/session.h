@@ -19,8 +19,10 @@ class Session {
   // Loads the programs; allocates the arena, the inputs, and the memory of what the program computes for itself
   // (prepared copies of parameters, tables). Keeps references to backend and store. `arena`: memory that sessions share
   // whose steps never overlap, with arena_bytes() of the largest program; a session overwrites what another left there,
-  // outputs included. Null: the session has an arena of its own. Throws Error if variables of the store differ.
-  Session(Backend& backend, StateStore& store, Compiled compiled, std::shared_ptr<DeviceMemory> arena = nullptr);
+  // outputs included. Null: the session has an arena of its own. `among`: the ranks with which a program for several
+  // processes sums. Throws Error if variables of the store differ.
+  Session(Backend& backend, StateStore& store, Compiled compiled, std::shared_ptr<DeviceMemory> arena = nullptr,
+          const RankGroup& among = {});
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -99,7 +101,7 @@ class Session {
   void allocate_own_variables();
   std::vector<RunnerParts::Input> find_inputs();
   std::vector<RunnerParts::Output> find_outputs();
-  void load_programs();
+  void load_programs(const RankGroup& among);
   size_t program_of(const PartCall& call);
   std::byte* address(const PartCall& call, const Buffer& buffer) const;
   size_t input_number(std::string_view name) const;

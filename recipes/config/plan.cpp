@@ -204,29 +204,32 @@ void check_copies(const TrainConfig& config) {
     refuse("arithmetic.resident = on", "whose workers are sent data");
 }
 
+// Returns the number of replicas of local training: sync.replicas, or one a worker if that is 0.
+int64_t replicas_of(const TrainConfig& config, const BatchPlan& batch) {
+  return config.sync.replicas > 0 ? config.sync.replicas : batch.workers();
+}
+
 void check_local(const TrainConfig& config, const BatchPlan& batch) {
   check_copies(config);
-  if (config.sync.replicas % batch.processes != 0)
+  const int64_t replicas = replicas_of(config, batch);
+  if (replicas % batch.processes != 0 && batch.processes % replicas != 0)
     throw Error(
-        fmt::format("sync.replicas = {}: expected a multiple of the {} processes, which have equal shares of the "
-                    "replicas, got none",
-                    config.sync.replicas, batch.processes));
-  if (batch.workers() % config.sync.replicas != 0)
+        fmt::format("sync.replicas = {}: expected a multiple or a divisor of the {} processes, which have equal shares "
+                    "of the replicas, got neither",
+                    replicas, batch.processes));
+  if (batch.workers() % replicas != 0)
     throw Error(
         fmt::format("sync.replicas = {}: expected a divisor of the {} workers of a step, got none\n"
                     "  hint:     batch.per_worker = {}",
-                    config.sync.replicas, batch.workers(), std::max<int64_t>(1, batch.global / config.sync.replicas)));
+                    replicas, batch.workers(), std::max<int64_t>(1, batch.global / replicas)));
   if (config.learning.ema > 0)
     throw Error(
         "learning.ema: expected none beside sync.policy = local, whose parameters are averaged at a join alone");
 }
 
 // Throws Error for members that need all gradients of a step at once, where an order applies them.
-void check_ordered(const TrainConfig& config, const BatchPlan& batch) {
+void check_ordered(const TrainConfig& config) {
   check_copies(config);
-  if (batch.processes > 1)
-    throw Error(fmt::format("sync.policy = {}: expected one process, which has all copies of the parameters, got {}",
-                            word_of(kPolicies, config.sync.policy), batch.processes));
   const auto refuse = [&](const std::string& member, const std::string& why) {
     throw Error(fmt::format("{}: expected none beside sync.policy = {}, {}", member,
                             word_of(kPolicies, config.sync.policy), why));
@@ -243,14 +246,14 @@ void check_ordered(const TrainConfig& config, const BatchPlan& batch) {
 
 int64_t ordered_workers(const TrainConfig& config, const BatchPlan& batch) {
   if (!config.sync.is_ordered()) return 0;
-  check_ordered(config, batch);
+  check_ordered(config);
   return batch.workers() + (config.sync.policy == Policy::backup ? config.sync.backups : 0);
 }
 
 Rounds make_rounds(const TrainConfig& config, const BatchPlan& batch, const RunPlan& plan) {
   if (config.sync.policy != Policy::local) return {};
   check_local(config, batch);
-  Rounds rounds{config.sync.replicas, config.sync.every, 0, plan.steps, batch.processes};
+  Rounds rounds{replicas_of(config, batch), config.sync.every, 0, plan.steps, batch.processes};
   if (const std::optional<Duration>& from = config.sync.from)
     rounds.first = from->is_epochs ? plan.steps_in(from->count) : from->steps(1);
   if (rounds.first >= plan.steps && plan.steps > 0)
@@ -335,8 +338,10 @@ int64_t least_steps(const Learning& learning, const RunPlan& plan) {
 }
 
 ParameterCopies RunPlan::copies(int64_t rank) const {
-  const int64_t own = rounds.replicas / rounds.processes;
-  return {rounds.replicas + ordered, rank * own, own + ordered};
+  if (ordered > 0) return {ordered, 0, ordered};
+  if (rounds.replicas == 0) return {};
+  const int64_t shared = rounds.processes_a_replica(), own = std::max<int64_t>(1, rounds.replicas / rounds.processes);
+  return {rounds.replicas, rank / shared * own, own, shared};
 }
 
 int64_t RunPlan::left_out() const {

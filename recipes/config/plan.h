@@ -34,9 +34,10 @@ struct MinibatchPhase {
 };
 
 // Copies of the parameters. Each process keeps the state of all, and computes with `own` of them from number `first`
-// on. Without any, all workers take the parameters of the run.
+// on, each of which it shares with as many processes as `processes` says, itself included: ranks that follow each
+// other. Without any, all workers take the parameters of the run.
 struct ParameterCopies {
-  int64_t all = 0, first = 0, own = 0;
+  int64_t all = 0, first = 0, own = 0, processes = 1;
 };
 
 struct RunPlan {

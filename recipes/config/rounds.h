@@ -10,7 +10,9 @@ struct Rounds {
   int64_t every = 1;      // steps of a round
   int64_t first = 0;      // step with which the first round begins; the steps before are synchronous
   int64_t end = 0;        // steps of the run, whose last round may be shorter
-  int64_t processes = 1;  // processes that share the replicas evenly
+  int64_t processes = 1;  // processes of the run: they share the replicas evenly, or each replica has as many of them
+
+  int64_t processes_a_replica() const { return processes > replicas ? processes / replicas : 1; }
 
   bool has(int64_t step) const { return replicas > 0 && step >= first; }
   bool begins_with(int64_t step) const { return has(step) && (step - first) % every == 0; }

@@ -39,7 +39,7 @@ inline constexpr Choice<StaleRate> kStaleRates[] = {{"plain", StaleRate::plain},
 
 struct Synchronising {
   Policy policy = Policy::sync;
-  int64_t replicas = 1;               // each has an equal share of the workers
+  int64_t replicas = 1;               // each has an equal share of the workers; 0: one a worker
   int64_t every = 1;                  // steps from one join to the next
   std::optional<Duration> from = {};  // steps before are synchronous; nothing: none
   // The rule that updates the joined parameters, whose gradient is the mean over replicas of the joined parameters less

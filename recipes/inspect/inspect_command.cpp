@@ -23,7 +23,7 @@ Programs inspect_on_device(const ToolCall& call, const InspectOptions& options) 
   const Compiled& compiled = chosen(programs, options);
   LoadReport load;
   const std::vector<const Schedule*> schedules = compiled.program.all();
-  device.backend->load(schedules, load);
+  device.backend->load(schedules, {}, load);
   if (!options.json) print_heading(call, device.backend->description(), device.reason);
   fmt::print("{}", options.json ? inspection_json(compiled, load) + "\n"
                                 : inspection_text(compiled, load, usable_columns(kTableColumns)));

@@ -189,6 +189,7 @@ void Run::begin_at(const Ready& ready, LoopStart& start) {
   start.has_trained_weights = !given_.resume.init.empty();
   start.schedule_state = schedule_state();
   if (!resumed_) return;
+  if (folder_ && std::filesystem::exists(folder_->file(kOrder))) start.order = folder_->file(kOrder).string();
   std::string lines;
   if (folder_)
     lines = lines_before(folder_->file(kMetrics), first,

@@ -68,6 +68,7 @@ void RunRecord::order_begins(const OrderPlan& plan, int64_t decided) {
     return;
   }
   files_->order.emplace(path, plan);
+  if (decided == 0) return;  // times that are measured can be drawn no more
   for (GradientOrder order(plan); decided > 0; --decided) files_->order->write(order.next().value());
 }
 

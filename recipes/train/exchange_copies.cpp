@@ -24,14 +24,18 @@ void set_bytes(StateStore& store, std::string_view bytes) {
 }  // namespace
 
 void exchange_copies(const LoopParts& parts) {
-  const ParameterCopies copies = parts.plan.copies(parts.world.rank());
+  const int64_t self = parts.world.rank();
+  const ParameterCopies copies = parts.plan.copies(self);
   if (copies.own == copies.all || !parts.uses_copies) return;
+  const bool speaks = self % copies.processes == 0;  // the first of the processes that share a copy
   for (int64_t own = 0; own < copies.own; ++own) {
     const std::vector<std::string> all =
-        parts.world.communicator().all_gather(bytes_of(*parts.copies.stores[static_cast<size_t>(own)]));
-    for (int64_t rank = 0; rank < std::ssize(all); ++rank)
-      if (rank != parts.world.rank())
-        set_bytes(*parts.copies.all[static_cast<size_t>(rank * copies.own + own)], all[static_cast<size_t>(rank)]);
+        parts.world.communicator().all_gather(speaks ? bytes_of(*parts.copies.stores[static_cast<size_t>(own)]) : "");
+    for (int64_t rank = 0; rank < std::ssize(all); rank += copies.processes) {
+      const int64_t first = parts.plan.copies(rank).first;
+      if (first != copies.first)
+        set_bytes(*parts.copies.all[static_cast<size_t>(first + own)], all[static_cast<size_t>(rank)]);
+    }
   }
 }
 

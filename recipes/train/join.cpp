@@ -62,7 +62,9 @@ CompileOptions options_over(const Compiled& training, const std::vector<Paramete
 
 CompileOptions join_options(const Compiled& training, const std::vector<ParameterGroup>& groups, const Settled& settled,
                             const Optimizer& outer) {
-  CompileOptions options = options_over(training, groups, settled, settled.plan.copies().own);
+  const ParameterCopies copies = settled.plan.copies();
+  CompileOptions options = options_over(training, groups, settled, copies.own);
+  options.workers.processes = copies.all / copies.own;
   for (ParameterGroup& group : options.groups)
     if (!group.is_frozen) group.rule = with_prefix(update_rule(outer), kOuter);
   return options;

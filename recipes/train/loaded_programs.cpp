@@ -10,8 +10,22 @@ std::string replica_name(int64_t replica) { return fmt::format("replica.{}", rep
 
 std::string worker_part(int64_t worker) { return fmt::format("worker.{}", worker); }
 
+namespace {
+
+// Returns the ranks with which a program sums: those that share a replica, or at a join one of each replica.
+RankGroup group_of(Use use, const ParameterCopies& copies, int64_t rank) {
+  const auto shared = static_cast<int>(copies.processes);
+  const int first = static_cast<int>(rank) / shared * shared;
+  if (shared > 1 && use == Use::replica) return {first, shared, 1};
+  if (shared > 1 && use == Use::join)
+    return {static_cast<int>(rank) - first, static_cast<int>(copies.all / copies.own), shared};
+  return {};
+}
+
+}  // namespace
+
 LoadedPrograms::LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed, const ParameterCopies& copies,
-                               std::string (*name)(int64_t))
+                               int64_t rank, std::string (*name)(int64_t))
     : bytes(total_memory(compiled, copies)),
       parameters(compiled.parameters),
       unused(std::move(compiled.unused)),
@@ -24,7 +38,8 @@ LoadedPrograms::LoadedPrograms(Backend& backend, Programs compiled, uint32_t see
   const std::shared_ptr<DeviceMemory> arena = backend.allocate(most);
   const auto load = [&](StateStore& on, const CompiledProgram& program, Compiled own) {
     list.push_back(
-        {program.use, program.phase, program.bucket, std::make_unique<Session>(backend, on, std::move(own), arena)});
+        {program.use, program.phase, program.bucket,
+         std::make_unique<Session>(backend, on, std::move(own), arena, group_of(program.use, copies, rank))});
   };
   for (CompiledProgram& program : compiled.list)
     if (program.use != Use::replica)

@@ -22,10 +22,10 @@ struct LoadedProgram {
 // The programs on a device, which share one arena, and the state that they work on. The state begins with the initial
 // values of `seed`.
 struct LoadedPrograms {
-  // Loads Use::replica once for each copy of this process; the store has a part of the name that `name` gives for every
-  // copy.
+  // Loads Use::replica once for each copy of the process of this rank; the store has a part of the name that `name`
+  // gives for every copy.
   LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed, const ParameterCopies& copies = {},
-                 std::string (*name)(int64_t) = replica_name);
+                 int64_t rank = 0, std::string (*name)(int64_t) = replica_name);
 
   // Returns null if there is no such program.
   Session* find(Use use, size_t phase = 0, size_t bucket = 0) const;

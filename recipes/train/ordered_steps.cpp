@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
+#include <utility>
 
 #include "recipes/train/applied_gradient.h"
 
@@ -25,17 +25,19 @@ void check_file(const OrderPlan& file, const OrderPlan& wanted, const std::strin
       file.pieces));
 }
 
-// Returns the order that the settings ask for: of the workers of a step, up to the end of the plan. Throws Error for
-// times or numbers that make none.
-OrderPlan order_plan(const Settled& settled) {
+// Returns the order that the settings ask for: of the workers of a step, up to the end of the plan. `is_measured`: its
+// times are those of processes. Throws Error for times or numbers that make none.
+OrderPlan order_plan(const Settled& settled, bool is_measured) {
   const Synchronising& sync = settled.config.sync;
   OrderPlan plan;
   plan.policy = {kind_of(sync.policy), settled.batch.workers(), sync.policy == Policy::stale ? sync.bound : 0,
-                 sync.policy == Policy::backup ? sync.backups : 0, sync.late};
+                 sync.policy == Policy::backup ? sync.backups : 0,
+                 sync.policy == Policy::backup ? sync.late : LateGradients::abandon};
   plan.seed = static_cast<uint64_t>(settled.config.arithmetic.seed);
   plan.pieces = settled.plan.steps * settled.batch.workers();
   check_order(plan.policy, plan.pieces);
-  plan.times = read_times(parse_times("--times", sync.times), plan.policy.all_workers());
+  plan.times = is_measured ? GradientTimes{.kind = GradientTimes::Kind::clock}
+                           : read_times(parse_times("--times", sync.times), plan.policy.all_workers());
   return plan;
 }
 
@@ -45,53 +47,86 @@ bool is_rate(const std::string& name) { return name.ends_with("learning_rate"); 
 }  // namespace
 
 OrderedSteps::OrderedSteps(const LoopParts& parts)
-    : parts_(parts),
-      plan_(order_plan(parts.settled)),
-      batch_(parts.copies.sessions, parts.task.fields),
-      fill_(training_fill(parts)) {
-  const std::string& path = parts.config.sync.order;
-  if (path.empty()) {
-    made_.emplace(plan_);
-  } else {
+    : parts_(parts), plan_(order_plan(parts.settled, parts.team != nullptr)), gradient_(parts) {
+  set_constants(*parts.copies.apply, parts);
+  go_to_start();
+}
+
+// Makes or opens the order, and repeats it up to the step with which the training begins.
+void OrderedSteps::go_to_start() {
+  const int64_t done = parts_.start.step * plan_.policy.workers;
+  const std::string path = parts_.team ? (done > 0 ? parts_.start.order : "") : parts_.config.sync.order;
+  if (!path.empty()) {
     file_.emplace(path);
     check_file(file_->plan(), plan_, path);
+  } else if (!parts_.team) {
+    made_.emplace(plan_);
+  } else if (done > 0) {
+    throw Error("an order of several processes goes on from its order.jsonl, and there is none");
   }
-  set_constants(*parts.copies.apply, parts);
-  const int64_t done = parts.start.step * plan_.policy.workers;
-  int64_t decided = 0, applied = 0;
-  if (done == 0) start_workers();
-  for (; applied < done; ++decided) {
-    const GradientRecord gradient = next();
+  if (done == 0 && !parts_.team) start_workers();
+  int64_t decided = 0;
+  for (int64_t applied = 0; applied < done; ++decided) {
+    const GradientRecord gradient = repeated().value();
     if (gradient.fate != GradientFate::applied) continue;
     ++applied;
     rate_before_ = rate_of(gradient);
   }
-  parts.observer.order_begins(file_ ? file_->plan() : plan_, decided);
+  parts_.observer.order_begins(file_ ? file_->plan() : plan_, decided);
+  if (parts_.team) begin_clock(file_ ? file_->state() : OrderState{});
 }
 
-GradientRecord OrderedSteps::next() {
+// Goes on at a place by the gradients that workers' processes compute; those under way there are begun again.
+void OrderedSteps::begin_clock(OrderState place) {
+  clock_begin_ = std::chrono::steady_clock::now() - std::chrono::nanoseconds(place.now_ns);
+  server_.emplace(parts_, *parts_.team);
+  if (!file_) {
+    live_.emplace(plan_.policy, plan_.pieces);
+    start_workers();
+    return;
+  }
+  file_.reset();
+  live_.emplace(plan_.policy, plan_.pieces, std::move(place));
+  for (int64_t worker = 0; worker < plan_.policy.all_workers(); ++worker)
+    if (live_->worker(worker).computes) start(worker);
+}
+
+// Returns the next gradient of an order that is made or read.
+std::optional<GradientRecord> OrderedSteps::repeated() {
   const std::optional<GradientRecord> gradient = file_ ? file_->next() : made_->next();
   if (!gradient)
-    throw Error(fmt::format("sync.order = {}: expected {} gradients, got an end before", parts_.config.sync.order,
-                            plan_.pieces));
-  return *gradient;
+    throw Error(
+        fmt::format("an order of gradients: expected {} gradients, got an end before\n  hint:     the file is {}",
+                    plan_.pieces, parts_.team ? parts_.start.order : parts_.config.sync.order));
+  return gradient;
+}
+
+OrderedSteps::Decided OrderedSteps::next() {
+  if (!server_) return {*repeated()};
+  GradientServer::Arrived arrived = server_->next();
+  const std::chrono::nanoseconds now = std::chrono::steady_clock::now() - clock_begin_;
+  return {live_->decide(arrived.worker, now.count()), std::move(arrived.figures)};
 }
 
 void OrderedSteps::start_workers() {
   if (rules().started().empty()) return;
   parts_.copies.apply->wait();
-  for (const int64_t worker : rules().started())
+  for (const int64_t worker : rules().started()) {
     parts_.copies.stores[static_cast<size_t>(worker)]->take(parts_.store, false);
+    if (server_) start(worker);
+  }
 }
+
+void OrderedSteps::start(int64_t worker) { server_->start(worker, live_->worker(worker).piece); }
 
 OrderedStep OrderedSteps::take(int64_t step, RunSchedule& schedule) {
   OrderedStep taken;
-  taken.figures.resize(1 + parts_.metrics.training.size());
+  taken.figures.resize(gradient_.figures());
   for (int64_t applied = 0; applied < plan_.policy.workers;) {
-    const GradientRecord gradient = next();
+    const auto [gradient, figures] = next();
     parts_.observer.ordered(gradient);
     if (gradient.fate == GradientFate::applied) {
-      compute(gradient, taken);
+      add_figures(gradient, figures, taken);
       apply(gradient, step, schedule);
       taken.staleness += static_cast<double>(gradient.staleness()) / static_cast<double>(plan_.policy.workers);
       taken.clock_s = static_cast<double>(gradient.end_ns) / kNsOfSecond;
@@ -102,27 +137,12 @@ OrderedStep OrderedSteps::take(int64_t step, RunSchedule& schedule) {
   return taken;
 }
 
-void OrderedSteps::compute(const GradientRecord& gradient, OrderedStep& taken) {
-  using Clock = std::chrono::steady_clock;
-  const int64_t workers = plan_.policy.workers, step = gradient.piece / workers, part = gradient.piece % workers;
-  const size_t bucket = parts_.order.bucket(step), all = parts_.copies.stores.size();
-  Session& session = *parts_.copies.sessions[bucket * all + static_cast<size_t>(gradient.worker)];
-  const Clock::time_point begin = Clock::now();
-  batch_.fit(session);
-  batch_.fill(fill_, gradient.piece, {kTrainingPart, parts_.task.train.get()});
-  batch_.feed(session);
-  taken.wait_ms += std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-  // Random numbers of a sample are those of its place in the run, whoever computes it when.
-  session.set_scalar("step", static_cast<double>(step));
-  for (const char* name : {"worker", "first_worker"}) session.set_scalar(name, static_cast<double>(part));
-  session.step();
-  const auto add = [&](double& figure, const std::string& output) {
-    session.read(output, value_);
-    figure += value_.at(0) / static_cast<double>(workers);
-  };
-  add(taken.figures[0], "loss");
-  for (size_t i = 0; i < parts_.metrics.training.size(); ++i)
-    add(taken.figures[i + 1], parts_.metrics.training[i].name);
+// Adds the figures of a gradient, which this process computes now unless they came with it.
+void OrderedSteps::add_figures(const GradientRecord& gradient, const std::vector<double>& came, OrderedStep& taken) {
+  const std::vector<double>& figures = server_ ? came : gradient_.compute(gradient.worker, gradient.piece);
+  if (!server_) taken.wait_ms += gradient_.wait_ms();
+  for (size_t i = 0; i < figures.size(); ++i)
+    taken.figures[i] += figures[i] / static_cast<double>(plan_.policy.workers);
 }
 
 // Returns the rate of an update over that of a step.

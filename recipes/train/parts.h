@@ -43,6 +43,7 @@ struct LoopStart {
   bool has_trained_weights = false;  // true if the run began with trained weights
   std::string schedule_state = {};   // RunSchedule::state()
   PastLines past = {};               // the run's metrics up to that step; empty if the run begins
+  std::string order = {};            // the run's order.jsonl up to that step, or a later one; empty if it has none
   // Collective call. Returns the model in the run's checkpoint of a step; empty if there is no such checkpoint.
   std::function<std::vector<NamedTensor>(int64_t step)> saved_model = {};
   std::function<void()> load_state = {};  // loads this state into the store; may be called several times
@@ -71,6 +72,8 @@ struct LoopParts {
   std::function<std::unique_ptr<FiniteCheck>(const LoopParts&, size_t phase, size_t bucket)> make_check;
   std::function<void()> restore;  // loads the state of the start into the store again
   CopyPrograms copies = {};
+  // Connects the processes of an ordered training, of which `world` has this one alone; null: it has one process.
+  Communicator* team = nullptr;
   size_t phase = 0, bucket = 0;  // phase of the plan and bucket to which the next step belongs
   bool uses_copies = false;      // whether replicas, or workers of their own parameters, take the steps
   Order order = {};              // order of the samples in this phase

@@ -238,7 +238,7 @@ ProgramSpec replica_of(const Task& task, const Settled& settled, size_t bucket, 
   ProgramSpec spec = update_of(task, settled, 0, bucket, training);
   spec.name = program_name("replica", settled, 0, bucket);
   spec.use = Use::replica;
-  spec.options.workers.processes = 1;
+  spec.options.workers.processes = settled.plan.copies().processes;
   spec.options.workers.virtual_workers /= settled.plan.copies().own;
   spec.options.workers.of_replica = settled.plan.rounds.replicas > 1;
   return spec;
@@ -313,7 +313,7 @@ void add_join(Programs& programs, const Task& task, const Settled& settled, cons
   const Optimizer outer = find_optimizer(task.optimizers, settled.config.sync.outer);
   programs.list.push_back(
       {"join", Use::join, 0, 0,
-       compile(join_graph(training, settled.config.sync.replicas, settled.config.sync.outer_per_rate),
+       compile(join_graph(training, settled.plan.rounds.replicas, settled.config.sync.outer_per_rate),
                join_options(training, groups, settled, outer))});
 }
 

@@ -1,5 +1,7 @@
 #include "recipes/train/settle.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "recipes/train/bucket_choice.h"
@@ -16,6 +18,28 @@ int64_t least_memory(int64_t own, Communicator& communicator) {
   return own;
 }
 
+// Returns the processes among which the workers of a step are divided. An order gives each worker to one process, and
+// to one process all.
+int64_t sharing(const TrainConfig& config, const World& world) { return config.sync.is_ordered() ? 1 : world.size(); }
+
+// Throws Error if the workers of an order do not have a process each, beside rank 0, which serves.
+void check_team(const Settled& settled, int64_t processes) {
+  const int64_t workers = settled.plan.ordered;
+  if (workers == 0 || processes == 1) return;
+  const Synchronising& sync = settled.config.sync;
+  const std::string policy(word_of(kPolicies, sync.policy));
+  if (processes != workers + 1)
+    throw Error(
+        fmt::format("sync.policy = {}: expected one process, or {}: one that serves and one for each of the {} "
+                    "workers, got {}",
+                    policy, workers + 1, workers, processes));
+  if (!sync.order.empty())
+    throw Error(fmt::format("sync.order: expected one process, which computes an order again, got {}", processes));
+  if (sync.policy == Policy::backup && sync.late == LateGradients::abandon)
+    throw Error(fmt::format("sync.late = abandon: expected finish on {} processes, where no gradient can be stopped",
+                            processes));
+}
+
 // Throws Error if no plan is possible whatever n is chosen. This is tested with n = 1, before programs are compiled.
 void check_any_plan(TrainConfig config, int64_t processes, int64_t samples) {
   config.batch.per_worker = 1;
@@ -30,7 +54,7 @@ void choose_per_worker(Settled& settled, const Task& task, Machine machine, int6
         "step");
   if (batch.per_worker > 0 || batch.batch_norm != NormGroup{})
     throw UsageError("batch.fit: it chooses batch.per_worker itself: leave batch.per_worker and batch.batch_norm out");
-  const int64_t processes = machine.world.size();
+  const int64_t processes = sharing(settled.config, machine.world);
   check_any_plan(settled.config, processes, task.train_count);
   settled.fit = fit_per_worker(task, settled, processes, least_memory(memory, machine.world.communicator()));
   settled.batch = make_batch_plan(batch.minibatch, settled.fit->per_worker, processes);
@@ -52,12 +76,13 @@ Settled settle(const Task& task, const TrainConfig& config, Machine machine) {
   if (config.batch.fit)
     choose_per_worker(settled, task, machine, memory);
   else
-    settled.batch = batch_plan(config.batch, machine.world.size());
+    settled.batch = batch_plan(config.batch, sharing(config, machine.world));
   if (task.is_ragged() && config.judging.recompute_bn > 0)
     throw Error("judging.recompute_bn: expected samples of one shape, got a task with ragged fields");
   settled.buckets = choose_buckets(task, config.batch, settled.batch);
   if (std::string text = buckets_text(task, settled.buckets); !text.empty()) settled.reasons.push_back(std::move(text));
   settled.plan = make_plan(config, settled.batch, bucket_sizes(task, settled.buckets, settled.batch.workers()));
+  check_team(settled, machine.world.size());
   const BucketChoice bucket = choose_bucket_of(task, settled, machine);
   settled.bucket_mb = bucket.megabytes;
   settled.bucket_bytes = bucket_bytes(bucket.megabytes);

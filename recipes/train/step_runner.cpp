@@ -41,10 +41,11 @@ std::optional<TakenStep> StepRunner::take(int64_t step) {
   const double waited = parts_.world.waited_s();
   TakenStep taken{.step = step, .begun = Clock::now(), .session = sessions.front(), .minibatch = parts_.batch.global};
   parts_.world.at_step(step);
-  int64_t worker = 0, replica = parts_.plan.copies(parts_.world.rank()).first;
+  const ParameterCopies copies = parts_.plan.copies(parts_.world.rank());
+  int64_t worker = 0, replica = copies.first;
   for (Session* session : sessions) {
     set_scalars(*session, parts_.schedule, step);
-    session->set_scalar("first_worker", static_cast<double>(first_worker(parts_) + worker));
+    session->set_scalar("first_worker", static_cast<double>(replica * session->compiled().workers.total()));
     for (int64_t own = 0; own < session->virtual_workers(); ++own, ++worker) {
       parts_.world.at_worker(worker);
       // Only the last virtual worker's part writes state, after all processes have agreed in World::begin() to finish
@@ -65,10 +66,14 @@ std::optional<TakenStep> StepRunner::take(int64_t step) {
   return taken;
 }
 
-// Replicas share the memory of outputs, so that their figures are read before the next one works.
+// Replicas share the memory of outputs, so that their figures are read before the next one works. The first of the
+// processes that share a replica gives its figures to the sum over processes.
 void StepRunner::read_replica(const Session& replica, int64_t number, TakenStep& taken) {
   const size_t count = 1 + parts_.metrics.training.size();
   taken.figures.resize(count * parts_.copies.all.size());
+  const int64_t rank = parts_.world.rank();
+  if (&replica == taken.session && replica.has_output(kLossScale)) taken.loss_scale = replica.read_scalar(kLossScale);
+  if (rank % parts_.plan.copies(rank).processes != 0) return;
   double* figure = &taken.figures[count * static_cast<size_t>(number)];
   const auto put = [&](const std::string& output) {
     replica.read(output, value_);
@@ -76,7 +81,6 @@ void StepRunner::read_replica(const Session& replica, int64_t number, TakenStep&
   };
   put("loss");
   for (const NamedMetric& metric : parts_.metrics.training) put(metric.name);
-  if (&replica == taken.session && replica.has_output(kLossScale)) taken.loss_scale = replica.read_scalar(kLossScale);
 }
 
 // Collective call. Sums the figures of all replicas in the order of their numbers, so that no bit depends on the number

@@ -10,6 +10,7 @@
 #include "recipes/train/device.h"
 #include "recipes/train/finite_check.h"
 #include "recipes/train/fit.h"
+#include "recipes/train/gradient_server.h"
 #include "recipes/train/join.h"
 #include "recipes/train/load_state.h"
 #include "recipes/train/settle.h"
@@ -46,7 +47,8 @@ class Preparation {
     const ParameterCopies copies = settled.plan.copies(machine_.world.rank());
     check_memory(programs, copies, config_.arithmetic.memory);
     return std::make_unique<LoadedPrograms>(machine_.backend, std::move(programs), weights_seed(config_.arithmetic),
-                                            copies, settled.plan.ordered > 0 ? worker_part : replica_name);
+                                            copies, machine_.world.rank(),
+                                            settled.plan.ordered > 0 ? worker_part : replica_name);
   }
 
   Prepared compile_with_data(const Task& task) const {
@@ -142,6 +144,24 @@ std::vector<Session*> evaluations_of(const Ready& ready, Use use) {
   return all;
 }
 
+// The processes of an ordered training: while it lives, each is a world of its own, and what they tell each other are
+// messages between two.
+class PartedTeam {
+ public:
+  PartedTeam(World& world, const RunPlan& plan)
+      : world_(world), team_(plan.ordered > 0 && world.size() > 1 ? &world.part() : nullptr) {}
+  ~PartedTeam() {
+    if (team_) world_.rejoin();
+  }
+  PartedTeam(const PartedTeam&) = delete;
+  PartedTeam& operator=(const PartedTeam&) = delete;
+  Communicator* communicator() const { return team_; }
+
+ private:
+  World& world_;
+  Communicator* team_;
+};
+
 LoopResult run_loop(const Ready& ready, const LoopStart& start, Observer& observer) {
   const auto& [task, settled, machine, programs] = ready;
   const auto make_check = [&](const LoopParts& parts, size_t phase, size_t bucket) {
@@ -152,13 +172,34 @@ LoopResult run_loop(const Ready& ready, const LoopStart& start, Observer& observ
     programs.store.initialise(weights_seed(settled.config.arithmetic));
     if (start.load_state) start.load_state();
   };
-  TrainingLoop loop({settled, settled.config, settled.plan, settled.batch,
-                     make_run_schedule(rules_of(task), learning_of_groups(settled.config, programs.metrics.groups),
-                                       settled.batch, settled.plan, start.step, start.schedule_state),
-                     task, settled.loader_threads, programs.all(Use::update), evaluations_of(ready, Use::evaluate),
-                     programs.metrics, programs.store, machine.world, observer, start, programs.find(Use::estimate),
-                     evaluations_of(ready, Use::evaluate_averages), make_check, restore, copy_programs(ready)});
-  return loop.run();
+  const PartedTeam team(machine.world, settled.plan);
+  LoopParts parts{settled,
+                  settled.config,
+                  settled.plan,
+                  settled.batch,
+                  make_run_schedule(rules_of(task), learning_of_groups(settled.config, programs.metrics.groups),
+                                    settled.batch, settled.plan, start.step, start.schedule_state),
+                  task,
+                  settled.loader_threads,
+                  programs.all(Use::update),
+                  evaluations_of(ready, Use::evaluate),
+                  programs.metrics,
+                  programs.store,
+                  machine.world,
+                  observer,
+                  start,
+                  programs.find(Use::estimate),
+                  evaluations_of(ready, Use::evaluate_averages),
+                  make_check,
+                  restore,
+                  copy_programs(ready),
+                  team.communicator()};
+  if (machine.world.leads() || !parts.team) return TrainingLoop(std::move(parts)).run();
+  set_phase(parts, 0, start.step);
+  compute_gradients(parts, *parts.team);
+  LoopResult result;
+  result.steps = start.step;
+  return result;
 }
 
 }  // namespace

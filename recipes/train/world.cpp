@@ -16,7 +16,9 @@
 namespace kb {
 
 World::World(std::unique_ptr<Communicator> communicator, std::function<int()> asked)
-    : asked_(std::move(asked)), communicator_(std::make_unique<MeasuredCommunicator>(std::move(communicator))) {
+    : asked_(std::move(asked)),
+      communicator_(std::make_unique<MeasuredCommunicator>(std::move(communicator))),
+      leads_(communicator_->rank() == 0) {
   if (size() > 1)
     heartbeat_ = std::make_unique<Heartbeat>(*communicator_, HeartbeatOptions{.asked = [this] { return reason(); }});
   processors_ = share_of_processors(*communicator_);
@@ -74,6 +76,13 @@ void World::check_alike(const Facts& facts) {
                     name, differs, differs, line_diff(texts[0], texts[static_cast<size_t>(differs)])));
   }
 }
+
+Communicator& World::part() {
+  parted_ = std::exchange(communicator_, std::make_unique<MeasuredCommunicator>(make_local_communicator()));
+  return *parted_;
+}
+
+void World::rejoin() { communicator_ = std::move(parted_); }
 
 std::string World::broadcast(const std::string& text) { return communicator_->all_gather(text)[0]; }
 

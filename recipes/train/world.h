@@ -30,7 +30,7 @@ class World {
   int64_t size() const { return communicator_->size(); }
   Heartbeat* heartbeat() { return heartbeat_.get(); }  // null if there is one process
   int processors() const { return processors_; }       // this process's share of the machine's processors (placement.h)
-  bool leads() const { return rank() == 0; }           // true for the process that writes files and the console
+  bool leads() const { return leads_; }                // true for the process that writes files and the console
   // Returns a line for a person if processes on other machines cannot be watched; "" if all processes are watched.
   std::string note() const;
 
@@ -40,6 +40,11 @@ class World {
   void check_alike(const Facts& facts);
   // Collective call. Returns the text of the leading process.
   std::string broadcast(const std::string& text);
+
+  // Makes this process a world of its own, until rejoin(): nothing that processes do together waits for another one.
+  // They still watch each other. Returns what still connects them.
+  Communicator& part();
+  void rejoin();
 
   // Tell the other processes, which watch this one, where it is.
   void at_step(int64_t step);
@@ -67,6 +72,8 @@ class World {
   // communicator, which writes it, in order to outlive it.
   int32_t wanted_ = 0;
   std::unique_ptr<MeasuredCommunicator> communicator_;
+  std::unique_ptr<MeasuredCommunicator> parted_;  // the communicator of all processes while this one is parted
+  const bool leads_;
   int processors_ = 1;
   std::optional<int64_t> ticket_;  // all-reduce that any() started last
   std::unique_ptr<Heartbeat> heartbeat_;

@@ -13,7 +13,7 @@ class LocalCommunicator : public Communicator {
   Placement placement() const override { return {}; }
   std::string description() const override { return "one process"; }
   void choose(Algorithm) override {}
-  int64_t all_reduce(std::byte*, int64_t elements, DType dtype) override {
+  int64_t all_reduce(std::byte*, int64_t elements, DType dtype, const RankGroup&) override {
     ensure(can_sum(dtype), "all_reduce: no sum of this dtype");
     ensure(elements >= 0, "all_reduce: a negative number of elements");
     return started_++;
@@ -25,6 +25,7 @@ class LocalCommunicator : public Communicator {
   }
   std::vector<std::string> all_gather(const std::string& bytes) override { return {bytes}; }
   void barrier() override {}
+  void run(const std::function<void(Link&)>&) override { throw InternalError("one process has nobody to write to"); }
   Traffic traffic() const override { return {}; }
 
  private:

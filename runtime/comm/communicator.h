@@ -1,5 +1,6 @@
 // Sums over the processes of a run. Each process has one Communicator, and every rank starts the same reductions in the
-// same order. One thread uses it; a thread of its own does the work, so that reductions overlap with computation.
+// same order, those of groups included. One thread uses it; a thread of its own does the work, so that reductions
+// overlap with computation.
 #pragma once
 #include <chrono>
 #include <cstddef>
@@ -11,8 +12,11 @@
 
 #include "graph/dtype.h"
 #include "runtime/comm/algorithm.h"
+#include "runtime/comm/rank_group.h"
 
 namespace kb {
+
+class Link;
 
 // Counts of what this rank's reductions sent and received since the communicator was opened, without gathers and
 // barriers. A step is one round of messages, also if they are empty (no message is sent for no bytes). With n bytes and
@@ -54,11 +58,12 @@ class Communicator {
   // when it needs MPI or a GPU and there is none.
   virtual void choose(Algorithm algorithm) = 0;
 
-  // Sums `elements` elements at `data` over all ranks, in place: f64, f32, bf16 and f16 (each sum of two computed in
-  // f32 and rounded to nearest even), i32, u32 (modulo 2^32). Infinities and NaNs (without their payloads) are
-  // preserved. Returns a ticket at once; the communicator owns the memory until wait(ticket). It allocates nothing once
-  // as many reductions have been active at a time.
-  virtual int64_t all_reduce(std::byte* data, int64_t elements, DType dtype) = 0;
+  // Sums `elements` elements at `data` over all ranks, or among those of a group that this rank is in, in place: f64,
+  // f32, bf16 and f16 (each sum of two computed in f32 and rounded to nearest even), i32, u32 (modulo 2^32). Infinities
+  // and NaNs (without their payloads) are preserved. Returns a ticket at once; the communicator owns the memory until
+  // wait(ticket). It allocates nothing once as many reductions have been active at a time. Throws Error for a group
+  // where the algorithm is the MPI library's own.
+  virtual int64_t all_reduce(std::byte* data, int64_t elements, DType dtype, const RankGroup& among = {}) = 0;
   // Waits for a reduction; called once for each ticket, in any order. Throws Error, which names the rank that is waited
   // for, when a message takes longer than the communicator's timeout; every later call then throws too.
   virtual Interval wait(int64_t ticket) = 0;
@@ -67,6 +72,9 @@ class Communicator {
   virtual std::vector<std::string> all_gather(const std::string& bytes) = 0;
   // Returns once every rank has called it.
   virtual void barrier() = 0;
+  // Runs a task that exchanges messages between two ranks, after all that was started before; returns when it is done.
+  // The ranks need not run the same tasks. There must be several ranks.
+  virtual void run(const std::function<void(Link&)>& task) = 0;
   virtual Traffic traffic() const = 0;
 };
 

@@ -20,11 +20,11 @@ void Exchange::run(int64_t element_bytes, const Part& out, const Part& in, const
   int64_t sent = 0, received = 0;
   for (int64_t i = 0; i < std::max(outs, ins); ++i) {
     for (; received < std::min(ins, i + kWindow); ++received)
-      receives[received % kWindow] =
-          link_.receive(in.rank, place(received, received * kChunk), std::min(kChunk, in_bytes - received * kChunk));
+      receives[received % kWindow] = link_.receive(group_.rank_of(in.rank), place(received, received * kChunk),
+                                                   std::min(kChunk, in_bytes - received * kChunk));
     for (; sent < std::min(outs, i + kWindow); ++sent)
       sends[sent % kWindow] =
-          link_.send(out.rank, out.data + sent * kChunk, std::min(kChunk, out_bytes - sent * kChunk));
+          link_.send(group_.rank_of(out.rank), out.data + sent * kChunk, std::min(kChunk, out_bytes - sent * kChunk));
     if (i < ins) {
       link_.wait(receives[i % kWindow]);
       arrived(i, i * kChunk, std::min(kChunk, in_bytes - i * kChunk));

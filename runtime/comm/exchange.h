@@ -17,8 +17,10 @@ class Exchange {
  public:
   explicit Exchange(Link& link);
 
-  int rank() const { return link_.rank(); }
-  int size() const { return link_.size(); }
+  // Sets the group of the rounds that follow. Its ranks are numbered from 0 on here.
+  void among(const RankGroup& group) { group_ = group; }
+  int rank() const { return group_.number_of(link_.rank()); }
+  int size() const { return group_.is_all() ? link_.size() : group_.count; }
   Traffic& traffic() { return traffic_; }
   std::vector<Move>& moves() { return moves_; }  // memory for a plan, which is kept from one reduction to the next
 
@@ -35,6 +37,7 @@ class Exchange {
   static constexpr int kWindow = 4;           // number of chunks that are on their way in each direction
 
   Link& link_;
+  RankGroup group_;
   Traffic traffic_;
   std::vector<std::byte> scratch_;
   std::vector<Move> moves_;

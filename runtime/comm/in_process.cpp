@@ -108,16 +108,25 @@ class InProcessLink : public Link {
 
   void wait(int handle) override {
     const Message message = messages_[static_cast<size_t>(handle)];
-    Channel& channel =
-        message.sending ? network_->channel(rank_, message.other) : network_->channel(message.other, rank_);
+    Channel& channel = channel_of(message);
     std::unique_lock lock(channel.mutex);
-    const auto over = [&] { return message.sending ? channel.taken >= message.number : !channel.letters.empty(); };
-    const auto ended = [&] { return stopped() || (over() && !network_->dead[static_cast<size_t>(message.other)]); };
+    const auto ended = [&] { return stopped() || is_over(channel, message); };
     const bool in_time = channel.changed.wait_for(lock, std::chrono::duration<double>(timeout_), ended);
     if (stopped()) throw Error("the communicator was closed");
     if (!in_time) throw_no_message(rank_, message.other, timeout_, message.sending);
     if (!message.sending) take(channel, message);
     free_.push_back(handle);
+  }
+
+  bool test(int handle) override {
+    const Message message = messages_[static_cast<size_t>(handle)];
+    Channel& channel = channel_of(message);
+    const std::lock_guard lock(channel.mutex);
+    if (stopped()) throw Error("the communicator was closed");
+    if (!is_over(channel, message)) return false;
+    if (!message.sending) take(channel, message);
+    free_.push_back(handle);
+    return true;
   }
 
   void interrupt() override {
@@ -133,6 +142,15 @@ class InProcessLink : public Link {
     std::byte* data = nullptr;
     int64_t bytes = 0;
   };
+
+  Channel& channel_of(const Message& message) const {
+    return message.sending ? network_->channel(rank_, message.other) : network_->channel(message.other, rank_);
+  }
+
+  bool is_over(const Channel& channel, const Message& message) const {
+    const bool is_there = message.sending ? channel.taken >= message.number : !channel.letters.empty();
+    return is_there && !network_->dead[static_cast<size_t>(message.other)];
+  }
 
   bool stopped() const { return interrupted_ || network_->dead[static_cast<size_t>(rank_)]; }
 

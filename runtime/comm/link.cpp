@@ -1,10 +1,19 @@
 #include "runtime/comm/link.h"
 
+#include "runtime/comm/patience.h"
+
 #include <fmt/format.h>
 
 #include "graph/error.h"
 
 namespace kb {
+
+size_t Link::wait_any(std::span<const int> handles) {
+  constexpr std::chrono::microseconds kLongest{500};
+  for (Patience patience(kLongest);; patience.rest())
+    for (size_t i = 0; i < handles.size(); ++i)
+      if (test(handles[i])) return i;
+}
 
 void Link::all_reduce(std::byte*, int64_t, DType, bool) { throw InternalError("this link has no all-reduce"); }
 

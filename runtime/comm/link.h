@@ -2,6 +2,7 @@
 // rank to another arrive in the order in which they were sent.
 #pragma once
 #include <chrono>
+#include <span>
 
 #include "runtime/comm/communicator.h"
 
@@ -22,6 +23,10 @@ class Link {
   // Waits for a message, asleep. It is called once for each handle; handles of one rank's messages are waited for in
   // their order. Throws Error when the message takes longer than the link's timeout or the link was interrupted.
   virtual void wait(int handle) = 0;
+  // Returns whether a message is done, which is then not to be waited for. Throws Error when the link was interrupted.
+  virtual bool test(int handle) = 0;
+  // Waits for one of several messages, however long it takes. Returns its place among the handles.
+  size_t wait_any(std::span<const int> handles);
 
   // Returns the time on the clock that messages are timed with.
   virtual std::chrono::steady_clock::time_point now() const { return std::chrono::steady_clock::now(); }

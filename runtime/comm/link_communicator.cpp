@@ -57,7 +57,7 @@ void LinkCommunicator::choose(Algorithm algorithm) {
 
 // ---- The side of the caller
 
-int64_t LinkCommunicator::all_reduce(std::byte* data, int64_t elements, DType dtype) {
+int64_t LinkCommunicator::all_reduce(std::byte* data, int64_t elements, DType dtype, const RankGroup& among) {
   ensure(can_sum(dtype), "all_reduce: no sum of this dtype");
   ensure(elements >= 0, "all_reduce: a negative number of elements");
   Job job;
@@ -65,6 +65,12 @@ int64_t LinkCommunicator::all_reduce(std::byte* data, int64_t elements, DType dt
   job.elements = elements;
   job.dtype = dtype;
   job.algorithm = algorithm_;
+  job.among = among;
+  if (!among.is_all() && (algorithm_ == Algorithm::mpi || algorithm_ == Algorithm::mpi_blocking))
+    throw Error(
+        fmt::format("all-reduce \"{}\" is the MPI library's own and sums over all ranks, and {} of {} are to sum\n"
+                    "  hint:     halving-doubling, or ring",
+                    kb::name(algorithm_), among.count, size()));
   return start(job);
 }
 
@@ -198,6 +204,7 @@ bool LinkCommunicator::next(Job& job) {
 
 void LinkCommunicator::perform(const Job& job, Exchange& exchange) {
   if (job.task) return (*job.task)(*link_);
+  exchange.among(job.among);
   switch (job.algorithm) {
     case Algorithm::halving_doubling:
       return halving_doubling(exchange, job.data, job.elements, job.dtype);

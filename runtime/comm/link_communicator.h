@@ -23,14 +23,12 @@ class LinkCommunicator : public Communicator {
   Placement placement() const override { return link_->placement(); }
   std::string description() const override;
   void choose(Algorithm algorithm) override;
-  int64_t all_reduce(std::byte* data, int64_t elements, DType dtype) override;
+  int64_t all_reduce(std::byte* data, int64_t elements, DType dtype, const RankGroup& among) override;
   Interval wait(int64_t ticket) override;
   std::vector<std::string> all_gather(const std::string& bytes) override;
   void barrier() override;
   Traffic traffic() const override;
-
-  // Runs a task on the communicator's thread, after the jobs that were started before; returns when it is done.
-  void run(const std::function<void(Link&)>& task);
+  void run(const std::function<void(Link&)>& task) override;
 
  private:
   // A reduction, or a task if it has one.
@@ -39,6 +37,7 @@ class LinkCommunicator : public Communicator {
     int64_t elements = 0;
     DType dtype = DType::f32;
     Algorithm algorithm = Algorithm::halving_doubling;
+    RankGroup among = {};
     const std::function<void(Link&)>* task = nullptr;
     Interval interval;
     bool waited = true;

@@ -20,8 +20,8 @@ class MeasuredCommunicator final : public Communicator {
   Placement placement() const override { return inner_->placement(); }
   std::string description() const override { return inner_->description(); }
   void choose(Algorithm algorithm) override { inner_->choose(algorithm); }
-  int64_t all_reduce(std::byte* data, int64_t elements, DType dtype) override {
-    return inner_->all_reduce(data, elements, dtype);
+  int64_t all_reduce(std::byte* data, int64_t elements, DType dtype, const RankGroup& among = {}) override {
+    return inner_->all_reduce(data, elements, dtype, among);
   }
   Interval wait(int64_t ticket) override {
     const auto begin = std::chrono::steady_clock::now();
@@ -31,6 +31,7 @@ class MeasuredCommunicator final : public Communicator {
   }
   std::vector<std::string> all_gather(const std::string& bytes) override { return inner_->all_gather(bytes); }
   void barrier() override { inner_->barrier(); }
+  void run(const std::function<void(Link&)>& task) override { inner_->run(task); }
   Traffic traffic() const override { return inner_->traffic(); }
 
  private:

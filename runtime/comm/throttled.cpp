@@ -52,16 +52,21 @@ class Throttled : public Link {
   }
 
   void wait(int handle) override {
-    const Message& message = *messages_[static_cast<size_t>(handle)];
-    link_->wait(message.head);
-    link_->wait(message.body);
-    if (message.sending) {
-      sleep_until(message.start + time_of(message.bytes));
-    } else {
-      in_free_ = std::max(message.start + seconds(network_.latency), in_free_) + time_of(message.bytes);
-      sleep_until(in_free_);
-    }
+    Message& message = *messages_[static_cast<size_t>(handle)];
+    if (message.stage == Stage::head) link_->wait(message.head), message.stage = Stage::body;
+    if (message.stage == Stage::body) link_->wait(message.body), arrive(message);
+    sleep_until(message.due);
     free_.push_back(handle);
+  }
+
+  bool test(int handle) override {
+    Message& message = *messages_[static_cast<size_t>(handle)];
+    if (message.stage == Stage::head && link_->test(message.head)) message.stage = Stage::body;
+    if (message.stage == Stage::body && link_->test(message.body)) arrive(message);
+    if (message.stage != Stage::due || (!counts_ && Clock::now() < message.due)) return false;
+    sleep_until(message.due);
+    free_.push_back(handle);
+    return true;
   }
 
   void interrupt() override {
@@ -76,12 +81,26 @@ class Throttled : public Link {
   void close() override { link_->close(); }
 
  private:
+  // The part of a message that comes next: its head, its body, and the time until which it is held back.
+  enum class Stage : uint8_t { head, body, due };
   struct Message {
     bool sending = false;
     int64_t bytes = 0;
     Clock::time_point start;  // time at which its first byte leaves
     int head = 0, body = 0;   // handles of the two messages on the underlying link
+    Stage stage = Stage::head;
+    Clock::time_point due = {};
   };
+
+  void arrive(Message& message) {
+    message.stage = Stage::due;
+    if (message.sending) {
+      message.due = message.start + time_of(message.bytes);
+      return;
+    }
+    in_free_ = std::max(message.start + seconds(network_.latency), in_free_) + time_of(message.bytes);
+    message.due = in_free_;
+  }
 
   static Clock::duration seconds(double value) {
     return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(value));

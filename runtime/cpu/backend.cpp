@@ -91,11 +91,11 @@ class CpuBackend : public Backend {
   void download(std::byte* target, const std::byte* source, int64_t bytes) override {
     std::copy_n(source, bytes, target);
   }
-  std::vector<std::unique_ptr<Executable>> load(std::span<const Schedule* const> schedules,
+  std::vector<std::unique_ptr<Executable>> load(std::span<const Schedule* const> schedules, const RankGroup& among,
                                                 LoadReport& report) override {
     return make_cpu_executables(schedules,
                                 {pool_, alone_, library_, runtime_, target_.isa, target_.shards, usable_processors(),
-                                 communicator_, heartbeat_},
+                                 communicator_, among, heartbeat_},
                                 report);
   }
   std::unique_ptr<Runner> make_runner(RunnerParts parts) override { return make_cpu_runner(*this, std::move(parts)); }

@@ -75,6 +75,7 @@ class CpuExecutable : public Executable {
       : schedule_(schedule),
         guard_(schedule),
         communicator_(environment.communicator),
+        among_(environment.among),
         heartbeat_(environment.heartbeat) {
     for (const Step& step : schedule.steps) calls_.push_back(make_call(step, environment, entries));
   }
@@ -169,7 +170,7 @@ class CpuExecutable : public Executable {
     if (heartbeat_) heartbeat_->at(schedule_.steps[s].name, call.waits);
     int64_t& ticket = tickets_[static_cast<size_t>(call.reduction)];
     if (!call.waits) {
-      ticket = communicator_->all_reduce(static_cast<std::byte*>(call.operands[0]), call.elements, call.dtype);
+      ticket = communicator_->all_reduce(static_cast<std::byte*>(call.operands[0]), call.elements, call.dtype, among_);
       return;
     }
     waited_ = communicator_->wait(ticket);
@@ -179,6 +180,7 @@ class CpuExecutable : public Executable {
   const Schedule& schedule_;
   ArenaGuard guard_;
   Communicator* communicator_;
+  const RankGroup among_;
   Heartbeat* heartbeat_;
   std::vector<Call> calls_;
   std::vector<int64_t> tickets_;  // tickets of the active all-reduces, by their numbers

@@ -21,6 +21,7 @@ struct CpuEnvironment {
   int shards = 1;        // number of shards of library calls
   int compile_jobs = 1;  // most compiler processes at once
   Communicator* communicator = nullptr;
+  RankGroup among = {};  // ranks with which the programs sum
   Heartbeat* heartbeat = nullptr;
 };
 

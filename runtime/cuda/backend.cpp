@@ -73,13 +73,13 @@ class CudaBackend : public Backend {
     transfers_.download(target, source, bytes);
   }
 
-  std::vector<std::unique_ptr<Executable>> load(std::span<const Schedule* const> schedules,
+  std::vector<std::unique_ptr<Executable>> load(std::span<const Schedule* const> schedules, const RankGroup& among,
                                                 LoadReport& report) override {
     const int ranks = options_.communicator ? options_.communicator->size() : 0;
-    return make_executables(
-        schedules,
-        {device_, *compiler_, *library_, target_, ranks, collective_.get(), options_.heartbeat, options_.sync_steps},
-        report);
+    return make_executables(schedules,
+                            {device_, *compiler_, *library_, target_, ranks, collective_.get(), among,
+                             options_.heartbeat, options_.sync_steps},
+                            report);
   }
   std::unique_ptr<Runner> make_runner(RunnerParts parts) override {
     return cuda::make_runner(device_, transfers_, std::move(parts), collective_ != nullptr, options_.sync_steps);

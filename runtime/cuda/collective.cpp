@@ -51,6 +51,7 @@ struct Ranks {
   const Nccl& nccl;
   const Driver& driver;
   NcclComm comm = nullptr;
+  RankGroup among = {};
 };
 
 // Sends and receives that are made while it lives are executed together.
@@ -126,10 +127,11 @@ class TreeReduction : public Reduction {
       const Move& move = moves_[i];
       if (move.send.elements() > 0)
         nccl(nccl.send, static_cast<const void*>(data + offset(move.send)), static_cast<size_t>(bytes(move.send)),
-             NcclType::bytes, move.partner, ranks_.comm, stream);
+             NcclType::bytes, ranks_.among.rank_of(move.partner), ranks_.comm, stream);
       if (move.receive.elements() > 0)
         nccl(nccl.receive, static_cast<void*>(move.adds ? scratch : data + offset(move.receive)),
-             static_cast<size_t>(bytes(move.receive)), NcclType::bytes, move.partner, ranks_.comm, stream);
+             static_cast<size_t>(bytes(move.receive)), NcclType::bytes, ranks_.among.rank_of(move.partner), ranks_.comm,
+             stream);
     }
     group.end();
   }
@@ -212,11 +214,19 @@ Collective::~Collective() {
     nccl_->comm_destroy.function(comm_);
 }
 
-std::unique_ptr<Reduction> Collective::plan(int64_t elements, DType dtype, const Target& target) const {
+std::unique_ptr<Reduction> Collective::plan(int64_t elements, DType dtype, const RankGroup& among,
+                                            const Target& target) const {
   ensure(can_sum(dtype) && elements >= 0, "an all-reduce without a sum");
-  const Ranks ranks{*nccl_, device_.driver, comm_};
-  if (algorithm_ == Algorithm::nccl) return std::make_unique<LibraryReduction>(ranks, elements, dtype);
-  return std::make_unique<TreeReduction>(ranks, rank_, ranks_, elements, dtype, target);
+  const Ranks ranks{*nccl_, device_.driver, comm_, among};
+  if (algorithm_ == Algorithm::halving_doubling)
+    return std::make_unique<TreeReduction>(ranks, among.number_of(rank_), among.is_all() ? ranks_ : among.count,
+                                           elements, dtype, target);
+  if (!among.is_all())
+    throw Error(
+        fmt::format("all-reduce \"nccl\" is the library's own and sums over all ranks, and {} of {} are to sum\n"
+                    "  hint:     halving-doubling",
+                    among.count, ranks_));
+  return std::make_unique<LibraryReduction>(ranks, elements, dtype);
 }
 
 void Collective::begin() {

@@ -48,9 +48,9 @@ class Collective : public DeviceWatch {
   Collective(const Collective&) = delete;
   Collective& operator=(const Collective&) = delete;
 
-  // Plans all-reduces. halving_doubling computes the tree of enum Algorithm, bit for bit; nccl calls the library's
-  // all-reduce.
-  std::unique_ptr<Reduction> plan(int64_t elements, DType dtype, const Target& target) const;
+  // Plans all-reduces over all ranks or among those of a group. halving_doubling computes the tree of enum Algorithm,
+  // bit for bit; nccl calls the library's all-reduce. Throws Error for a group where that is chosen.
+  std::unique_ptr<Reduction> plan(int64_t elements, DType dtype, const RankGroup& among, const Target& target) const;
 
   // Called while the host waits for the device. If another rank has failed, look() throws Error and ends what waits for
   // that rank.

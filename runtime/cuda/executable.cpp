@@ -291,9 +291,9 @@ std::vector<std::unique_ptr<Reduction>> plan_reductions(const Schedule& schedule
     ensure(step.reduction() == static_cast<int32_t>(planned.size()), "all-reduces are numbered in their order");
     ensure(step.operands.at(0).offset % kReductionAlignment == 0, "an all-reduce works on an aligned array");
     const Type& type = schedule.node_of(step).type();
-    planned.push_back(environment.collective
-                          ? environment.collective->plan(type.elements(), type.dtype, environment.target)
-                          : std::make_unique<Reduction>());
+    planned.push_back(environment.collective ? environment.collective->plan(type.elements(), type.dtype,
+                                                                            environment.among, environment.target)
+                                             : std::make_unique<Reduction>());
   }
   return planned;
 }

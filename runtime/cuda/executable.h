@@ -21,6 +21,7 @@ struct Environment {
   const Target& target;
   int ranks = 0;                     // number of processes; 0: programs are for one process
   Collective* collective = nullptr;  // null if there is one rank
+  RankGroup among = {};              // ranks with which the programs sum
   Heartbeat* heartbeat = nullptr;    // if given, it is told of every exchange that is not replayed
   bool sync_steps = false;           // see CudaOptions
 };

@@ -127,7 +127,8 @@ BOOST_AUTO_TEST_CASE(averages_are_those_of_an_implementation_of_micro_batches) {
 double mean_gain(double gradient, double sigma, const AdaScaleSizes& sizes) {
   constexpr size_t kDims = 2000;
   std::mt19937_64 random(11);
-  std::normal_distribution<double> normal(0, sigma / std::sqrt(static_cast<double>(sizes.per_worker)));
+  std::normal_distribution<double> normal;
+  const double deviation = sigma / std::sqrt(static_cast<double>(sizes.per_worker));
   AdaScale gains(sizes);
   const int64_t steps = 30;
   for (int64_t step = 0; step < steps; ++step) {
@@ -135,7 +136,7 @@ double mean_gain(double gradient, double sigma, const AdaScaleSizes& sizes) {
     std::vector<double> total(kDims, 0);
     for (int64_t worker = 0; worker < sizes.workers; ++worker)
       for (double& sum : total) {
-        const double own = gradient + normal(random);
+        const double own = gradient + deviation * normal(random);
         norms.worker += own * own / static_cast<double>(sizes.workers);
         sum += own / static_cast<double>(sizes.workers);
       }

@@ -33,7 +33,7 @@ struct OneStep {
     schedule.steps = {step};
     const Schedule* schedules[] = {&schedule};
     LoadReport report;
-    std::unique_ptr<Executable> executable = std::move(backend->load(schedules, report)[0]);
+    std::unique_ptr<Executable> executable = std::move(backend->load(schedules, {}, report)[0]);
     std::vector<std::byte*> addresses;
     for (auto& memory : memories) addresses.push_back(memory->data());
     executable->bind(addresses);
@@ -125,10 +125,10 @@ BOOST_AUTO_TEST_CASE(schedules_load_as_one_batch) {
   Schedule a = hand_schedule(100, backend->target()), b = hand_schedule(200, backend->target());
   const Schedule* schedules[] = {&a, &b};
   LoadReport report;
-  BOOST_TEST(backend->load(schedules, report).size() == 2u);
+  BOOST_TEST(backend->load(schedules, {}, report).size() == 2u);
   BOOST_TEST(report.cache_hits + report.compiled == 2);  // the two kernels that both share
   LoadReport again;
-  backend->load(schedules, again);
+  backend->load(schedules, {}, again);
   BOOST_TEST(again.cache_hits == 2);
   BOOST_TEST(again.compiled == 0);
   BOOST_TEST(again.jit_milliseconds > 0);

@@ -78,7 +78,7 @@ int64_t check_graphs(const std::vector<NamedGraph>& graphs) {
       schedules.insert(schedules.end(),
                        {&one->compiled.program.at(PartRole::prepare), &one->compiled.program.at(PartRole::final)});
   LoadReport report;
-  backend->load(schedules, report);
+  backend->load(schedules, {}, report);
   int64_t values = 0;
   for (size_t i = 0; i < graphs.size(); ++i)
     if (judged[i])

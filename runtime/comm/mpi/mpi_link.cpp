@@ -7,9 +7,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <thread>
 
 #include "graph/error.h"
+#include "runtime/comm/patience.h"
 #include "runtime/comm/sum.h"
 
 namespace kb {
@@ -24,24 +24,6 @@ void check(int status) {
   MPI_Error_string(status, text, &length);
   throw Error(fmt::format("MPI: {}", text));
 }
-
-// The pause between two looks at a message: none at first, then an eighth of the time waited so far. So waiting takes
-// little of a core and little more time.
-class Patience {
- public:
-  explicit Patience(std::chrono::microseconds longest) : longest_(longest) {}
-  double waited() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
-  void rest() {
-    const auto waited = Clock::now() - start_;
-    if (waited < kAwake) return;
-    std::this_thread::sleep_for(std::clamp<Clock::duration>(waited / 8, kShortest, longest_));
-  }
-
- private:
-  static constexpr std::chrono::microseconds kAwake{50}, kShortest{5};
-  std::chrono::microseconds longest_;
-  Clock::time_point start_ = Clock::now();
-};
 
 template <DType dtype>
 void sum_operator(void* in, void* in_out, int* elements, MPI_Datatype*) {
@@ -86,6 +68,14 @@ class MpiLink : public Link {
     const Message& message = messages_[static_cast<size_t>(handle)];
     finish(request(handle), kMessage, [&] { throw_no_message(rank_, message.other, timeout_, message.sending); });
     free_.push_back(handle);
+  }
+
+  bool test(int handle) override {
+    int done = 0;
+    check(MPI_Test(&request(handle), &done, MPI_STATUS_IGNORE));
+    if (interrupted_) throw Error("the communicator was closed");
+    if (done) free_.push_back(handle);
+    return done;
   }
 
   void interrupt() override { interrupted_ = true; }

@@ -27,7 +27,7 @@ void a_sum_is_captured_and_replayed(TestGpu& gpu) {
   const cuda::OpenDevice& device = open.device;
   const auto alone = make_local_communicator();
   cuda::Collective collective(gpu.factories({}).nccl, device, *alone, Algorithm::nccl);
-  const auto reduction = collective.plan(1000, DType::f32, cuda::device_target(device));
+  const auto reduction = collective.plan(1000, DType::f32, {}, cuda::device_target(device));
   const Bytes given = contribution(DType::f32, 1000, 0, 0);
   DeviceBlock block(device, std::ssize(given));
   block.write(given);
@@ -98,7 +98,7 @@ std::string sums_conform(const cuda::OpenDevice& device, const cuda::Factories& 
   int64_t scratch_bytes = 0;
   for (const int64_t elements : sizes)
     for (const DType dtype : kSummed) {
-      auto reduction = collective.plan(elements, dtype, cuda::device_target(device));
+      auto reduction = collective.plan(elements, dtype, {}, cuda::device_target(device));
       scratch_bytes = std::max(scratch_bytes, reduction->scratch_bytes());
       for (const ir::Kernel& kernel : reduction->kernels()) batch.kernels.push_back({kernel.name, print_cuda(kernel)});
       cases.push_back({dtype, elements, std::move(reduction)});

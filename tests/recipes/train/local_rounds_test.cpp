@@ -132,15 +132,17 @@ BOOST_AUTO_TEST_CASE(a_run_goes_on_in_the_middle_of_a_round) {
   }
 }
 
-// Replicas are shared among processes. A run stopped in the middle of a round goes on with another number of them.
+// Replicas are shared among processes, or have several each. A run stopped in the middle of a round goes on with
+// another number of processes.
 BOOST_AUTO_TEST_CASE(a_run_has_the_same_bits_on_any_number_of_processes) {
   const Task task = task_of(network);
   TrainConfig config = local(config_of_run(14), 4, 4);
   config.sync.outer = "nesterov";
   config.sync.from = parse_duration("--from", "2st");
   config.arithmetic.precision = Precision::f32;
-  for (const auto& [sums, slots] :
-       {std::pair(DType::f32, LocalSlots::keep), std::pair(DType::bf16, LocalSlots::mean)}) {
+  for (const auto& [replicas, sums, slots] :
+       {std::tuple(4, DType::f32, LocalSlots::keep), std::tuple(2, DType::bf16, LocalSlots::mean)}) {
+    config.sync.replicas = replicas;
     config.arithmetic.reduce_precision = sums;
     config.sync.slots = slots;
     TrainConfig first = config;
@@ -232,8 +234,10 @@ BOOST_AUTO_TEST_CASE(what_does_not_go_with_replicas_is_refused) {
   };
   refused([](TrainConfig& config) { config.sync.replicas = 3; },
           "sync.replicas = 3: expected a divisor of the 8 workers");
-  BOOST_CHECK_EXCEPTION(make_plan(local(config_of_run(4), 1, 2), batch_plan(config_of_run(4).batch, 2), kTrain), Error,
-                        says("sync.replicas = 1: expected a multiple of the 2 processes"));
+  TrainConfig of_three = local(config_of_run(4), 4, 2);
+  of_three.batch.minibatch = 24;
+  BOOST_CHECK_EXCEPTION(make_plan(of_three, batch_plan(of_three.batch, 3), kTrain), Error,
+                        says("sync.replicas = 4: expected a multiple or a divisor of the 3 processes"));
   refused([](TrainConfig& config) { config.judging.noise_scale = true; }, "judging.noise_scale: expected none beside");
   refused([](TrainConfig& config) { config.batch.growths = parse_growths("--f", "2st:x2"); }, "batch.growths");
   refused([](TrainConfig& config) { config.learning.ema = 0.9; }, "learning.ema");

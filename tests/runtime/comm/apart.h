@@ -26,12 +26,13 @@ class Apart : public Communicator {
   }
   std::string description() const override { return under_->description(); }
   void choose(Algorithm algorithm) override { under_->choose(algorithm); }
-  int64_t all_reduce(std::byte* data, int64_t elements, DType dtype) override {
-    return under_->all_reduce(data, elements, dtype);
+  int64_t all_reduce(std::byte* data, int64_t elements, DType dtype, const RankGroup& among) override {
+    return under_->all_reduce(data, elements, dtype, among);
   }
   Interval wait(int64_t ticket) override { return under_->wait(ticket); }
   std::vector<std::string> all_gather(const std::string& bytes) override { return under_->all_gather(bytes); }
   void barrier() override { under_->barrier(); }
+  void run(const std::function<void(Link&)>& task) override { under_->run(task); }
   Traffic traffic() const override { return under_->traffic(); }
 
  private:

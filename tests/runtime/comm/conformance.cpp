@@ -89,6 +89,24 @@ std::string reduce_all(Communicator& communicator, bool exact, const std::vector
   return "";
 }
 
+// Sums among pairs of neighbours and, while those are under way, among every second rank.
+std::string reduce_in_groups(Communicator& communicator, int64_t elements) {
+  const int rank = communicator.rank(), ranks = communicator.size();
+  const RankGroup groups[] = {{rank / 2 * 2, 2, 1}, {rank % 2, ranks / 2, 2}};
+  Bytes data[] = {contribution(DType::f32, elements, rank, 0), contribution(DType::f32, elements, rank, 1)};
+  int64_t tickets[2];
+  for (size_t i = 0; i < 2; ++i) tickets[i] = communicator.all_reduce(data[i].data(), elements, DType::f32, groups[i]);
+  for (const int64_t ticket : tickets) communicator.wait(ticket);
+  for (size_t i = 0; i < 2; ++i) {
+    const RankGroup& group = groups[i];
+    const std::string wrong = difference(
+        DType::f32, tree_sum(DType::f32, elements, group.first, group.count, static_cast<int>(i), group.stride),
+        data[i]);
+    if (!wrong.empty()) return fmt::format("group {}, {}", i, wrong);
+  }
+  return "";
+}
+
 std::string gather(Communicator& communicator) {
   for (const size_t length : {0, 1, 100000}) {
     const auto text = [&](int rank) {
@@ -110,12 +128,12 @@ Bytes contribution(DType dtype, int64_t elements, int rank, int reduction) {
   return bytes;
 }
 
-Bytes tree_sum(DType dtype, int64_t elements, int first, int ranks, int reduction) {
+Bytes tree_sum(DType dtype, int64_t elements, int first, int ranks, int reduction, int stride) {
   if (ranks == 1) return contribution(dtype, elements, first, reduction);
   int left_ranks = 1;
   while (left_ranks * 2 < ranks) left_ranks *= 2;
-  Bytes left = tree_sum(dtype, elements, first, left_ranks, reduction);
-  add(dtype, left, tree_sum(dtype, elements, first + left_ranks, ranks - left_ranks, reduction));
+  Bytes left = tree_sum(dtype, elements, first, left_ranks, reduction, stride);
+  add(dtype, left, tree_sum(dtype, elements, first + left_ranks * stride, ranks - left_ranks, reduction, stride));
   return left;
 }
 
@@ -160,6 +178,8 @@ std::string conforms(Communicator& communicator, Algorithm algorithm, int64_t la
   std::string wrong = reduce_all(communicator, exact, {0, 1, 2, 13, 1009});
   if (wrong.empty()) wrong = gather(communicator);
   if (wrong.empty()) wrong = reduce_all(communicator, exact, {large, 3});
+  if (wrong.empty() && algorithm == Algorithm::halving_doubling && communicator.size() % 2 == 0)
+    wrong = reduce_in_groups(communicator, large);
   communicator.barrier();
   if (wrong.empty()) return "";
   return fmt::format("{}, rank {}: {}", communicator.description(), communicator.rank(), wrong);

@@ -16,8 +16,9 @@ using Bytes = std::vector<std::byte>;
 // NaNs among them.
 Bytes contribution(DType dtype, int64_t elements, int rank, int reduction);
 
-// Returns the sum over ranks [first, first + ranks) in the order of the tree that enum Algorithm defines.
-Bytes tree_sum(DType dtype, int64_t elements, int first, int ranks, int reduction);
+// Returns the sum over `ranks` ranks from `first` on, each `stride` after the one before, in the order of the tree that
+// enum Algorithm defines.
+Bytes tree_sum(DType dtype, int64_t elements, int first, int ranks, int reduction, int stride = 1);
 
 // Returns a text about the first element that differs, or "". Any two NaNs are equal.
 std::string difference(DType dtype, const Bytes& expected, const Bytes& got);
@@ -25,7 +26,8 @@ std::string difference(DType dtype, const Bytes& expected, const Bytes& got);
 std::string distance(DType dtype, int64_t elements, int ranks, int reduction, const Bytes& got);
 
 // Sums arrays of 0, 1, 2, 3, 13, 1009 and `large` elements of every dtype, many at a time, with gathers and barriers
-// between them. Bits are compared if the algorithm is exact.
+// between them. Bits are compared if the algorithm is exact; it then also sums among neighbours, and among every second
+// rank, if the number of ranks is even.
 std::string conforms(Communicator& communicator, Algorithm algorithm, int64_t large);
 
 // Returns the traffic of one reduction by the formulas of struct Traffic.

@@ -30,9 +30,9 @@ class KnownLaunches : public Backend {
   bool host_visible() const override { return under_->host_visible(); }
   void upload(std::byte* to, const std::byte* from, int64_t bytes) override { under_->upload(to, from, bytes); }
   void download(std::byte* to, const std::byte* from, int64_t bytes) override { under_->download(to, from, bytes); }
-  std::vector<std::unique_ptr<Executable>> load(std::span<const Schedule* const> schedules,
+  std::vector<std::unique_ptr<Executable>> load(std::span<const Schedule* const> schedules, const RankGroup& among,
                                                 LoadReport& report) override {
-    return under_->load(schedules, report);
+    return under_->load(schedules, among, report);
   }
 
   std::unique_ptr<Runner> make_runner(RunnerParts parts) override {

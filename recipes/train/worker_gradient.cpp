@@ -1,0 +1,38 @@
+#include "recipes/train/worker_gradient.h"
+
+#include <chrono>
+
+namespace kb {
+
+WorkerGradient::WorkerGradient(const LoopParts& parts)
+    : parts_(parts),
+      batch_(parts.copies.sessions, parts.task.fields),
+      fill_(training_fill(parts)),
+      figures_(1 + parts.metrics.training.size()) {
+  for (Session* session : parts.copies.sessions) set_constants(*session, parts);
+}
+
+const std::vector<double>& WorkerGradient::compute(int64_t worker, int64_t piece) {
+  using Clock = std::chrono::steady_clock;
+  const int64_t workers = parts_.settled.batch.workers(), step = piece / workers, part = piece % workers;
+  const size_t bucket = parts_.order.bucket(step), all = parts_.copies.stores.size();
+  Session& session = *parts_.copies.sessions[bucket * all + static_cast<size_t>(worker)];
+  const Clock::time_point begin = Clock::now();
+  batch_.fit(session);
+  batch_.fill(fill_, piece, {kTrainingPart, parts_.task.train.get()});
+  batch_.feed(session);
+  wait_ms_ = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+  // Random numbers of a sample are those of its place in the run, whoever computes it when.
+  session.set_scalar("step", static_cast<double>(step));
+  for (const char* name : {"worker", "first_worker"}) session.set_scalar(name, static_cast<double>(part));
+  session.step();
+  const auto read = [&](double& figure, const std::string& output) {
+    session.read(output, value_);
+    figure = value_.at(0);
+  };
+  read(figures_[0], "loss");
+  for (size_t i = 0; i < parts_.metrics.training.size(); ++i) read(figures_[i + 1], parts_.metrics.training[i].name);
+  return figures_;
+}
+
+}  // namespace kb
