@@ -107,6 +107,15 @@ FlagRow net() {
       [](const RunConfig& config) { return config.machine.net ? network_words(*config.machine.net) : ""; }};
 }
 
+FlagRow times_net() {
+  static constexpr const char* kName = "--times-net";
+  return {{kName, "L,B",
+           "network between the server and its workers on the virtual clock, latency and bandwidth, as 50us,1GB/s: a "
+           "gradient takes two messages more, of the parameters and of the gradient"},
+          [](RunConfig& config, const std::string& value) { config.sync.net = parse_network(value, kName); },
+          [](const RunConfig& config) { return config.sync.net ? network_words(*config.sync.net) : ""; }};
+}
+
 FlagRow print_schedule() {
   static constexpr const char* kName = "--print-schedule";
   return {{kName, "WHERE",

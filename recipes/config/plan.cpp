@@ -241,6 +241,9 @@ void check_ordered(const TrainConfig& config) {
     if (learning->half_life > 0) refuse("learning.half_life", "whose updates are not of a whole minibatch");
     if (learning->clip_norm > 0 && !is_backup)
       refuse("learning.clip_norm", "where no update has the mean gradient of a step");
+    if (config.sync.momentum_at == MomentumAt::worker && learning->optimizer != "momentum")
+      throw Error(fmt::format("sync.momentum_at = worker: expected learning.optimizer = momentum, got {}",
+                              learning->optimizer));
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "recipes/config/duration.h"
 #include "recipes/config/values.h"
+#include "runtime/comm/algorithm.h"
 
 namespace kb {
 
@@ -37,6 +38,11 @@ inline constexpr Choice<LateGradients> kLateGradients[] = {{"abandon", LateGradi
 enum class StaleRate : uint8_t { plain, inverse };
 inline constexpr Choice<StaleRate> kStaleRates[] = {{"plain", StaleRate::plain}, {"inverse", StaleRate::inverse}};
 
+// The side that keeps the velocity of momentum where gradients are applied one by one: the server, which has one for
+// all gradients, or each worker, which has one for its own and sends it in place of the gradient.
+enum class MomentumAt : uint8_t { server, worker };
+inline constexpr Choice<MomentumAt> kMomentumAt[] = {{"server", MomentumAt::server}, {"worker", MomentumAt::worker}};
+
 struct Synchronising {
   Policy policy = Policy::sync;
   int64_t replicas = 1;               // each has an equal share of the workers; 0: one a worker
@@ -53,8 +59,12 @@ struct Synchronising {
   int64_t backups = 1;  // backup: workers beyond those whose gradients count
   LateGradients late = LateGradients::abandon;
   StaleRate stale_rate = StaleRate::plain;
+  MomentumAt momentum_at = MomentumAt::server;
   std::string times = "exponential";  // time of a gradient, as parse_times() reads it (recipes/orders/gradient_times.h)
-  std::string order = {};             // file of an order that is computed again; empty: `times` makes one
+  // Network between the server and its workers on the virtual clock, which a gradient crosses with two messages;
+  // nothing: messages take no time.
+  std::optional<Network> net = {};
+  std::string order = {};  // file of an order that is computed again; empty: `times` makes one
 
   bool is_ordered() const { return policy != Policy::sync && policy != Policy::local; }
 };

@@ -106,7 +106,7 @@ std::vector<double> means_of_ranks(const std::string& path, const std::string& t
 
 int64_t GradientTimes::ns(uint64_t seed, int64_t worker, int64_t number) const {
   const double seconds = seconds_of(*this, seed, worker, number);
-  return static_cast<int64_t>(std::floor(std::clamp(seconds, kLeastSeconds, kMostSeconds) * 1e9 + 0.5));
+  return static_cast<int64_t>(std::floor(std::clamp(seconds, kLeastSeconds, kMostSeconds) * 1e9 + 0.5)) + message_ns;
 }
 
 GradientTimes parse_times(const std::string& flag, const std::string& text) {

@@ -8,6 +8,7 @@
 
 namespace kb {
 
+inline constexpr int64_t kMostMessageNs = int64_t{1} << 60;  // 36 years
 inline constexpr double kLeastMean = 1e-9, kMostMean = 1e6;  // bounds of the mean seconds that a file may say
 
 struct GradientTimes {
@@ -20,7 +21,9 @@ struct GradientTimes {
   std::string path = "";             // file: its path
   std::vector<double> means_s = {};  // file: seconds of a gradient, for each worker; empty until it is read
 
-  // Returns the time in ns, within [1, 1e18], of gradient `number` (from 0) of a worker.
+  int64_t message_ns = 0;  // time of a gradient's messages, in ns, which is added to that of its computation
+
+  // Returns the time in ns, within [1, 1e18] without its messages, of gradient `number` (from 0) of a worker.
   int64_t ns(uint64_t seed, int64_t worker, int64_t number) const;
   bool operator==(const GradientTimes&) const = default;
 };

@@ -115,6 +115,7 @@ void append_head(TextBuffer& out, const OrderPlan& plan) {
   if (policy.kind == OrderKind::backup) json["late"] = word_of(kLateGradients, policy.late);
   json["times"] = times_text(plan.times);
   if (plan.times.kind == GradientTimes::Kind::file) json["means_s"] = plan.times.means_s;
+  if (plan.times.message_ns > 0) json["message_ns"] = plan.times.message_ns;
   json["seed"] = plan.seed;
   json["pieces"] = plan.pieces;
   put(out, "{}\n", json.dump());
@@ -136,6 +137,7 @@ OrderPlan parse_head(std::string_view text, const std::filesystem::path& path) {
   OrderPlan plan;
   plan.policy = policy_in(json);
   plan.times = times_in(json, plan.policy.all_workers());
+  if (json.has("message_ns")) plan.times.message_ns = whole_in(json, "message_ns", 1, kMostMessageNs + 1);
   plan.seed = static_cast<uint64_t>(whole_in(json, "seed", 0, INT64_MAX));
   plan.pieces = whole_in(json, "pieces", 0, INT64_MAX);
   if (const int64_t update = plan.policy.gradients_per_update(); plan.pieces % update != 0)

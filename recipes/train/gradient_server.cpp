@@ -84,6 +84,11 @@ class Waiting {
 
 }  // namespace
 
+int64_t bytes_of_messages(const LoopParts& parts) {
+  const StateStore& store = *parts.copies.stores.front();
+  return static_cast<int64_t>(message_bytes(store, 0, is_work) + message_bytes(store, figures_of(parts), is_result));
+}
+
 GradientServer::GradientServer(const LoopParts& parts, Communicator& team)
     : parts_(parts), team_(team), workers_(parts.copies.stores.size()) {
   for (size_t w = 0; w < workers_.size(); ++w) {

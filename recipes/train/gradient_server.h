@@ -9,6 +9,9 @@
 
 namespace kb {
 
+// Returns the bytes of the two messages of a gradient: of its parameters and of the gradient.
+int64_t bytes_of_messages(const LoopParts& parts);
+
 // The side of rank 0. Workers that compute have a message under way to it.
 class GradientServer {
  public:

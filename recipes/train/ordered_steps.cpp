@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "recipes/train/applied_gradient.h"
@@ -41,13 +42,33 @@ OrderPlan order_plan(const Settled& settled, bool is_measured) {
   return plan;
 }
 
+// Returns the time in ns that the two messages of a gradient take on the network of sync.net.
+int64_t message_ns(const LoopParts& parts) {
+  const std::optional<Network>& net = parts.config.sync.net;
+  if (!net || parts.team) return 0;
+  const double seconds = 2 * net->latency + static_cast<double>(bytes_of_messages(parts)) / net->bandwidth;
+  return static_cast<int64_t>(std::min(std::ceil(seconds * kNsOfSecond), static_cast<double>(kMostMessageNs)));
+}
+
+// Returns the order that the settings of a training ask for.
+OrderPlan order_plan(const LoopParts& parts) {
+  OrderPlan plan = order_plan(parts.settled, parts.team != nullptr);
+  plan.times.message_ns = message_ns(parts);
+  return plan;
+}
+
+// Sets the momentum of an update to 0, whose gradients are velocities of their workers already.
+void take_out_momentum(Session& apply, std::span<const NamedScalar> scalars) {
+  for (const NamedScalar& scalar : scalars)
+    if (scalar.name.ends_with("momentum")) apply.set_scalar(scalar.name, 0);
+}
+
 // Returns whether a scalar is a learning rate, of one group or of all.
 bool is_rate(const std::string& name) { return name.ends_with("learning_rate"); }
 
 }  // namespace
 
-OrderedSteps::OrderedSteps(const LoopParts& parts)
-    : parts_(parts), plan_(order_plan(parts.settled, parts.team != nullptr)), gradient_(parts) {
+OrderedSteps::OrderedSteps(const LoopParts& parts) : parts_(parts), plan_(order_plan(parts)), gradient_(parts) {
   set_constants(*parts.copies.apply, parts);
   go_to_start();
 }
@@ -163,6 +184,7 @@ void OrderedSteps::apply(const GradientRecord& gradient, int64_t step, RunSchedu
       if (is_rate(scalar.name))
         session.set_scalar(scalar.name,
                            scalar.value * (scalar.name.ends_with("previous_learning_rate") ? before : rate));
+    if (parts_.config.sync.momentum_at == MomentumAt::worker) take_out_momentum(session, schedule.at(step));
     rate_before_ = rate;
   }
   apply_gradient(session, *parts_.copies.stores[static_cast<size_t>(gradient.worker)], arrived_);

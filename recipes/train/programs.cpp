@@ -229,7 +229,7 @@ ProgramSpec gradient_of(const Task& task, const Settled& settled, size_t bucket,
   spec.options.workers.virtual_workers = 1;
   spec.options.workers.of_replica = true;
   for (ParameterGroup& group : spec.options.groups)
-    if (!group.is_frozen) group.rule = kept_gradient_rule();
+    if (!group.is_frozen) group.rule = kept_gradient_rule(settled.config.sync.momentum_at == MomentumAt::worker);
   return spec;
 }
 

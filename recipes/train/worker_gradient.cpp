@@ -9,7 +9,11 @@ WorkerGradient::WorkerGradient(const LoopParts& parts)
       batch_(parts.copies.sessions, parts.task.fields),
       fill_(training_fill(parts)),
       figures_(1 + parts.metrics.training.size()) {
-  for (Session* session : parts.copies.sessions) set_constants(*session, parts);
+  RunSchedule schedule = parts.schedule;
+  for (Session* session : parts.copies.sessions) {
+    set_constants(*session, parts);
+    set_scalars(*session, schedule, parts.start.step);  // a worker's momentum is the same in all steps
+  }
 }
 
 const std::vector<double>& WorkerGradient::compute(int64_t worker, int64_t piece) {

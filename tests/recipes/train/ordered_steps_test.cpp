@@ -42,26 +42,30 @@ TrainingState train_and_tell(const Task& task, const TrainConfig& config, Told& 
   return train(task, config, machine, told, from).state;
 }
 
-// Follows the order: gradients at the versions that were read, applied with momentum on the server.
+// Follows the order: gradients at the versions that were read, applied with momentum on the server, or velocities of
+// their workers applied without.
 double plain_loops(const TrainConfig& config, const std::vector<GradientRecord>& records) {
   const Order order = Order::training(1, kTrain, kMinibatch);
   const bool is_backup = config.sync.policy == Policy::backup;
   const int64_t rows = kMinibatch / kWorkers;
   std::vector<double> versions = {0.5};
-  double velocity = 0, sum = 0;
+  const bool is_at_worker = config.sync.momentum_at == MomentumAt::worker;
+  double velocity = 0, sum = 0, velocities[kWorkers] = {};
   int64_t arrived = 0;
   for (const GradientRecord& record : records) {
     if (record.fate != GradientFate::applied) continue;
     BOOST_TEST(record.applied_to.value() == std::ssize(versions) - 1);
     const double w = versions[static_cast<size_t>(record.read)];
     const double slope = slope_of(w, order, record.piece / kWorkers, record.piece % kWorkers * rows, rows);
+    double& own = velocities[record.worker % kWorkers];
+    own = kMomentum * own + slope;
     sum += is_backup ? slope / kWorkers : slope;
     if (++arrived < (is_backup ? kWorkers : 1)) continue;
     const double staleness = static_cast<double>(record.staleness());
     const double share = is_backup                                    ? 1
                          : config.sync.stale_rate == StaleRate::plain ? 1.0 / kWorkers
                                                                       : 1 / std::max(1.0, staleness) / kWorkers;
-    velocity = kMomentum * velocity + sum;
+    velocity = is_at_worker ? own : kMomentum * velocity + sum;
     versions.push_back(versions.back() - kRate * share * velocity);
     arrived = 0;
     sum = 0;
@@ -80,6 +84,8 @@ BOOST_AUTO_TEST_CASE(it_follows_the_formulas) {
         TrainConfig config = ordered(policy);
         config.sync.times = times;
         config.sync.stale_rate = rate;
+        if (policy != Policy::backup && times == std::string("exponential"))
+          config.sync.momentum_at = MomentumAt::worker;
         config.sync.late = rate == StaleRate::plain ? LateGradients::abandon : LateGradients::finish;
         Told told;
         const TrainingState state = train_and_tell(task_of(line), config, told);
@@ -163,6 +169,12 @@ BOOST_AUTO_TEST_CASE(a_step_tells_time_and_staleness) {
     BOOST_TEST(metrics.clock_s.value() == static_cast<double>(metrics.step + 1));
     BOOST_TEST(metrics.staleness.value() == (metrics.step == 0 ? (kWorkers - 1) / 2.0 : kWorkers - 1));
   }
+  steps.all.clear();
+  config.sync.net = Network{0.25, 1e15};  // two messages of a quarter of a second each
+  train(task_of(line), config, machine, steps);
+  for (const StepMetrics& metrics : steps.all)
+    BOOST_TEST(metrics.clock_s.value() == 1.5 * static_cast<double>(metrics.step + 1),
+               boost::test_tools::tolerance(1e-6));
 }
 
 BOOST_AUTO_TEST_CASE(what_needs_all_gradients_of_a_step_is_refused) {
@@ -171,6 +183,11 @@ BOOST_AUTO_TEST_CASE(what_needs_all_gradients_of_a_step_is_refused) {
   };
   TrainConfig clipped = ordered(Policy::async), noise = clipped, scaled = clipped, half = clipped, halved = clipped,
               grown = clipped, times = clipped;
+  TrainConfig adam = clipped;
+  adam.sync.momentum_at = MomentumAt::worker;
+  adam.learning.optimizer = "adam";
+  adam.learning.hyper = {};
+  refuses(adam, "sync.momentum_at = worker", "expected learning.optimizer = momentum, got adam");
   clipped.learning.clip_norm = 1;
   refuses(clipped, "learning.clip_norm", "sync.policy = async");
   noise.judging.noise_scale = true;
