@@ -10,6 +10,7 @@ losses differ by more than the bar of their precision.
 """
 import argparse
 import json
+import math
 import pathlib
 import subprocess
 import sys
@@ -53,7 +54,7 @@ class Worst:
         if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
             raise SystemExit(f"{name}: {ours.dtype} {list(ours.shape)}, PyTorch has {theirs.dtype} {list(theirs.shape)}")
         value = difference(ours, theirs)
-        if not value <= self.value:
+        if not (value <= self.value or math.isnan(self.value)):
             self.value, self.name = value, name
 
 
