@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
+#include <utility>
 
 #include "graph/error.h"
 
@@ -39,13 +39,17 @@ std::vector<std::string> stopped_notes(const std::vector<NamedRuns>& settings) {
   std::vector<std::string> notes;
   if (settings.size() < 2) return notes;
   for (const NamedRuns& one : settings) {
-    const auto stopped = std::count_if(one.runs.begin(), one.runs.end(),
-                                       [](const Measurement& run) { return run.hopeless && !run.steps; });
-    if (stopped > 0)
-      notes.push_back(
-          fmt::format("{}: {} of {} runs were stopped as slower than the best of another rate or setting; a sweep of "
-                      "each setting has whole curves",
-                      one.name, stopped, one.runs.size()));
+    std::map<int64_t, std::pair<size_t, size_t>> counts;  // runs that reached the target and that were stopped
+    for (const Measurement& run : one.runs) {
+      counts[run.minibatch].first += run.steps.has_value();
+      counts[run.minibatch].second += run.hopeless && !run.steps;
+    }
+    for (const auto& [minibatch, count] : counts)
+      if (count.first == 0 && count.second > 0)
+        notes.push_back(
+            fmt::format("{}: no run reached the target at minibatch {}, where {} were stopped as slower than the best "
+                        "of all settings; a sweep of this setting alone has a whole curve",
+                        one.name, minibatch, count.second));
   }
   return notes;
 }

@@ -37,8 +37,8 @@ inline constexpr size_t kMostSettings = 32;
 // they have one setting. Throws Error for more than kMostSettings.
 std::vector<NamedRuns> runs_by_setting(NamedRuns all);
 
-// Returns a line for each study whose runs were stopped beside other settings: a sweep stops a trial that needs more
-// steps than its minibatch's best one, of whatever setting that is.
+// Returns a line for each setting and minibatch at which runs were stopped and none reached the target: a sweep stops a
+// trial that needs more steps than its minibatch's best one, of whatever setting that is.
 std::vector<std::string> stopped_notes(const std::vector<NamedRuns>& settings);
 
 }  // namespace kb

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "recipes/run/run_folder.h"
 #include "runtime/comm/halving_doubling.h"

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 
 #include "recipes/compare/report_table.h"
 #include "recipes/compare/seed_lines.h"

@@ -205,7 +205,8 @@ BOOST_AUTO_TEST_CASE(settings_are_told_apart_and_have_a_bound) {
   settings[1].runs[0].hopeless = true;
   BOOST_TEST(stopped_notes(settings).empty());  // it reached the target all the same
   settings[1].runs[0].steps.reset();
-  BOOST_TEST(stopped_notes(settings).front().starts_with("made: 1: 1 of 1 runs were stopped as slower"));
+  BOOST_TEST(stopped_notes(settings).front().starts_with(
+      "made: 1: no run reached the target at minibatch 8, where 1 were stopped as slower"));
 }
 
 BOOST_AUTO_TEST_CASE(costs_have_intervals_and_units) {
