@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "recipes/trials/policy_flags.h"
+
 namespace kb {
 
 struct Measurement {
@@ -19,6 +21,10 @@ struct Measurement {
   // True for a sweep's trial that took more than SweepConstants::hopeless times the steps of its minibatch's best one:
   // it was stopped there, or would have been if the best one had been done before.
   bool hopeless = false;
+  PolicyFlags policy = {};  // how its workers were kept alike
+  // Virtual seconds, and bytes that a process sent (recipes/answer/run_costs.h): to the target, or until it was given
+  // up. Nothing: not known.
+  std::optional<double> clock_s = {}, sent_bytes = {};
 };
 
 // A learning rate (nothing: it was not noted), and the setting of other values that were varied.

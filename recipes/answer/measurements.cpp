@@ -18,8 +18,8 @@ namespace kb {
 namespace {
 
 constexpr const char* kLengths[] = {"steps", "samples", "epochs"};
-const std::vector<std::string> kOtherColumns = {"minibatch", "rate",     "setting", "seed",
-                                                "reached",   "diverged", "seconds"};
+const std::vector<std::string> kOtherColumns = {"minibatch", "rate",    "setting", "seed",    "reached",
+                                                "diverged",  "seconds", "policy",  "clock_s", "sent_bytes"};
 constexpr double kWholeAsDouble = 9007199254740992;  // 2^53: a double holds all whole numbers up to it
 
 std::string without_spaces(const std::string& text) {
@@ -166,6 +166,11 @@ Measurement measurement_in(const MeasurementRow& row, const std::string& length,
   run.setting = row.text("setting");
   run.seed = row.whole("seed", 0);
   run.seconds = row.positive("seconds");
+  run.clock_s = row.positive("clock_s");
+  run.sent_bytes = row.positive("sent_bytes");
+  if (const std::string unknown = set_policy_words(run.policy, row.text("policy")); !unknown.empty())
+    row.refuse("policy", "words such as policy=local replicas=4 every=8", unknown, "flags without dashes");
+  set_policy_words(run.policy, run.setting);
   run.diverged = row.truth("diverged").value_or(false);
   const bool reached = row.truth("reached").value_or(taken.has_value() && !run.diverged);
   if (reached && !taken) row.refuse("reached", length + " of a run that reached the target", "", "");
@@ -208,13 +213,21 @@ Measurements read_measurement_table(const std::filesystem::path& file, std::opti
 }
 
 std::string measurement_table(std::span<const Measurement> runs) {
-  std::string text = "minibatch,rate,setting,seed,steps,reached,diverged,seconds\n";
+  const bool has_policies = std::any_of(runs.begin(), runs.end(), [](const Measurement& run) {
+    return run.policy.sync.policy != Policy::sync || run.clock_s || run.sent_bytes;
+  });
+  std::string text = fmt::format("minibatch,rate,setting,seed,steps,reached,diverged,seconds{}\n",
+                                 has_policies ? ",policy,clock_s,sent_bytes" : "");
   for (const Measurement& run : runs) {
     const auto minibatch = static_cast<double>(run.minibatch);
     const std::optional<double> steps = run.steps || !run.samples ? run.steps : std::optional(*run.samples / minibatch);
-    text += fmt::format("{},{},{},{},{},{:d},{:d},{}\n", run.minibatch, csv_field(run.rate), csv_field(run.setting),
+    text += fmt::format("{},{},{},{},{},{:d},{:d},{}", run.minibatch, csv_field(run.rate), csv_field(run.setting),
                         run.seed ? fmt::to_string(*run.seed) : "", csv_field(steps), run.steps.has_value(),
                         run.diverged, csv_field(run.seconds));
+    if (has_policies)
+      text += fmt::format(",{},{},{}", csv_field(policy_words(run.policy)), csv_field(run.clock_s),
+                          csv_field(run.sent_bytes));
+    text += "\n";
   }
   return text;
 }

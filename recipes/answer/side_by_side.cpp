@@ -1,6 +1,7 @@
 #include "recipes/answer/side_by_side.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -8,6 +9,8 @@
 #include "optim/law_comparison.h"
 #include "recipes/answer/answer_text.h"
 #include "recipes/answer/estimate_json.h"
+#include "recipes/answer/policy_claims.h"
+#include "recipes/answer/policy_costs.h"
 #include "recipes/report/count_text.h"
 #include "recipes/report/html_page.h"
 #include "recipes/report/svg.h"
@@ -25,6 +28,10 @@ constexpr ComparedFigure kCompared[] = {{"S_min, steps", "s_min", &ScalingFit::s
                                         {"B_crit, samples", "b_crit", &ScalingFit::b_crit},
                                         {"E_min, samples", "e_min", &ScalingFit::e_min},
                                         {"largest useful", "gain_ends", &ScalingFit::gain_end}};
+
+constexpr const char* kCostWords =
+    "Virtual time is that of the order of gradients until the target, at the best rate of each minibatch. A process "
+    "sends bytes until the target as one of as many as there are workers; what it receives is not counted.";
 
 std::optional<RateLaw> rate_law_of(const StudyAnswer& answer) {
   std::vector<std::pair<double, double>> best;
@@ -60,8 +67,10 @@ std::optional<Estimate> ratio_to(const NamedStudy& first, const NamedStudy& stud
   return ratio_of(study.answer.fit->answer, first.answer.fit->answer, figure.estimate);
 }
 
-std::string study_block(const NamedStudy& study, const NamedStudy& first) {
+// `shows_policy`: whether the policy, virtual times and bytes are told.
+std::string study_block(const NamedStudy& study, const NamedStudy& first, bool shows_policy) {
   std::string text = study.name + "\n";
+  if (shows_policy) text += wrapped("  policy           ", policies_text(study.answer));
   for (const ComparedFigure& figure : kCompared) {
     if (!study.answer.fit) continue;
     const Estimate& own = study.answer.fit->answer.*figure.estimate;
@@ -70,10 +79,11 @@ std::string study_block(const NamedStudy& study, const NamedStudy& first) {
   }
   if (!study.answer.fit) text += wrapped("  no fit: ", study.answer.no_fit);
   text += fmt::format("  {:<16} {}\n", "best rates", rate_law_text(study.answer));
-  return text + wrapped("  effort           ", effort_text(study.effort));
+  text += wrapped("  effort           ", effort_text(study.effort));
+  return shows_policy ? text + costs_text(study.answer) : text;
 }
 
-Json study_json(const NamedStudy& study, const NamedStudy& first) {
+Json study_json(const NamedStudy& study, const NamedStudy& first, bool shows_policy) {
   Json json = {{"name", study.name},
                {"runs", study.effort.runs},
                {"diverged", study.effort.diverged},
@@ -88,6 +98,10 @@ Json study_json(const NamedStudy& study, const NamedStudy& first) {
     }
   if (const std::optional<RateLaw> law = rate_law_of(study.answer))
     json["rate_law"] = {{"eta_max", law->eta_max}, {"noise_batch", law->noise_batch}, {"rms", law->rms}};
+  if (shows_policy) {
+    json["policy"] = policies_text(study.answer);
+    json["costs"] = costs_json(study.answer);
+  }
   return json;
 }
 
@@ -131,18 +145,14 @@ std::string differences_table(const std::vector<NamedStudy>& studies) {
   return any ? table.str() : "";
 }
 
-}  // namespace
-
-StudyEffort effort_of(std::span<const Measurement> runs) {
-  StudyEffort effort;
-  effort.runs = runs.size();
-  for (const Measurement& run : runs) {
-    effort.diverged += run.diverged;
-    effort.hopeless += run.hopeless;
-    effort.samples += run.samples.value_or(0);
-  }
-  return effort;
+// Returns the costs and the claims of policies as HTML; "" if every run was synchronous.
+std::string policies_part(const std::vector<NamedStudy>& studies) {
+  if (!has_policies(studies)) return "";
+  return fmt::format("<h2>Policies</h2>\n<p>{}</p>\n{}{}", kCostWords, costs_table(studies),
+                     claims_table(policy_claims(studies)));
 }
+
+}  // namespace
 
 void check_same(const std::string& part, const NamedPart& first, const NamedPart& other) {
   if (first.value == other.value) return;
@@ -157,7 +167,9 @@ std::vector<std::string> check_side_by_side(const std::vector<NamedStudy>& studi
   const NamedStudy* first = nullptr;
   for (const NamedStudy& study : studies) {
     if (study.head.rows.empty()) {
-      notes.push_back(study.name + ": a table says neither its target nor its data");
+      std::string note =
+          (study.source.empty() ? study.name : study.source) + ": a table says neither its target nor its data";
+      if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(std::move(note));
       continue;
     }
     if (!first) first = &study;
@@ -167,15 +179,30 @@ std::vector<std::string> check_side_by_side(const std::vector<NamedStudy>& studi
   return notes;
 }
 
+void check_reached(const std::vector<NamedStudy>& studies) {
+  if (std::any_of(studies.begin(), studies.end(), [](const NamedStudy& study) { return !study.answer.best.empty(); }))
+    return;
+  std::vector<std::string> names;
+  for (const NamedStudy& study : studies) names.push_back(study.name);
+  throw Error(fmt::format(
+      "expected a study in which a minibatch reached the target in more than half of the runs of a rate, got "
+      "none of {}",
+      fmt::join(names, ", ")));
+}
+
 std::string side_by_side_text(const std::vector<NamedStudy>& studies) {
   std::string text = fmt::format("{:<18} {:<28} x {}, 95 %\n", "", "95 %", studies.front().name);
-  for (const NamedStudy& study : studies) text += study_block(study, studies.front());
+  const bool shows_policies = has_policies(studies);
+  for (const NamedStudy& study : studies) text += study_block(study, studies.front(), shows_policies);
+  if (shows_policies) text += "\n" + wrapped("", kCostWords) + "\n" + claims_text(policy_claims(studies));
   return text;
 }
 
 std::string side_by_side_json(const std::vector<NamedStudy>& studies, const std::string& command) {
   Json json = {{"command", command}, {"studies", Json::array()}};
-  for (const NamedStudy& study : studies) json["studies"].push_back(study_json(study, studies.front()));
+  const bool shows_policies = has_policies(studies);
+  for (const NamedStudy& study : studies) json["studies"].push_back(study_json(study, studies.front(), shows_policies));
+  if (shows_policies) json["claims"] = claims_json(policy_claims(studies));
   return json.dump(2) + "\n";
 }
 
@@ -183,11 +210,12 @@ std::string side_by_side_page(const std::vector<NamedStudy>& studies, const std:
                               const std::vector<AnswerFigure>& figures) {
   std::string drawn;
   for (const AnswerFigure& figure : figures) drawn += "<figure>\n" + figure.svg + "</figure>\n";
-  return html_page("Studies side by side",
-                   fmt::format("<p><code>{}</code></p>\n<p>Intervals are 95 %; a ratio's follow from those of both "
-                               "fits. Best rates: eta_max / (1 + B_n / B), rates over 1 - momentum where that was "
-                               "searched.</p>\n{}<div class=\"charts\">\n{}</div>\n{}",
-                               xml_text(command), fits_table(studies), drawn, differences_table(studies)));
+  return html_page(
+      "Studies side by side",
+      fmt::format("<p><code>{}</code></p>\n<p>Intervals are 95 %; a ratio's follow from those of both "
+                  "fits. Best rates: eta_max / (1 + B_n / B), rates over 1 - momentum where that was "
+                  "searched.</p>\n{}{}<div class=\"charts\">\n{}</div>\n{}",
+                  xml_text(command), fits_table(studies), policies_part(studies), drawn, differences_table(studies)));
 }
 
 }  // namespace kb

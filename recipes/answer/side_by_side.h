@@ -1,28 +1,12 @@
 // Compares several studies on one page: optimizers, models or schedules that were taken to one target on one data set.
 #pragma once
-#include <span>
 #include <string>
 #include <vector>
 
 #include "recipes/answer/answer_figures.h"
-#include "recipes/answer/study_answer.h"
-#include "recipes/answer/study_head.h"
+#include "recipes/answer/named_study.h"
 
 namespace kb {
-
-// The cost of a study: all of its trials, searches and seeds.
-struct StudyEffort {
-  size_t runs = 0, diverged = 0, hopeless = 0;
-  double samples = 0;  // sum over the runs that tell how many samples they saw
-};
-StudyEffort effort_of(std::span<const Measurement> runs);
-
-struct NamedStudy {
-  std::string name;  // name of the study's folder, or of its table: "momentum"
-  StudyAnswer answer;
-  StudyHead head;  // empty unless the study is a sweep's
-  StudyEffort effort;
-};
 
 // A part of a study's head, such as its data.
 struct NamedPart {
@@ -32,11 +16,14 @@ struct NamedPart {
 void check_same(const std::string& part, const NamedPart& first, const NamedPart& other);
 
 // Throws Error if two sweeps differ in target or data, since their steps are not comparable. Returns a line for each
-// study that cannot be checked, because it is a table of measurements, which tells neither.
+// source that cannot be checked, because it is a table of measurements, which tells neither.
 std::vector<std::string> check_side_by_side(const std::vector<NamedStudy>& studies);
 
+// Throws Error unless a study reached the target: the others are told beside it.
+void check_reached(const std::vector<NamedStudy>& studies);
+
 // Returns tables of 80 columns: fits, their ratios to the first study's with 95 % intervals, laws of the best rates,
-// effort.
+// effort. Where a run was not synchronous (--policy), virtual times, bytes that a process sends, and claims follow.
 std::string side_by_side_text(const std::vector<NamedStudy>& studies);
 std::string side_by_side_json(const std::vector<NamedStudy>& studies, const std::string& command);
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 
+#include "recipes/answer/run_costs.h"
 #include "recipes/run/run_folder.h"
 #include "recipes/sweep/sweep_store.h"
 #include "recipes/trials/target_crossing.h"
@@ -74,6 +75,10 @@ Measurement measurement_of(const TrialTo& trial, double most_steps) {
   measurement.diverged = !reached && !measurement.hopeless && trial.plan.standing.end == TrialStanding::End::diverged;
   measurement.samples = static_cast<double>(steps * trial.plan.minibatch);
   if (reached) measurement.steps = trial.crossing;
+  measurement.policy = trial.run.policy;
+  measurement.clock_s = clock_at(trial.run, measurement.steps.value_or(static_cast<double>(steps)));
+  if (measurement.policy.sync.policy != Policy::sync || measurement.policy.workers(measurement.minibatch) > 1)
+    measurement.sent_bytes = bytes_sent(trial.run, measurement.steps.value_or(static_cast<double>(steps)));
   if (!reached || *reached == trial.run.steps) measurement.seconds = trial.run.train_seconds;  // known at its end alone
   return measurement;
 }
@@ -110,7 +115,8 @@ StoreRuns read_store(const std::filesystem::path& store) {
       if (!run || trial.state == TrialState::waiting) continue;
       runs.trials.push_back({trial, std::move(*run)});
       trained.push_back(runs.trials.back().run);
-      trained.back().evaluations.clear();  // the study's head needs no evaluations
+      trained.back().evaluations.clear();  // the study's head needs neither evaluations nor clocks
+      trained.back().clocks.clear();
     }
   runs.head = study_head(runs.definition, trained);
   return runs;

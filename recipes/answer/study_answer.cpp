@@ -25,9 +25,10 @@ RateResult rate_result(const RateSetting& at, const std::vector<const Measuremen
   result.rate = at.first;
   result.setting = at.second;
   result.runs = runs.size();
+  result.policy = runs.front()->policy;
   std::vector<double> seconds;
   for (const Measurement* run : runs) {
-    result.seeds.push_back({run->seed, run->steps, run->diverged, run->hopeless});
+    result.seeds.push_back({run->seed, run->steps, run->diverged, run->hopeless, run->clock_s, run->sent_bytes});
     result.diverged += run->diverged;
     result.hopeless += run->hopeless;
     if (!run->steps && !run->diverged && run->samples)
@@ -268,7 +269,7 @@ std::optional<ScalingRegion> StudyAnswer::region_of(const BestResult& one) const
   return region_at(fit->answer, static_cast<double>(one.minibatch));
 }
 
-std::optional<StudyAnswer> answer_if_reached(std::span<const Measurement> runs, const AnswerOptions& options) {
+StudyAnswer answer_or_missed(std::span<const Measurement> runs, const AnswerOptions& options) {
   StudyAnswer answer;
   answer.noise = options.noise;
   answer.all = results_by_minibatch(runs);
@@ -278,7 +279,10 @@ std::optional<StudyAnswer> answer_if_reached(std::span<const Measurement> runs, 
     else
       answer.missed.push_back(missed_result(at));
   }
-  if (answer.best.empty()) return std::nullopt;
+  if (answer.best.empty()) {
+    answer.no_fit = "no minibatch reached the target in more than half of the runs of a rate";
+    return answer;
+  }
   add_steps(answer);
   add_fit(answer);
   add_slopes_of_ranges(answer);
@@ -286,6 +290,11 @@ std::optional<StudyAnswer> answer_if_reached(std::span<const Measurement> runs, 
   measure_against(answer.base_result(), answer.best);
   if (options.forecast) add_cost(answer, *options.forecast);
   return answer;
+}
+
+std::optional<StudyAnswer> answer_if_reached(std::span<const Measurement> runs, const AnswerOptions& options) {
+  StudyAnswer answer = answer_or_missed(runs, options);
+  return answer.best.empty() ? std::nullopt : std::optional(std::move(answer));
 }
 
 StudyAnswer answer_study(std::span<const Measurement> runs, const AnswerOptions& options) {

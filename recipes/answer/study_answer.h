@@ -21,7 +21,8 @@ struct SeedResult {
   std::optional<int64_t> seed;  // nothing: it was not noted
   std::optional<double> steps;  // steps to the target; nothing: it was not reached
   bool diverged = false;
-  bool hopeless = false;  // see Measurement
+  bool hopeless = false;                                // see Measurement
+  std::optional<double> clock_s = {}, sent_bytes = {};  // see Measurement
 };
 
 // The runs of one minibatch at one learning rate and one setting of other values that were varied.
@@ -33,6 +34,7 @@ struct RateResult {
   size_t runs = 0, diverged = 0, hopeless = 0;
   std::vector<SeedResult> seeds;  // results of all runs
   std::optional<double> seconds;  // mean over the runs that reached the target, if all have them
+  PolicyFlags policy = {};        // how their workers were kept alike
 
   double mean_steps() const { return geometric_mean(steps); }
 };
@@ -120,6 +122,10 @@ struct AnswerOptions {
 // Returns the answer; nothing if no minibatch reached the target. Throws Error if the base minibatch did not, or if a
 // cost is asked for and there is no fit.
 std::optional<StudyAnswer> answer_if_reached(std::span<const Measurement> runs, const AnswerOptions& options);
+
+// Returns the answer; if no minibatch reached the target, it has no best results, no fit, and the reason. Throws Error
+// as answer_if_reached() does.
+StudyAnswer answer_or_missed(std::span<const Measurement> runs, const AnswerOptions& options);
 
 // Returns the answer. Throws Error if no minibatch reached the target, if the base minibatch did not, or if a cost is
 // asked for and there is no fit.

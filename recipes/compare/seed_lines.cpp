@@ -12,13 +12,6 @@ namespace {
 
 constexpr std::string_view kSeeds[] = {"seed", "seed-weights", "seed-order"};
 
-using Flags = std::vector<std::pair<std::string, std::string>>;
-
-Flags without_seeds(Flags flags) {
-  std::erase_if(flags, [](const auto& flag) { return std::ranges::find(kSeeds, flag.first) != std::end(kSeeds); });
-  return flags;
-}
-
 // Returns the whole words that all names begin with: "kn512" for "kn512-seed-1" and "kn512-seed-2"; "" if there are
 // none.
 std::string common_name(const std::vector<ReportedRun>& runs, const std::vector<size_t>& numbers) {
@@ -36,9 +29,14 @@ std::string common_name(const std::vector<ReportedRun>& runs, const std::vector<
 
 }  // namespace
 
+std::vector<std::pair<std::string, std::string>> without_seeds(std::vector<std::pair<std::string, std::string>> flags) {
+  std::erase_if(flags, [](const auto& flag) { return std::ranges::find(kSeeds, flag.first) != std::end(kSeeds); });
+  return flags;
+}
+
 std::vector<SeedLine> seed_lines(const std::vector<ReportedRun>& runs) {
   std::vector<SeedLine> lines;
-  std::map<Flags, size_t> known;
+  std::map<std::vector<std::pair<std::string, std::string>>, size_t> known;
   for (size_t i = 0; i < runs.size(); ++i) {
     size_t line = lines.size();
     if (!runs[i].run.diverged) line = known.try_emplace(without_seeds(runs[i].flags), line).first->second;

@@ -2,11 +2,15 @@
 #pragma once
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "recipes/compare/report_runs.h"
 
 namespace kb {
+
+// Returns flags of a run without --seed, --seed-weights and --seed-order.
+std::vector<std::pair<std::string, std::string>> without_seeds(std::vector<std::pair<std::string, std::string>> flags);
 
 struct SeedLine {
   std::string name;          // name of the run; of several runs the beginning that their names share: "kn512, 3 seeds"

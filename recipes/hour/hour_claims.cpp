@@ -3,15 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
-
-#include "optim/two_samples.h"
 
 namespace kb {
 namespace {
 
-constexpr double kTail = 0.025;
 constexpr const char* kBaseline = "kn32";
 
 // A claim before it is judged. If it cannot be tested at this size, `reference` is empty and `arm` holds the reason.
@@ -51,11 +46,7 @@ constexpr ClaimRow kFull[] = {
 std::optional<std::vector<double>> errors_of(const std::map<std::string, Summary>& arms, const std::string& name) {
   const auto at = arms.find(name);
   if (at == arms.end() || at->second.failed > 0) return std::nullopt;
-  std::vector<double> errors;
-  for (const RunReport& run : at->second.runs)
-    errors.push_back(run.diverged || !std::isfinite(run.result) ? std::numeric_limits<double>::infinity()
-                                                                : 100 * run.result);
-  return errors;
+  return final_errors(at->second);
 }
 
 std::string arm_text(const std::map<std::string, Summary>& arms, const std::string& name) {
@@ -66,18 +57,8 @@ std::string arm_text(const std::map<std::string, Summary>& arms, const std::stri
   return fmt::format("{} ({})", text, name);
 }
 
-std::string evidence_text(const HourEvidence& evidence) {
-  std::string text;
-  if (evidence.is_ranked)
-    text = fmt::format("some diverged: by ranks p {:.3f}", evidence.p);
-  else if (evidence.difference)
-    text = fmt::format("{:+.2f}", *evidence.difference);
-  if (evidence.low < evidence.high) text += fmt::format(" ({:.2f} to {:.2f})", evidence.low, evidence.high);
-  return text + fmt::format(", {} seed{}", evidence.seeds, evidence.seeds == 1 ? "" : "s");
-}
-
 HourClaim judged(const ClaimRow& row, const std::map<std::string, Summary>& arms, size_t first_look) {
-  HourClaim claim{row.claim, row.paper};
+  HourClaim claim{{row.claim, row.paper}};
   if (*row.reference == '\0') {
     claim.ours = row.arm;
     claim.criterion = "-";
@@ -93,79 +74,11 @@ HourClaim judged(const ClaimRow& row, const std::map<std::string, Summary>& arms
   if (!errors || !reference || std::min(errors->size(), reference->size()) < std::max<size_t>(1, first_look))
     return claim;
   claim.evidence = judge_difference(*errors, *reference, row.margin, row.is_at_most, first_look);
-  claim.ours = evidence_text(claim.evidence) + ": " + claim.ours;
+  claim.ours = evidence_text(claim.evidence, claim.is_ratio) + ": " + claim.ours;
   return claim;
 }
 
-double mean_of_differences(const std::vector<double>& errors, const std::vector<double>& bound) {
-  double sum = 0;
-  for (size_t i = 0; i < errors.size(); ++i) sum += errors[i] - bound[i];
-  return sum / static_cast<double>(errors.size());
-}
-
-// Judges as many seeds as there are errors. `bound`: the reference's errors with the margin added.
-HourEvidence look(const std::vector<double>& errors, const std::vector<double>& bound, bool is_at_most) {
-  HourEvidence found{.verdict = Verdict::undecided, .seeds = errors.size()};
-  const auto all_ended = [](const std::vector<double>& values) {
-    return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
-  };
-  bool is_below = false, is_above = false;  // whether the errors are below or above the bound
-  if (!all_ended(errors) || !all_ended(bound)) {
-    const RankSumTails tails = rank_sum_tails(errors, bound);
-    found.is_ranked = true;
-    found.p = std::min(tails.below, tails.above);
-    is_below = tails.below <= kTail;
-    is_above = tails.above <= kTail;
-  } else if (const auto difference = mean_difference(errors, bound, kTail)) {
-    found.difference = difference->difference;
-    found.low = difference->low;
-    found.high = difference->high;
-    is_below = found.high < 0;
-    is_above = found.low > 0;
-  } else {
-    found.difference = mean_of_differences(errors, bound);
-  }
-  if (is_below || is_above) found.verdict = is_below == is_at_most ? Verdict::held : Verdict::not_held;
-  if (errors.size() == 1 && errors[0] != bound[0])
-    found.verdict = (errors[0] < bound[0]) == is_at_most ? Verdict::seen : Verdict::not_seen;
-  return found;
-}
-
 }  // namespace
-
-const char* text_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::held:
-      return "held";
-    case Verdict::not_held:
-      return "not held";
-    case Verdict::undecided:
-      return "undecided";
-    case Verdict::seen:
-      return "seen";
-    case Verdict::not_seen:
-      return "not seen";
-    case Verdict::not_tested:
-      break;
-  }
-  return "not tested";
-}
-
-HourEvidence judge_difference(const std::vector<double>& errors, const std::vector<double>& reference, double margin,
-                              bool is_at_most, size_t first_look) {
-  const size_t seeds = std::min(errors.size(), reference.size());
-  HourEvidence found;
-  for (size_t count = std::max<size_t>(1, first_look); count <= seeds; ++count) {
-    const auto end = static_cast<std::ptrdiff_t>(count);
-    std::vector<double> bound(reference.begin(), reference.begin() + end);
-    for (double& error : bound) error += margin;
-    found = look({errors.begin(), errors.begin() + end}, bound, is_at_most);
-    if (found.difference) *found.difference += margin;
-    if (found.low < found.high) found.low += margin, found.high += margin;
-    if (found.verdict != Verdict::undecided) break;
-  }
-  return found;
-}
 
 std::vector<HourClaim> hour_claims(HourPlan plan, const std::map<std::string, Summary>& arms, size_t first_look) {
   std::vector<HourClaim> claims;

@@ -37,30 +37,7 @@ std::string results_table(const HourReport& report) {
   return table.str();
 }
 
-std::string claims_table(const HourReport& report) {
-  HtmlTable table({"claim", "the paper", "here", "criterion", ""});
-  for (const HourClaim& claim : report.claims) {
-    const Verdict verdict = claim.evidence.verdict;
-    const char* color = verdict == Verdict::held ? "good" : verdict == Verdict::not_held ? "bad" : "quiet";
-    table.row({xml_text(claim.claim), xml_text(claim.paper), xml_text(claim.ours), xml_text(claim.criterion),
-               fmt::format(R"(<b class="{}">{}</b>)", color, text_of(verdict))});
-  }
-  return table.str();
-}
-
-Json claim_json(const HourClaim& claim) {
-  const HourEvidence& evidence = claim.evidence;
-  Json json = {{"claim", claim.claim},
-               {"paper", claim.paper},
-               {"ours", claim.ours},
-               {"criterion", claim.criterion},
-               {"verdict", text_of(evidence.verdict)},
-               {"seeds", evidence.seeds}};
-  if (evidence.is_ranked) json["rank_sum_p"] = evidence.p;
-  if (evidence.difference) json["difference"] = *evidence.difference;
-  if (evidence.low < evidence.high) json["interval"] = {{"low", evidence.low}, {"high", evidence.high}};
-  return json;
-}
+std::vector<JudgedClaim> claims_of(const HourReport& report) { return {report.claims.begin(), report.claims.end()}; }
 
 }  // namespace
 
@@ -78,15 +55,7 @@ std::string hour_table(const HourReport& report) {
   return text;
 }
 
-std::string hour_claims_text(const HourReport& report) {
-  std::string text;
-  for (const HourClaim& claim : report.claims) {
-    text += wrapped(fmt::format("{:<10} ", text_of(claim.evidence.verdict)), claim.claim) +
-            wrapped("  paper    ", claim.paper) + wrapped("  here     ", claim.ours);
-    if (claim.evidence.verdict != Verdict::not_tested) text += wrapped("  held if  ", claim.criterion);
-  }
-  return text;
-}
+std::string hour_claims_text(const HourReport& report) { return claims_text(claims_of(report)); }
 
 std::string hour_searches_text(const HourReport& report) {
   std::string text;
@@ -104,13 +73,16 @@ std::string hour_page(const HourReport& report, const std::string& curves) {
       "<h2>Trainings</h2>\n{}{}<h2>Claims</h2>\n<p>A claim is judged by where the 95 % interval of the difference of "
       "the errors (Welch's) lies against its margin; where seeds diverged, by the exact test of ranks. Where it is "
       "undecided a further seed is trained, up to {}.</p>\n{}<h2>Curves</h2>\n<div class=\"scroll wide\">{}</div>\n",
-      xml_text(report.command), results_table(report), searches, kMostHourSeeds, claims_table(report), curves);
+      xml_text(report.command), results_table(report), searches, kMostHourSeeds, claims_table(claims_of(report)),
+      curves);
   return html_page(report.title, body);
 }
 
 std::string hour_json(const HourReport& report) {
-  Json json = {
-      {"title", report.title}, {"command", report.command}, {"arms", Json::array()}, {"claims", Json::array()}};
+  Json json = {{"title", report.title},
+               {"command", report.command},
+               {"arms", Json::array()},
+               {"claims", claims_json(claims_of(report))}};
   for (const HourArm& arm : report.arms) {
     Json entry = {{"name", arm.name},   {"minibatch", arm.minibatch},     {"arguments", arm.words},
                   {"paper", arm.paper}, {"paper_error", arm.paper_error}, {"source", arm.source}};
@@ -118,7 +90,6 @@ std::string hour_json(const HourReport& report) {
       entry["summary"] = copy_of(parse_json(summary_json(at->second, ""), "summary"));
     json["arms"].push_back(std::move(entry));
   }
-  for (const HourClaim& claim : report.claims) json["claims"].push_back(claim_json(claim));
   json["searches"] = report.searches;
   return json.dump(2) + "\n";
 }

@@ -3,13 +3,17 @@
 // ./run compare RUN... --goal 24.1 prints mean and standard deviation over the runs, which must have one recipe and one
 // minibatch. With --rcp the mean is judged by the reference convergence points of MLPerf's ResNet-50
 // (recipes/papers/reference_points.h): runs that take too few epochs fail, because their training must differ
-// from the reference's.
+// from the reference's. Runs of several policies (--policy), of any minibatches, are compared by their final errors
+// instead, and claims of papers are judged by them.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <limits>
+#include <optional>
+#include <set>
 
 #include "recipes/compare/epochs_to_goal.h"
+#include "recipes/compare/error_claims.h"
 #include "recipes/config/command_line.h"
 #include "recipes/config/values.h"
 #include "recipes/papers/reference_check.h"
@@ -67,22 +71,52 @@ int compare(const std::vector<std::string>& folders, double goal, bool wants_ref
   return 0;
 }
 
+// Compares the final errors of runs of several policies.
+int compare_policies(const std::vector<ReportedRun>& runs) {
+  const PolicyGroups found = policy_groups(runs);
+  for (const std::string& left_out : found.left_out) fmt::print("NOTE: {}\n", left_out);
+  if (found.groups.empty()) return 1;
+  fmt::print("{}\n{}", groups_text(found.groups), claims_text(error_claims(found.groups)));
+  return 0;
+}
+
+// Returns whether the runs have several policies. Their other flags are compared later.
+bool differ_in_policy(const std::vector<std::string>& folders) {
+  std::set<std::string> policies;
+  for (const std::string& folder : folders) policies.insert(policy_words({.sync = read_manifest(folder).policy.sync}));
+  return policies.size() > 1;
+}
+
+int compare_any(const std::vector<std::string>& folders, std::optional<double> goal, bool wants_reference) {
+  if (!differ_in_policy(folders)) return compare(folders, goal.value_or(kReferenceError), wants_reference);
+  if (goal || wants_reference)
+    throw UsageError(fmt::format("{}: expected runs of one --policy, got several, whose final errors are compared",
+                                 goal ? "--goal" : "--rcp"));
+  const ReportedRuns runs = read_runs({folders.begin(), folders.end()});
+  for (const std::string& left_out : runs.left_out) fmt::print("NOTE: {}\n", left_out);
+  return compare_policies(runs.runs);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   std::vector<std::string> folders;
-  double goal = kReferenceError;
+  std::optional<double> goal;
   bool wants_reference = false;
-  CommandLine line("Epochs and samples that runs took to an error.", "./run compare RUN... [--goal PERCENT] [--rcp]");
-  line.texts({"RUN", "", "run folders, of one recipe, one minibatch and one part of the data"}, folders)
+  CommandLine line("Epochs and samples that runs took to an error; of runs of several policies, their final errors.",
+                   "./run compare RUN... [--goal PERCENT] [--rcp]");
+  line.texts({"RUN", "",
+              "run folders, of one recipe, one minibatch and one part of the data; of several --policy, they may have "
+              "several minibatches"},
+             folders)
       .required()
       .positive({"--goal", "PERCENT",
-                 "error that an evaluation in the run's course is to be below, per cent; with --rcp at most"},
+                 "error that an evaluation in the run's course is to be below, per cent; with --rcp at most [24.1]"},
                 goal, 100)
       .flag("--rcp", wants_reference,
             "judge the mean by MLPerf's reference convergence points of ResNet-50; at least 3 runs");
   return guarded_main("compare", [&] {
     if (!line.parse({argv + 1, argv + argc})) return 0;
-    return compare(folders, goal, wants_reference);
+    return compare_any(folders, goal, wants_reference);
   });
 }

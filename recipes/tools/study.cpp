@@ -43,6 +43,7 @@ struct StudyCall {
   std::string target_list;      // text of --targets
   std::vector<double> targets;  // its values, of the sweep's figure; empty: its own target
   std::optional<double> samples_per_epoch;
+  bool by_setting = false;
   AnswerOptions options;
   BranchesFlags branches;  // given in place of sources
 };
@@ -123,10 +124,10 @@ StudySource read_source(const StudyCall& call, const std::string& source) {
   return fs::is_directory(source) ? read_sweep_store(call, source) : read_table(call, source);
 }
 
-StudyAnswer answer_of(const StudyCall& call, const StudySource& source) {
+AnswerOptions options_of(const StudyCall& call, const StudySource& source) {
   AnswerOptions options = call.options;
   options.noise = source.noise;
-  return answer_study(source.runs, options);
+  return options;
 }
 
 // Returns the folder of the answer: that of --out, or the folder `study` of a store, or one beside a table.
@@ -138,7 +139,7 @@ fs::path folder_of(const StudyCall& call, const fs::path& from) {
 int study_one(const StudyCall& call) {
   const fs::path from = call.sources.front();
   const StudySource source = read_source(call, from.string());
-  const StudyAnswer answer = answer_of(call, source);
+  const StudyAnswer answer = answer_study(source.runs, options_of(call, source));
   fmt::print("\n{}\n", answer_text(answer));
   write_answer(folder_of(call, from), answer, {call.command, from.string(), source.head}, source);
   return 0;
@@ -151,12 +152,24 @@ std::string name_of(const std::string& source) {
   return name.extension() == ".csv" ? name.stem().string() : name.string();
 }
 
+// Returns the studies of a source: one, or one for each setting.
+std::vector<NamedStudy> studies_of(const StudyCall& call, const std::string& from) {
+  StudySource source = read_source(call, from);
+  const AnswerOptions options = options_of(call, source);
+  std::vector<NamedRuns> all = {{name_of(from), std::move(source.runs)}};
+  if (call.by_setting) all = runs_by_setting(std::move(all.front()));
+  for (const std::string& note : stopped_notes(all)) fmt::print("NOTE: {}\n", note);
+  std::vector<NamedStudy> studies;
+  for (const auto& [name, runs] : all)
+    studies.push_back({name, answer_or_missed(runs, options), source.head, effort_of(runs), name_of(from)});
+  return studies;
+}
+
 int study_several(const StudyCall& call) {
   std::vector<NamedStudy> studies;
-  for (const std::string& from : call.sources) {
-    const StudySource source = read_source(call, from);
-    studies.push_back({name_of(from), answer_of(call, source), source.head, effort_of(source.runs)});
-  }
+  for (const std::string& from : call.sources)
+    for (NamedStudy& study : studies_of(call, from)) studies.push_back(std::move(study));
+  check_reached(studies);
   for (const std::string& note : check_side_by_side(studies)) fmt::print("NOTE: {}\n", note);
   fmt::print("\n{}\n", side_by_side_text(studies));
   const fs::path folder = call.out.empty() ? new_dated_folder("study") : fs::path(call.out);
@@ -237,7 +250,7 @@ int study(StudyCall call) {
     return call.sources.size() == 1 ? study_targets(call) : profile_targets(call);
   }
   if (!call.cluster.empty()) call.options.forecast = parse_scale_json(read_file(call.cluster), call.cluster);
-  return call.sources.size() == 1 ? study_one(call) : study_several(call);
+  return call.sources.size() == 1 && !call.by_setting ? study_one(call) : study_several(call);
 }
 
 void add_flags(CommandLine& line, StudyCall& call) {
@@ -259,6 +272,10 @@ void add_flags(CommandLine& line, StudyCall& call) {
              "several sweeps also the share of targets that each reaches within a factor of the fewest steps"},
             call.target_list)
       .excludes("--cluster")
+      .flag("--by-setting", call.by_setting,
+            "make a study of each value of the column setting, such as a searched policy or momentum, and hold them "
+            "side by side")
+      .excludes("--targets")
       .whole({"--base-minibatch", "B",
               "minibatch whose samples efficiencies, and whose rate the lines of rates, are counted from; the "
               "smallest that reached the target"},
@@ -275,8 +292,8 @@ int study_command(const ToolArguments& arguments) {
       "samples and epochs to the target, and rate, setting, seed, reached, diverged, seconds where they are known. "
       "With "
       "--branches, the local critical minibatch of a run, on branches that are trained.",
-      "./run study SOURCE... [--out DIR] [--cluster FILE.json | --targets A,B,C], or ./run study --branches "
-      "RUN@500st,2000st");
+      "./run study SOURCE... [--out DIR] [--by-setting] [--cluster FILE.json | --targets A,B,C], or ./run study "
+      "--branches RUN@500st,2000st");
   add_flags(line, call);
   call.branches.declare(line);
   return line.parse(arguments.words) ? study(call) : 0;

@@ -81,8 +81,18 @@ void take_origin(const JsonValue& manifest, RunReport& report) {
       fmt::format("{}, {}", versions.get<std::string>("commit", ""), versions.get<std::string>("compiler", ""));
 }
 
+// Takes the policy. Flags that are absent, or whose value another program wrote, have their defaults.
+void take_policy(const JsonValue& manifest, RunReport& report) {
+  for (const auto& [flag, value] : manifest.at("flags").members())
+    if (value.kind() != JsonValue::Kind::array && value.kind() != JsonValue::Kind::object)
+      set_policy_flag(report.policy, flag, scalar_text(value));
+  if (const double count = number_at(manifest, "parameters"); count >= 1 && count < kMostSteps)
+    report.parameters = static_cast<int64_t>(count);
+}
+
 void take_manifest(const JsonValue& manifest, RunReport& report) {
   take_origin(manifest, report);
+  take_policy(manifest, report);
   report.recipe = manifest.get<std::string>("recipe");
   report.seed = manifest.get<int64_t>("seed");
   report.minibatch = manifest.at("flags").get<int64_t>("minibatch");
@@ -141,6 +151,16 @@ void take_evaluation(const FlatJson& line, RunReport& report) {
                                 line.number("train_loss"), other_figures(line, report), line.number("noise_scale")});
 }
 
+// Takes the virtual time of a step. A step that was repeated after the run was resumed replaces its earlier line.
+void take_clock(const FlatJson& line, RunReport& report) {
+  constexpr int64_t kMostMissing = 4096;  // greatest number of damaged lines before it, which may name any step
+  const std::optional<int64_t> step = step_in(line);
+  const double clock = line.number("clock_s");
+  if (!step || !std::isfinite(clock) || *step > std::ssize(report.clocks) + kMostMissing) return;
+  report.clocks.resize(static_cast<size_t>(*step), kNaN);
+  report.clocks.push_back(clock);
+}
+
 }  // namespace
 
 std::optional<int64_t> step_in(const FlatJson& line) {
@@ -163,6 +183,7 @@ RunReport read_run(const std::filesystem::path& folder) {
   if (!is_there(metrics)) return report;
   for_each_flat_json(read_file(metrics), [&](const FlatJson& line) {
     const std::string_view kind = line.text("kind");
+    if (kind == "step") take_clock(line, report);
     if (kind == "eval") take_evaluation(line, report);
     if (kind != "end" && kind != "stop") return;
     report.state_sha256 = line.text("state_sha256");

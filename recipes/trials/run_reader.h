@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "recipes/train/evaluation.h"
+#include "recipes/trials/policy_flags.h"
 #include "runtime/flat_json.h"
 #include "runtime/json_reader.h"
 
@@ -59,7 +60,12 @@ struct RunReport {
   std::string data = {};     // name and fingerprint of the data, "mnist 56e146cfa797d6cd"
   std::string build = {};    // commit and compiler of the program that trained it
   std::string device = {};   // description of the device that trained it
+  PolicyFlags policy = {};   // how its workers were kept alike
+  int64_t parameters = 0;    // numbers that it trained; 0: unknown
   std::string state_sha256;  // hash of parameters and optimizer state at the end
+  // Virtual time in seconds at the end of each step, NaN where the metrics lack it; empty without an order of
+  // gradients.
+  std::vector<double> clocks = {};
   std::vector<EvaluationPoint> evaluations;
 
   bool is_done() const { return !how.empty() && how != "interrupted"; }

@@ -90,6 +90,16 @@ Summary summary_of(std::vector<RunReport> runs, size_t failed) {
   return summary;
 }
 
+std::vector<double> final_errors(const Summary& summary) {
+  std::vector<double> errors;
+  for (const RunReport& run : summary.runs) {
+    const bool has_none = run.diverged || !std::isfinite(run.result);
+    const double sign = run.goal_kind.higher_is_better ? -1 : 1, unit = run.goal_kind.is_share ? 100 : 1;
+    errors.push_back(has_none ? std::numeric_limits<double>::infinity() : sign * unit * run.result);
+  }
+  return errors;
+}
+
 std::string goal_text(const Summary& summary, double value) {
   if (!std::isfinite(value)) return "-";
   return summary.goal_kind.is_share ? fmt::format("{:.2f} %", 100 * value) : fmt::format("{:.4g}", value);

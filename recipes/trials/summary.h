@@ -32,6 +32,10 @@ struct Summary {
 // Returns the summary of runs that are done. `failed`: number of further runs, which failed.
 Summary summary_of(std::vector<RunReport> runs, size_t failed = 0);
 
+// Returns the goal at the end of each run as what is better the lower it is, to judge differences by: in per cent if it
+// is a share, with the other sign if higher is better, infinity for a run that diverged.
+std::vector<double> final_errors(const Summary& summary);
+
 // Returns a value of the goal as text: "10.27 %" for a share, otherwise "0.1234"; "-" if it is not finite.
 std::string goal_text(const Summary& summary, double value);
 // Returns a mean as text: "10.27 +- 0.12 %", for one run "10.27 %", for none "-"; if runs diverged "10.27 % (1 of 2

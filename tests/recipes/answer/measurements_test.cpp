@@ -114,6 +114,7 @@ BOOST_AUTO_TEST_CASE(errors_name_file_line_and_remedy) {
                             "minibatch,steps,reached\n8,,1\n",
                             "minibatch,steps,reached,diverged\n8,5,1,1\n",
                             "minibatch,rate,seed,steps\n8,0.1,1,5\n8,0.1,2,5\n8,0.1,1,6\n",
+                            "minibatch,steps,policy\n8,5,policy=local replica=4\n",
                             "minibatch,steps\n8,\"5\n9,6\n",
                             "minibatch,steps\n8,\"5\"6\n",
                             "minibatch,steps\n8,5\"\n"})

@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(a_difference_is_judged_by_its_interval) {
   BOOST_TEST(verdict({8.3, 8.4, 8.5}, 0.07, true) == "not held");
   BOOST_TEST(verdict({8.3, 8.4, 8.5}, 0.53, false) == "not held");
   BOOST_TEST(verdict({8.3, 8.4, 8.5}, 0.07, false) == "held");
-  const HourEvidence evidence = judge_difference({8.3, 8.4, 8.5}, base, 0.5, true, 3);
+  const Evidence evidence = judge_difference({8.3, 8.4, 8.5}, base, 0.5, true, 3);
   BOOST_TEST(*evidence.difference == 0.3, boost::test_tools::tolerance(1e-9));
   BOOST_TEST(evidence.low == 0.3 - 0.22669, boost::test_tools::tolerance(1e-4));
   BOOST_TEST(evidence.high == 0.3 + 0.22669, boost::test_tools::tolerance(1e-4));
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(seeds_that_diverged_are_ranked_last) {
   };
   // The chance that all errors of one arm rank above those of the other is 1 in 20 with three seeds each, which is more
   // than 2.5 %, and 1 in 70 with four seeds each.
-  const HourEvidence four = judge({kDiverged, kDiverged, 12, kDiverged, 13}, 3);
+  const Evidence four = judge({kDiverged, kDiverged, 12, kDiverged, 13}, 3);
   BOOST_TEST(four.is_ranked);
   BOOST_TEST(text_of(four.verdict) == "held");
   BOOST_TEST(four.seeds == 4u);
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(claims_that_are_undecided_ask_for_seeds) {
   arms["kn512-gradual"] = of_errors({0.083, 0.086, 0.089, 0.121, 0.123});
   const std::vector<HourClaim> later = hour_claims(HourPlan::full, arms, 3);
   BOOST_TEST(text_of(claim_of(later, "keeps the baseline's error").evidence.verdict) == "held");
-  const HourEvidence& last = claim_of(later, "twice").evidence;
+  const Evidence& last = claim_of(later, "twice").evidence;
   BOOST_TEST(text_of(last.verdict) == "undecided");
   BOOST_TEST(last.seeds == 5u);
   BOOST_TEST(seeds_wanted(later, "kn512-gradual", 3) == 5u);

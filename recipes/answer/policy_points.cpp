@@ -1,0 +1,84 @@
+#include "recipes/answer/policy_points.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace kb {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Returns the point of a minibatch that missed the target: at the rate with the most runs, the first of equals.
+PolicyPoint missed_point(const MinibatchResults& at) {
+  const auto most = std::max_element(at.rates.begin(), at.rates.end(),
+                                     [](const RateResult& a, const RateResult& b) { return a.runs < b.runs; });
+  return {at.minibatch, &*most, kInfinity};
+}
+
+double steps_of(const RateResult& one) { return 2 * one.steps.size() > one.runs ? one.mean_steps() : kInfinity; }
+
+}  // namespace
+
+PolicyPoints::PolicyPoints(const std::vector<NamedStudy>& studies) {
+  for (const NamedStudy& study : studies) {
+    for (const BestResult& one : study.answer.best) best_.push_back({one.minibatch, &one.best, one.steps});
+    for (const MinibatchResults& at : study.answer.all) {
+      for (const RateResult& one : at.rates) tried_.push_back({at.minibatch, &one, steps_of(one)});
+      const auto is_here = [&](const MissedResult& missed) { return missed.minibatch == at.minibatch; };
+      if (std::any_of(study.answer.missed.begin(), study.answer.missed.end(), is_here))
+        best_.push_back(missed_point(at));
+    }
+  }
+}
+
+const PolicyPoint* PolicyPoints::best(const PolicyRole& role, int64_t minibatch) const {
+  const PolicyPoint* found = nullptr;
+  for (const PolicyPoint& one : best_)
+    if (one.minibatch == minibatch && role.is(one.policy()) && (!found || one.steps < found->steps)) found = &one;
+  return found;
+}
+
+std::set<int64_t> PolicyPoints::minibatches(const PolicyRole& role) const {
+  std::set<int64_t> found;
+  for (const PolicyPoint& one : best_)
+    if (role.is(one.policy())) found.insert(one.minibatch);
+  return found;
+}
+
+std::optional<int64_t> PolicyPoints::largest_common(const std::vector<PolicyRole>& roles) const {
+  const std::set<int64_t> first = minibatches(roles.front());
+  const auto have_all = [&](int64_t minibatch) {
+    return std::all_of(roles.begin(), roles.end(), [&](const PolicyRole& role) { return best(role, minibatch); });
+  };
+  const auto found = std::find_if(first.rbegin(), first.rend(), have_all);
+  return found == first.rend() ? std::nullopt : std::optional(*found);
+}
+
+std::string PolicyPoints::missing_text(const std::vector<PolicyRole>& roles) const {
+  std::vector<std::string> missing;
+  for (const PolicyRole& role : roles)
+    if (minibatches(role).empty()) missing.push_back(fmt::format("{} ({})", role.name, role.flags));
+  if (missing.empty()) return "no minibatch that all of its policies were trained at";
+  return fmt::format("no runs of {}", fmt::join(missing, ", nor of "));
+}
+
+std::vector<double> log_steps(const RateResult& runs) {
+  std::vector<double> values;
+  for (const SeedResult& run : runs.seeds) values.push_back(run.steps ? std::log(*run.steps) : kInfinity);
+  return values;
+}
+
+std::optional<std::vector<double>> log_clocks(const RateResult& runs) {
+  std::vector<double> values;
+  for (const SeedResult& run : runs.seeds) {
+    if (run.steps && !(run.clock_s && *run.clock_s > 0)) return std::nullopt;
+    values.push_back(run.steps ? std::log(*run.clock_s) : kInfinity);
+  }
+  return values;
+}
+
+}  // namespace kb

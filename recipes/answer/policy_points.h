@@ -1,0 +1,54 @@
+// Runs of several studies by what kept their workers alike: the best ones of a policy at a minibatch.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "recipes/answer/named_study.h"
+
+namespace kb {
+
+// Runs at one minibatch, one rate and one setting.
+struct PolicyPoint {
+  int64_t minibatch = 0;
+  const RateResult* runs = nullptr;
+  double steps = 0;  // mean steps to the target; infinity: more than half of the runs missed it
+
+  const PolicyFlags& policy() const { return runs->policy; }
+  int64_t workers() const { return policy().workers(minibatch); }
+};
+
+// A policy that a claim is about: the flags that ask for it, and whether a run had it.
+struct PolicyRole {
+  const char *name, *flags;
+  bool (*is)(const PolicyFlags&);
+};
+
+class PolicyPoints {
+ public:
+  // `studies` must outlive this object.
+  explicit PolicyPoints(const std::vector<NamedStudy>& studies);
+
+  // Returns the point of a role at a minibatch: of the study with the fewest steps there; null if none was trained.
+  const PolicyPoint* best(const PolicyRole& role, int64_t minibatch) const;
+  // Returns the minibatches at which a role was trained.
+  std::set<int64_t> minibatches(const PolicyRole& role) const;
+  // Returns the largest minibatch at which all roles were trained; nothing if there is none.
+  std::optional<int64_t> largest_common(const std::vector<PolicyRole>& roles) const;
+  // Returns why roles have no minibatch in common: "no runs of --policy backup".
+  std::string missing_text(const std::vector<PolicyRole>& roles) const;
+  // Returns the points of all rates and settings that were tried.
+  const std::vector<PolicyPoint>& tried() const { return tried_; }
+
+ private:
+  std::vector<PolicyPoint> best_, tried_;
+};
+
+// Returns the logarithms of the steps to the target, a value a run; infinity for a run that missed it.
+std::vector<double> log_steps(const RateResult& runs);
+// Returns those of the virtual seconds; nothing if a run that reached the target has no clock.
+std::optional<std::vector<double>> log_clocks(const RateResult& runs);
+
+}  // namespace kb

@@ -1,0 +1,178 @@
+#include "recipes/compare/error_claims.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "recipes/compare/report_table.h"
+#include "recipes/compare/seed_lines.h"
+#include "recipes/trials/stated_claims.h"
+
+namespace kb {
+namespace {
+
+std::string what_is_judged(const ReportedRun& one) {
+  return fmt::format("{} on {}, {} {}", one.run.recipe, one.run.data.empty() ? "unknown data" : one.run.data,
+                     one.run.result_part, one.run.goal);
+}
+
+void check_judged_alike(const std::vector<ReportedRun>& runs) {
+  for (const ReportedRun& other : runs)
+    if (what_is_judged(other) != what_is_judged(runs.front()))
+      throw Error(
+          fmt::format("expected runs of one recipe, one data set and one error at the end, got\n  {}: {}\n  {}: {}",
+                      runs.front().run.folder.string(), what_is_judged(runs.front()), other.run.folder.string(),
+                      what_is_judged(other)));
+}
+
+// Returns why a run has no final error; "" if it has one.
+std::string fault_of(const RunReport& run) {
+  if (!run.is_done()) return "it is not done";
+  return run.how == "target" ? "it ended at its target" : "";
+}
+
+std::string length_of(const ReportedRun& one) {
+  const std::string steps = flag_of(one, "steps");
+  return steps == "-" || steps == "0" ? flag_of(one, "epochs") + " epochs" : steps + " steps";
+}
+
+bool is_mean(const Synchronising& sync) { return sync.outer == "sgd" && sync.outer_lr == 1; }
+
+// A policy that a claim is about.
+struct PolicyRole {
+  const char *name, *flags;
+  bool (*is)(const Synchronising&);
+};
+constexpr PolicyRole kSync{"sync", "--policy sync", [](const Synchronising& s) { return s.policy == Policy::sync; }};
+constexpr PolicyRole kPostLocal{"post-local", "--policy local --replicas 2 or more --from", [](const Synchronising& s) {
+                                  return s.policy == Policy::local && s.replicas > 1 && s.from && is_mean(s);
+                                }};
+constexpr PolicyRole kLocal{"local", "--policy local --replicas 2 or more", [](const Synchronising& s) {
+                              return s.policy == Policy::local && s.replicas > 1 && !s.from && is_mean(s);
+                            }};
+constexpr PolicyRole kSlow{
+    "slow momentum", "--policy local --replicas 2 or more --outer momentum",
+    [](const Synchronising& s) { return s.policy == Policy::local && s.replicas > 1 && !s.from && s.outer != "sgd"; }};
+
+bool has(const PolicyRole& role, const PolicyGroup& group) { return role.is(group.policy.sync); }
+
+// Returns the group of a role with the least mean error, those last whose runs all diverged; null if there is none.
+const PolicyGroup* best_group(const std::vector<PolicyGroup>& groups, const PolicyRole& role, int64_t minibatch,
+                              const std::string& length) {
+  const PolicyGroup* best = nullptr;
+  const auto key = [](const PolicyGroup& one) {
+    const double sign = one.summary.goal_kind.higher_is_better ? -1 : 1;
+    return std::pair(!one.summary.last, one.summary.last ? sign * one.summary.last->mean : 0);
+  };
+  for (const PolicyGroup& one : groups)
+    if (has(role, one) && one.minibatch == minibatch && one.length == length && (!best || key(one) < key(*best)))
+      best = &one;
+  return best;
+}
+
+using Chosen = std::vector<const PolicyGroup*>;
+
+// Returns a group of each role, all of one minibatch, the largest, and one length; none if there is no such.
+Chosen chosen_groups(const std::vector<PolicyGroup>& groups, const std::vector<PolicyRole>& roles) {
+  for (auto at = groups.rbegin(); at != groups.rend(); ++at) {
+    Chosen chosen;
+    for (const PolicyRole& role : roles) chosen.push_back(best_group(groups, role, at->minibatch, at->length));
+    if (std::find(chosen.begin(), chosen.end(), nullptr) == chosen.end()) return chosen;
+  }
+  return {};
+}
+
+std::string missing_text(const std::vector<PolicyGroup>& groups, const std::vector<PolicyRole>& roles) {
+  std::vector<std::string> missing;
+  for (const PolicyRole& role : roles)
+    if (std::none_of(groups.begin(), groups.end(), [&](const PolicyGroup& one) { return has(role, one); }))
+      missing.push_back(fmt::format("{} ({})", role.name, role.flags));
+  if (missing.empty()) return "no minibatch and length that all of its policies were trained at";
+  return fmt::format("no runs of {}", fmt::join(missing, ", nor of "));
+}
+
+std::string error_text(const PolicyGroup& group) {
+  return fmt::format("{} {}", policy_name(group.policy), goal_text(group.summary, group.summary.last));
+}
+
+Evidence judge_errors(const PolicyGroup& group, const PolicyGroup& reference, bool is_at_most) {
+  const std::vector<double> errors = final_errors(group.summary), others = final_errors(reference.summary);
+  return judge_difference(errors, others, 0, is_at_most, std::min(errors.size(), others.size()));
+}
+
+// Lin et al. 2020, arXiv 1808.07217.
+JudgedClaim post_local(const std::vector<PolicyGroup>& groups) {
+  JudgedClaim claim = stated(PolicyClaim::post_local);
+  const Chosen chosen = chosen_groups(groups, {kPostLocal, kSync});
+  if (chosen.empty()) {
+    claim.ours = missing_text(groups, {kPostLocal, kSync});
+    return claim;
+  }
+  claim.evidence = judge_errors(*chosen[0], *chosen[1], true);
+  claim.ours = fmt::format("{}: {}; {}, minibatch {}, {}", evidence_text(claim.evidence, false), error_text(*chosen[0]),
+                           error_text(*chosen[1]), chosen[0]->minibatch, chosen[0]->length);
+  return claim;
+}
+
+// Ortiz et al. 2021, arXiv 2110.08133.
+JudgedClaim slow_momentum(const std::vector<PolicyGroup>& groups) {
+  JudgedClaim claim = stated(PolicyClaim::slow_momentum);
+  const Chosen chosen = chosen_groups(groups, {kLocal, kSlow, kSync});
+  if (chosen.empty()) {
+    claim.ours = missing_text(groups, {kLocal, kSlow, kSync});
+    return claim;
+  }
+  const PolicyGroup &local = *chosen[0], &slow = *chosen[1], &sync = *chosen[2];
+  const Evidence costs = judge_errors(local, sync, false), gives = judge_errors(slow, local, true);
+  const Verdict between = judge_errors(slow, sync, false).verdict;
+  std::vector<Verdict> parts = {costs.verdict, gives.verdict};
+  if (between == Verdict::not_held || between == Verdict::not_seen) parts.push_back(between);
+  claim.evidence = {.verdict = verdict_of_all(parts), .seeds = std::min(costs.seeds, gives.seeds)};
+  claim.ours = fmt::format("local less sync {}; slow momentum less local {}: {}; {}; {}, minibatch {}, {}",
+                           evidence_text(costs, false), evidence_text(gives, false), error_text(local),
+                           error_text(slow), error_text(sync), local.minibatch, local.length);
+  return claim;
+}
+
+}  // namespace
+
+PolicyGroups policy_groups(const std::vector<ReportedRun>& runs) {
+  check_judged_alike(runs);
+  PolicyGroups result;
+  std::map<std::vector<std::pair<std::string, std::string>>, size_t> places;
+  std::vector<std::vector<RunReport>> members;
+  for (const ReportedRun& one : runs) {
+    if (const std::string fault = fault_of(one.run); !fault.empty()) {
+      result.left_out.push_back(fmt::format("{} has no final error: {}", one.run.folder.string(), fault));
+      continue;
+    }
+    const auto [at, is_new] = places.try_emplace(without_seeds(one.flags), members.size());
+    if (is_new) {
+      members.emplace_back();
+      result.groups.push_back({one.run.policy, one.run.minibatch, one.run.rate, length_of(one)});
+    }
+    members[at->second].push_back(one.run);
+  }
+  for (size_t i = 0; i < members.size(); ++i) result.groups[i].summary = summary_of(std::move(members[i]));
+  std::stable_sort(result.groups.begin(), result.groups.end(),
+                   [](const PolicyGroup& a, const PolicyGroup& b) { return a.minibatch < b.minibatch; });
+  return result;
+}
+
+std::string groups_text(const std::vector<PolicyGroup>& groups) {
+  std::string text = fmt::format("{:<32} {:>9}  {:>8}  {:<10}  {:>4}  {}\n", "policy", "minibatch", "rate", "length",
+                                 "runs", "final error");
+  for (const PolicyGroup& one : groups)
+    text += fmt::format("{:<32} {:>9}  {:>8}  {:<10}  {:>4}  {}\n", policy_name(one.policy), one.minibatch,
+                        one.rate ? fmt::format("{:.4g}", *one.rate) : "-", one.length, one.summary.runs.size(),
+                        goal_text(one.summary, one.summary.last));
+  return text;
+}
+
+std::vector<JudgedClaim> error_claims(const std::vector<PolicyGroup>& groups) {
+  return {post_local(groups), slow_momentum(groups)};
+}
+
+}  // namespace kb

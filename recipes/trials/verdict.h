@@ -1,0 +1,39 @@
+// Verdicts on claims about two configurations, by what several seeds of each gave.
+//
+// A claim bounds the difference of two configurations' values, such as errors or logarithms of steps, by a margin. It
+// is judged by where the 95 % interval of the difference (Welch's, 2.5 % on each side) lies relative to the margin:
+// with the first seeds, and while it is undecided once more with each further seed. If seeds diverged, the values are
+// ranked, a divergence last (exact test of Mann and Whitney, 2.5 % on each side). One seed decides nothing.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace kb {
+
+// A verdict on a claim. not_tested: trainings that it needs are missing. seen, not_seen: what one seed shows.
+enum class Verdict : uint8_t { held, not_held, undecided, seen, not_seen, not_tested };
+
+const char* text_of(Verdict verdict);  // "held", "not held", ..
+
+// Values of two configurations, compared with a margin, and the verdict that follows.
+struct Evidence {
+  Verdict verdict = Verdict::not_tested;
+  size_t seeds = 0;                       // number of seeds of each configuration that the verdict uses
+  bool is_ranked = false;                 // true if seeds diverged, so that values are ranked
+  double p = 1;                           // probability of the smaller tail if values are ranked
+  std::optional<double> difference = {};  // difference of the means in the values' unit; empty if seeds diverged
+  double low = 0, high = 0;               // ends of the difference's 95 % interval; both 0 if no variance is known
+};
+
+// Judges whether the value of the first configuration is at most (`is_at_most`; else at least) `margin` above that of
+// the second. A list has one value per seed, infinity for a run that diverged or missed its target. `first_look`:
+// number of seeds at the first look, which both have to have.
+Evidence judge_difference(const std::vector<double>& values, const std::vector<double>& reference, double margin,
+                          bool is_at_most, size_t first_look);
+
+// Returns the verdict on a claim that holds where all of its parts hold.
+Verdict verdict_of_all(const std::vector<Verdict>& parts);
+
+}  // namespace kb
