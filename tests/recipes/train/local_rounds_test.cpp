@@ -3,6 +3,9 @@
 #include <boost/test/unit_test.hpp>
 #include <set>
 
+#include "recipes/train/loaded_programs.h"
+#include "runtime/comm/halving_doubling.h"
+
 #include "tests/recipes/train/pairs.h"
 #include "tests/support/says.h"
 
@@ -70,6 +73,27 @@ TrainConfig with_outer(TrainConfig config, const Outer& outer, LocalSlots slots)
   config.sync.outer_momentum = outer.momentum;
   config.sync.slots = slots;
   return config;
+}
+
+// Bytes that a rank sends to sum so many elements over all ranks by halving and doubling.
+int64_t sent_bytes(int rank, int ranks, int64_t elements, int64_t element_bytes) {
+  std::vector<Move> moves;
+  plan_halving_doubling(rank, ranks, elements, 1, moves);
+  int64_t sent = 0;
+  for (const Move& move : moves) sent += move.send.elements();
+  return sent * element_bytes;
+}
+
+// Bytes that a rank sends for the sums of a program.
+int64_t bytes_of_sums(const Compiled& compiled, int rank, int ranks) {
+  int64_t bytes = 0;
+  for (const Schedule* schedule : compiled.program.all())
+    for (const Step& step : schedule->steps) {
+      if (step.cls != FusionClass::exchange) continue;
+      const Type& type = schedule->node_of(step).type();
+      bytes += sent_bytes(rank, ranks, type.elements(), size_of(type.dtype));
+    }
+  return bytes;
 }
 
 }  // namespace
@@ -164,31 +188,40 @@ BOOST_AUTO_TEST_CASE(a_run_has_the_same_bits_on_any_number_of_processes) {
   }
 }
 
-// Processes exchange figures of a few bytes in a step, and what a synchronous step sums only at the end of a round.
+// A rank sends the gradient in every synchronous step. Replicas send figures of a few bytes in a step, and as much as
+// the gradient at the end of a round alone.
 BOOST_AUTO_TEST_CASE(processes_send_parameters_once_a_round) {
+  struct Sums : Observer {
+    explicit Sums(int of_rank, int of_ranks) : rank(of_rank), ranks(of_ranks) {}
+    bool ready(const Ready& all, LoopStart&) override {
+      before = all.machine.world.communicator().traffic().bytes_sent;  // the network was measured
+      step = bytes_of_sums(all.programs.update().compiled(), rank, ranks);
+      if (const Session* session = all.programs.find(Use::join)) join = bytes_of_sums(session->compiled(), rank, ranks);
+      return true;
+    }
+    const int rank, ranks;
+    int64_t step = 0, join = 0, before = 0;
+  };
   const Task task = task_of(network);
-  const auto bytes_of = [&](const TrainConfig& config) {
-    int64_t bytes = 0;
-    on_ranks(2, [&](int rank, Machine machine) {
-      Observer silent;
-      train(task, config, machine, silent);
-      if (rank == 0) bytes = machine.world.communicator().traffic().bytes_sent;
-    });
-    return bytes;
-  };
-  // The difference of two runs of 8 steps leaves out what is sent before the first step.
-  const auto of_8_steps = [&](TrainConfig config) {
-    config.length.steps = 16;
-    const int64_t longer = bytes_of(config);
-    config.length.steps = 8;
-    return longer - bytes_of(config);
-  };
-  const int64_t sync = of_8_steps(config_of_run(8)), every_2 = of_8_steps(local(config_of_run(8), 2, 2)),
-                every_4 = of_8_steps(local(config_of_run(8), 2, 4)),
-                every_8 = of_8_steps(local(config_of_run(8), 2, 8));
-  BOOST_TEST(every_2 - every_4 == 2 * (every_4 - every_8));  // 4, 2 and 1 joins
-  BOOST_TEST(every_4 - every_8 > 0);
-  BOOST_TEST(every_8 < sync / 4);
+  for (const int ranks : {2, 3, 4})
+    for (const int64_t every : {0, 2, 4}) {  // 0: synchronous
+      TrainConfig config = config_of_run(8);
+      config.batch.minibatch = 24;
+      config.judging.eval_every = {};
+      if (every > 0) config = local(config, ranks, every);
+      std::vector<int64_t> sent(static_cast<size_t>(ranks)), formula(sent.size()), whole(sent.size());
+      on_ranks(ranks, [&](int rank, Machine machine) {
+        const auto at = static_cast<size_t>(rank);
+        Sums sums(rank, ranks);
+        train(task, config, machine, sums);
+        sent[at] = machine.world.communicator().traffic().bytes_sent - sums.before;
+        whole[at] = sums.step;
+        formula[at] = every == 0 ? 8 * sums.step : 8 / every * sums.join + 8 * sent_bytes(rank, ranks, ranks, 8);
+      });
+      BOOST_TEST(sent == formula, boost::test_tools::per_element());
+      if (every == 0) continue;
+      for (size_t at = 0; at < sent.size(); ++at) BOOST_TEST(sent[at] < 8 * whole[at] / every * 1.5);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(replicas_begin_after_synchronous_steps) {
