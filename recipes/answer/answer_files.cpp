@@ -5,6 +5,7 @@
 #include "recipes/answer/answer_text.h"
 #include "recipes/answer/csv.h"
 #include "recipes/answer/estimate_json.h"
+#include "recipes/answer/trial_rates.h"
 
 namespace kb {
 namespace {
@@ -97,7 +98,18 @@ Json cluster_json(const ClusterCost& cost) {
                     {"step_s", row.at.step},
                     {"seconds", row.seconds},
                     {"is_measured", row.is_measured}});
-  return {{"forecast", cost.title}, {"nodes", cost.nodes}, {"rows", std::move(rows)}};
+  Json trials = Json::array();
+  for (const TrialRates& row : trial_rates(cost))
+    trials.push_back({{"workers", row.workers},
+                      {"one_by_one_per_hour", row.one_by_one},
+                      {"side_by_side_per_hour", row.side_by_side},
+                      {"times_sooner", row.sooner()},
+                      {"times_more", row.more()}});
+  return {{"forecast", cost.title},
+          {"nodes", cost.nodes},
+          {"policy", cost.policy},
+          {"rows", std::move(rows)},
+          {"trials", std::move(trials)}};
 }
 
 Json minibatches_json(const StudyAnswer& answer) {

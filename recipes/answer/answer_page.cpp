@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "recipes/answer/answer_text.h"
+#include "recipes/answer/trial_rates.h"
 #include "recipes/report/count_text.h"
 #include "recipes/report/html_page.h"
 #include "recipes/report/svg.h"
@@ -73,8 +74,15 @@ std::string cost_section(const StudyAnswer& answer) {
     table.row({fmt::to_string(row.at.workers), count_text(row.at.minibatch) + (row.is_measured ? "" : "*"),
                count_text(row.steps), count_text(row.samples), fmt::format("{:.3g}", 1e3 * row.at.step),
                unbroken(duration_text(row.seconds)), fmt::format("{:.3g}", row.at.workers * row.seconds / 3600)});
-  return fmt::format("<h2>On a cluster</h2>\n<p>{}, {}. {}</p>\n{}", xml_text(answer.cluster->title),
-                     xml_text(answer.cluster->nodes), xml_text(cost_sentence(*answer.cluster)), table.str());
+  HtmlTable trials({"workers", "trials an hour, one after another on all", "side by side, one worker each",
+                    "one trial ends sooner", "trials side by side are more"});
+  for (const TrialRates& row : trial_rates(*answer.cluster))
+    trials.row({fmt::to_string(row.workers), fmt::format("{:.4g}", row.one_by_one),
+                fmt::format("{:.4g}", row.side_by_side), fmt::format("{:.3g}x", row.sooner()),
+                fmt::format("{:.3g}x", row.more())});
+  return fmt::format("<h2>On a cluster</h2>\n<p>{}, {}. {}</p>\n{}<p>{}</p>\n{}", xml_text(answer.cluster->title),
+                     xml_text(answer.cluster->nodes), xml_text(cost_sentence(*answer.cluster)), table.str(),
+                     xml_text(trials_sentence(*answer.cluster)), trials.str());
 }
 
 }  // namespace

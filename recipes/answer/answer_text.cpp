@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "recipes/answer/trial_rates.h"
 #include "recipes/report/count_text.h"
 #include "recipes/trials/wrapped.h"
 
@@ -236,7 +237,8 @@ std::string answer_text(const StudyAnswer& answer) {
   for (const std::string& sentence : answer_sentences(answer)) text += wrapped("", sentence);
   if (answer.cluster)
     text += "\n" + wrapped("", answer.cluster->title + ", " + answer.cluster->nodes) + cost_table(*answer.cluster) +
-            wrapped("", cost_sentence(*answer.cluster));
+            wrapped("", cost_sentence(*answer.cluster)) + "\n" + trials_table(*answer.cluster) +
+            wrapped("", trials_sentence(*answer.cluster));
   return text;
 }
 

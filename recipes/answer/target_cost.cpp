@@ -18,7 +18,7 @@ size_t last_that_pays(const std::vector<TargetCost>& rows) {
 }  // namespace
 
 ClusterCost target_cost(const ScalingLaw& law, const ScaleForecast& forecast, std::pair<double, double> measured) {
-  ClusterCost cost{forecast.title, forecast.nodes, {}};
+  ClusterCost cost{forecast.title, forecast.nodes, forecast.policy, {}};
   for (const ScaleRow& row : forecast.rows) {
     const double steps = law.steps_at(row.minibatch);
     const bool is_measured = row.minibatch >= measured.first && row.minibatch <= measured.second;
@@ -47,10 +47,14 @@ std::string cost_sentence(const ClusterCost& cost) {
       std::any_of(cost.rows.begin(), cost.rows.end(), [](const TargetCost& row) { return !row.is_measured; });
   return fmt::format(
       "The target takes the least time, {}, on {} worker{} (minibatch {}); each doubling of the workers up to {} saves "
-      "{:.0f} % of the time or more.{}",
+      "{:.0f} % of the time or more.{}{}",
       duration_text(fastest.seconds), fastest.at.workers, fastest.at.workers == 1 ? "" : "s",
       count_text(fastest.at.minibatch), paying.at.workers, 100 * kPayingSaving,
-      any_beyond ? " Minibatches with a * are none that were measured: their steps follow from the fit alone." : "");
+      any_beyond ? " Minibatches with a * are none that were measured: their steps follow from the fit alone." : "",
+      cost.policy == kSynchronous
+          ? ""
+          : fmt::format(" A step takes its time by {}: the runs that were fitted should have been trained so.",
+                        cost.policy));
 }
 
 }  // namespace kb

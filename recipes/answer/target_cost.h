@@ -18,10 +18,10 @@ struct TargetCost {
 };
 
 struct ClusterCost {
-  std::string title, nodes;      // texts of the forecast
-  std::vector<TargetCost> rows;  // in ascending order of workers
-  size_t fastest = 0;            // index of the row with the fewest seconds
-  size_t paying = 0;             // index of the last row up to which each saves kPayingSaving of the time before it
+  std::string title, nodes, policy;  // texts of the forecast
+  std::vector<TargetCost> rows;      // in ascending order of workers, 1 first
+  size_t fastest = 0;                // index of the row with the fewest seconds
+  size_t paying = 0;                 // index of the last row up to which each saves kPayingSaving of the time before it
 };
 
 // Share of the time that doubled workers have to save to pay.

@@ -10,6 +10,7 @@
 #include "recipes/config/run_plan.h"
 #include "recipes/config/run_task.h"
 #include "recipes/inspect/scale_json.h"
+#include "recipes/inspect/scale_policy_text.h"
 #include "recipes/inspect/scaling.h"
 #include "recipes/perf/step_profiles.h"
 #include "recipes/run/step_picture.h"
@@ -86,6 +87,7 @@ std::string milliseconds_text(double seconds) {
 // Returns the flags of a run of two processes, a worker each, of which one is timed.
 RunConfig flags_of_worker(const ToolCall& call, const ScaleOptions& options) {
   RunConfig config = call.config;
+  config.sync = {};  // the step is compiled for synchronous workers, of whatever policy the forecast is
   const BatchPlan one = make_batch_plan(config.batch.minibatch, config.batch.per_worker, 1);
   if (one.virtual_workers != 1)
     throw UsageError(
@@ -122,7 +124,9 @@ Timed time_worker(const ToolCall& call, const Task& task, const ScaleOptions& op
   Timed timed;
   time_steps(timed, task, config, options);
   timed.one.samples = static_cast<double>(config.batch.minibatch) / 2;
-  timed.one.schedule = &timed.workers[0]->loaded.update().compiled().program.at(PartRole::final);
+  const Compiled& compiled = timed.workers[0]->loaded.update().compiled();
+  timed.one.schedule = &compiled.program.at(PartRole::final);
+  timed.one.parameter_bytes = static_cast<double>(compiled.space.length * size_of(compiled.space.dtype));
   const double alone = timed.one.steps.at(1).sum();
   timed.text = fmt::format("a step alone takes {} on {}", milliseconds_text(alone),
                            timed.workers[0]->device.backend->description());
@@ -143,6 +147,29 @@ std::string cluster_text(const Cluster& cluster, const ScaleWorker& worker) {
     text += fmt::format(" on {} cores, {} thread{} each", worker.cores, worker.threads, worker.threads == 1 ? "" : "s");
   if (cluster.per_node > 1) text += fmt::format(", inside {}", network_text(cluster.inside));
   return text + fmt::format(", between {}", network_text(cluster.between));
+}
+
+// Forecasts by each all-reduce, or by the policy of the call, and prints the tables.
+std::vector<ScaleLine> printed_lines(const ToolCall& call, const ScaleWorker& worker, const Cluster& cluster,
+                                     int64_t epoch) {
+  const Synchronising& sync = call.config.sync;
+  if (sync.policy != Policy::sync) {
+    const PolicyLines all = policy_lines(worker, sync, cluster, kMostWorkers);
+    fmt::print("\n{}", policy_tables(all, sync));
+    return all.lines;
+  }
+  std::vector<ScaleLine> lines;
+  for (const Algorithm algorithm : {Algorithm::halving_doubling, Algorithm::ring}) {
+    lines.push_back(scale_line(worker, algorithm, cluster, kMostWorkers));
+    fmt::print("\n{}", scale_table(lines.back(), static_cast<double>(epoch), call.config.length.epochs));
+  }
+  return lines;
+}
+
+// Returns the recipe, its samples a worker and a policy other than sync.
+std::string title_of(const ToolCall& call, const ScaleWorker& worker) {
+  const std::string title = fmt::format("{}, {} samples a worker", call.recipe.name, worker.samples);
+  return call.config.sync.policy == Policy::sync ? title : title + ", " + policy_flags(call.config.sync);
 }
 
 }  // namespace
@@ -168,19 +195,16 @@ int scale_command(const ToolArguments& arguments) {
                         parse_network(options.between, "--between")};
   if (!call->config.out.trace.empty())
     throw UsageError("--trace: a forecast has no step of which a trace could be\n  hint:     ./run inspect RECIPE");
+  check_scale_policy(call->config.sync);
   check_picture_files(call->config);
   const Task task = timed_task(call->recipe, call->config);
   const Timed timed = time_worker(*call, task, options);
   const std::string nodes = cluster_text(cluster, timed.one);
   const int64_t epoch = options.samples > 0 ? options.samples : task.train_count;
-  const std::string title = fmt::format("{}, {} samples a worker", call->recipe.name, timed.one.samples);
+  const std::string title = title_of(*call, timed.one);
   fmt::print("{}: {}\n{}; an epoch is {} samples\n", title, timed.text, nodes, epoch);
-  std::vector<ScaleLine> lines;
-  for (const Algorithm algorithm : {Algorithm::halving_doubling, Algorithm::ring}) {
-    lines.push_back(scale_line(timed.one, algorithm, cluster, kMostWorkers));
-    fmt::print("\n{}", scale_table(lines.back(), epoch, call->config.length.epochs));
-  }
-  const ScaleWords words{title, timed.text, nodes};
+  const std::vector<ScaleLine> lines = printed_lines(*call, timed.one, cluster, epoch);
+  const ScaleWords words{title, timed.text, nodes, policy_flags(call->config.sync)};
   if (!options.json.empty()) {
     write_file_atomically(options.json, scale_json(lines, epoch, words));
     fmt::print("\nforecast: {}\n", options.json);

@@ -44,6 +44,15 @@ Overlap forecast(const ScaleWorker& worker, int workers, Algorithm algorithm, co
   return overlap;
 }
 
+void add_sent(ScaleRow& row, const Overlap& step, Algorithm algorithm, int workers, const Cluster& cluster,
+              double share) {
+  for (const ReductionTimes& sum : step.reductions) {
+    const SentBytes sent = all_reduce_bytes(algorithm, sum.bytes, workers, cluster);
+    row.sent += share * (sent.inside + sent.between);
+    row.sent_between += share * sent.between;
+  }
+}
+
 ScaleLine scale_line(const ScaleWorker& worker, Algorithm algorithm, const Cluster& cluster, int most_workers) {
   ScaleLine line{algorithm, {}};
   const double alone = forecast(worker, 1, algorithm, cluster).step;
@@ -51,8 +60,10 @@ ScaleLine scale_line(const ScaleWorker& worker, Algorithm algorithm, const Clust
   for (int workers = 1; workers <= most_workers; workers *= 2) {
     const Overlap one = forecast(worker, workers, algorithm, cluster);
     const double minibatch = workers * worker.samples;
-    line.rows.push_back({workers, minibatch, one.step, one.communication, one.exposed, minibatch / one.step,
-                         alone / one.step, node / one.step});
+    ScaleRow row{workers,          minibatch,       one.step,   one.communication, one.exposed, minibatch / one.step,
+                 alone / one.step, node / one.step, one.compute};
+    add_sent(row, one, algorithm, workers, cluster);
+    line.rows.push_back(row);
   }
   return line;
 }

@@ -136,7 +136,7 @@ double legend_entry(Svg& svg, double x, const std::string& text, const Svg::Stro
 void draw_legend(Svg& svg, const std::vector<ScaleLine>& lines) {
   double x = 24;
   for (size_t i = 0; i < lines.size(); ++i)
-    x = legend_entry(svg, x, std::string(name(lines[i].algorithm)), {.color = kScaleColors[i], .width = 2});
+    x = legend_entry(svg, x, lines[i].label(), {.color = kScaleColors[i], .width = 2});
   x = legend_entry(svg, x, "communication, hidden part included", {.width = 1.5, .dashes = "2 3"});
   legend_entry(svg, x, "as many workers alone", {.color = kIdeal, .width = 1.5, .dashes = "6 4"});
 }

@@ -24,4 +24,16 @@ double all_reduce_seconds(Algorithm algorithm, int64_t bytes, int ranks, const N
 // the all-reduce between nodes; and the way back along the chain. In one node it is the all-reduce alone.
 double all_reduce_seconds(Algorithm algorithm, int64_t bytes, int workers, const Cluster& cluster);
 
+// Returns the seconds of an all-reduce over nodes whose workers all have the same terms, as replicas that are joined
+// do: the all-reduce between the nodes' first workers, and the way along the chain of each node; 0 in one node.
+double node_all_reduce_seconds(Algorithm algorithm, int64_t bytes, int workers, const Cluster& cluster);
+
+// The bytes that one worker sends to others of its node, and to other nodes.
+struct SentBytes {
+  double inside = 0, between = 0;
+};
+// Returns what the first worker of the first node sends in either of these all-reduces, which is 2n(p - 1)/p for p
+// ranks that divide n (runtime/comm/communicator.h has the other counts), and n along a chain.
+SentBytes all_reduce_bytes(Algorithm algorithm, int64_t bytes, int workers, const Cluster& cluster);
+
 }  // namespace kb

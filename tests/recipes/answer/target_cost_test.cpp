@@ -21,9 +21,9 @@ std::vector<ScaleLine> forecast_lines() {
   std::vector<ScaleLine> lines = {{Algorithm::halving_doubling, {}}, {Algorithm::ring, {}}};
   for (int workers = 1; workers <= 8; workers *= 2) {
     const double minibatch = 32.0 * workers;
-    lines[0].rows.push_back({workers, minibatch, 0.01, 0.001, 0.0005, minibatch / 0.01, 1, 1});
+    lines[0].rows.push_back({workers, minibatch, 0.01, 0.001, 0.0005, minibatch / 0.01, 1, 1, 0.0095});
     const double step = workers == 8 ? 0.005 : 0.02;
-    lines[1].rows.push_back({workers, minibatch, step, 0.001, 0.0005, minibatch / step, 1, 1});
+    lines[1].rows.push_back({workers, minibatch, step, 0.001, 0.0005, minibatch / step, 1, 1, step - 0.0005});
   }
   return lines;
 }
@@ -42,12 +42,14 @@ BOOST_AUTO_TEST_CASE(a_forecast_is_read_again_by_its_fastest_algorithm) {
   const ScaleForecast forecast = parse_scale_json(forecast_text(), "forecast.json");
   BOOST_TEST(forecast.title == "net, 32 samples a worker");
   BOOST_TEST(forecast.nodes == "nodes of 8");
+  BOOST_TEST(forecast.policy == "--policy sync");
   BOOST_REQUIRE(forecast.rows.size() == 4u);
   const std::vector<double> steps = {0.01, 0.01, 0.01, 0.005};
   for (size_t i = 0; i < steps.size(); ++i) {
     BOOST_TEST(forecast.rows[i].workers == 1 << i);
     BOOST_TEST(forecast.rows[i].minibatch == 32.0 * (1 << i), kExact);
     BOOST_TEST(forecast.rows[i].step == steps[i], kExact);
+    BOOST_TEST(forecast.rows[i].compute == steps[i] - 0.0005, kExact);
   }
 }
 
@@ -61,6 +63,12 @@ BOOST_AUTO_TEST_CASE(what_is_no_forecast_is_refused) {
   std::string bad = forecast_text();
   bad.replace(bad.find("\"step_s\": 0.01"), 14, "\"step_s\": -1.0");
   refuses(bad, "a number > 0");
+  bad = forecast_text();
+  bad.replace(bad.find("\"compute_s\": 0.0095"), 19, "\"compute_s\": 0");
+  refuses(bad, "a number > 0");
+  std::vector<ScaleLine> lines = forecast_lines();
+  for (ScaleLine& line : lines) line.rows.erase(line.rows.begin());
+  refuses(scale_json(lines, 60000, {"a", "b", "c"}), "a row with 1 worker");
   bad = forecast_text();
   bad.replace(bad.find("\"workers\": 1"), 12, "\"workers\": 0");
   refuses(bad, "a whole number in [1, ");
@@ -92,6 +100,25 @@ BOOST_AUTO_TEST_CASE(workers_stop_to_pay_where_the_minibatch_does) {
   BOOST_TEST(cost_sentence(cost).find(
                  "on 8 workers (minibatch 256); each doubling of the workers up to 1 saves 25 %") != std::string::npos);
   BOOST_TEST(cost_sentence(cost).find("*") == std::string::npos);
+}
+
+// A forecast of an older version has neither a policy nor seconds of compute.
+BOOST_AUTO_TEST_CASE(a_forecast_without_a_policy_is_synchronous) {
+  const ScaleForecast forecast = parse_scale_json(
+      R"({"title": "a", "nodes": "b", "forecasts": [{"algorithm": "ring", "rows": [{"workers": 1, "minibatch": 32,
+          "step_s": 0.3, "communication_s": 0.2, "exposed_s": 0.1, "samples_per_s": 1, "efficiency": 1}]}]})",
+      "forecast.json");
+  BOOST_TEST(forecast.policy == "--policy sync");
+  BOOST_TEST(forecast.rows[0].compute == 0.2, kExact);
+}
+
+BOOST_AUTO_TEST_CASE(a_policy_is_told_beside_the_time) {
+  const std::string text =
+      scale_json(forecast_lines(), 60000, {"net", "timed", "nodes of 8", "--policy local --every 16"});
+  const ClusterCost cost = target_cost(law(100, 64), parse_scale_json(text, "forecast.json"), {8, 256});
+  BOOST_TEST(cost_sentence(cost).find("by --policy local --every 16: the runs") != std::string::npos);
+  const ClusterCost sync = target_cost(law(100, 64), parse_scale_json(forecast_text(), "forecast.json"), {8, 256});
+  BOOST_TEST(cost_sentence(sync).find("--policy") == std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(without_a_fit_there_is_no_cost) {

@@ -4,7 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
-#include "tests/support/hand_step.h"
+#include "tests/recipes/inspect/hand_worker.h"
 #include "tests/support/support.h"
 
 namespace kb::scaling_test {
@@ -12,45 +12,15 @@ namespace {
 
 const auto kClose = boost::test_tools::tolerance(1e-9);
 
-constexpr int64_t kBytes = 100'000'000;
+using test::kHandBytes;
 constexpr Network kEthernet{50e-6, 5e9}, kBoard{10e-6, 20e9};
 
-// A step computes for 0.1 s and then for 0.2 s. If it `reduces`, 100 MB are summed over the workers after the first
-// part: during the second part if it also `hides` them, else before it.
-struct ByHand {
-  Schedule schedule;
-  ScaleWorker worker;
-
-  explicit ByHand(bool reduces, bool hides = false) {
-    add(FusionClass::pointwise, 0.1);
-    if (reduces) add(FusionClass::exchange, 0);
-    if (hides) add(FusionClass::pointwise, 0.2);
-    if (reduces) add(FusionClass::wait, 0);
-    if (!hides) add(FusionClass::pointwise, 0.2);
-    worker.schedule = &schedule;
-    worker.samples = 32;
-  }
-  ByHand(const ByHand&) = delete;
-
-  void add(FusionClass cls, double seconds) {
-    Step step = test::hand_step(cls, 0);
-    step.operands = {{0, 0}};
-    step.extents = {kBytes};
-    schedule.steps.push_back(step);
-    worker.steps[1].final.push_back(seconds);
-  }
-
-  std::vector<ScaleRow> rows(Algorithm algorithm, const Cluster& cluster) const {
-    return scale_line(worker, algorithm, cluster, 1024).rows;
-  }
-};
-
 double halving_doubling(int ranks, const Network& network) {
-  return 2 * std::log2(ranks) * network.latency + 2.0 * (ranks - 1) / ranks * kBytes / network.bandwidth;
+  return 2 * std::log2(ranks) * network.latency + 2.0 * (ranks - 1) / ranks * kHandBytes / network.bandwidth;
 }
 
 double ring(int ranks, const Network& network) {
-  return 2 * (ranks - 1) * (network.latency + static_cast<double>(kBytes) / ranks / network.bandwidth);
+  return 2 * (ranks - 1) * (network.latency + static_cast<double>(kHandBytes) / ranks / network.bandwidth);
 }
 
 }  // namespace
@@ -58,7 +28,7 @@ double ring(int ranks, const Network& network) {
 BOOST_AUTO_TEST_SUITE(scaling)
 
 BOOST_AUTO_TEST_CASE(without_communication_workers_add_up) {
-  const std::vector<ScaleRow> rows = ByHand(false).rows(Algorithm::ring, {8, kBoard, kEthernet});
+  const std::vector<ScaleRow> rows = test::HandWorker(false).rows(Algorithm::ring, {8, kBoard, kEthernet});
   BOOST_REQUIRE(rows.size() == 11u);
   for (size_t i = 0; i < rows.size(); ++i) {
     BOOST_TEST(rows[i].workers == 1 << i);
@@ -73,7 +43,7 @@ BOOST_AUTO_TEST_CASE(without_communication_workers_add_up) {
 }
 
 BOOST_AUTO_TEST_CASE(a_step_that_hides_nothing_is_compute_and_communication) {
-  const ByHand one(true);
+  const test::HandWorker one(true);
   for (const auto& [algorithm, model] :
        {std::pair{Algorithm::halving_doubling, &halving_doubling}, {Algorithm::ring, &ring}}) {
     for (const ScaleRow& row : one.rows(algorithm, {1, {}, kEthernet})) {
@@ -87,23 +57,37 @@ BOOST_AUTO_TEST_CASE(a_step_that_hides_nothing_is_compute_and_communication) {
 }
 
 BOOST_AUTO_TEST_CASE(a_node_has_a_network_of_its_own) {
-  const std::vector<ScaleRow> rows = ByHand(true).rows(Algorithm::halving_doubling, {8, kBoard, kEthernet});
+  const std::vector<ScaleRow> rows = test::HandWorker(true).rows(Algorithm::halving_doubling, {8, kBoard, kEthernet});
   BOOST_TEST(rows[3].communication == halving_doubling(8, kBoard), kClose);
   BOOST_TEST(rows[3].of_node == 1, kClose);
-  const double chain = 7 * kBoard.latency + kBytes / kBoard.bandwidth;
+  const double chain = 7 * kBoard.latency + kHandBytes / kBoard.bandwidth;
   BOOST_TEST(rows[5].communication == 2 * chain + halving_doubling(4, kEthernet), kClose);
   BOOST_TEST(rows[5].of_node == rows[3].step / rows[5].step, kClose);
 }
 
+// Rank 0 sends 2n(p - 1)/p bytes in an all-reduce, and n along the chain of its node.
+BOOST_AUTO_TEST_CASE(the_first_process_sends_what_an_all_reduce_makes_it_send) {
+  for (const Algorithm algorithm : {Algorithm::halving_doubling, Algorithm::ring}) {
+    const std::vector<ScaleRow> rows = test::HandWorker(true).rows(algorithm, {8, kBoard, kEthernet});
+    BOOST_TEST(rows[0].sent == 0);
+    BOOST_TEST(rows[3].sent == 2.0 * 7 / 8 * kHandBytes, kClose);
+    BOOST_TEST(rows[3].sent_between == 0);
+    BOOST_TEST(rows[5].sent_between == 2.0 * 3 / 4 * kHandBytes, kClose);
+    BOOST_TEST(rows[5].sent == rows[5].sent_between + kHandBytes, kClose);
+    BOOST_TEST(rows[5].compute == 0.3, kClose);
+    BOOST_TEST(rows[5].waiting() == 1 - 0.3 / rows[5].step, kClose);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(what_compute_covers_is_not_exposed) {
-  for (const ScaleRow& row : ByHand(true, true).rows(Algorithm::ring, {1, {}, kEthernet})) {
+  for (const ScaleRow& row : test::HandWorker(true, true).rows(Algorithm::ring, {1, {}, kEthernet})) {
     BOOST_TEST(row.exposed == std::max(0.0, row.communication - 0.2), kClose);
     BOOST_TEST(row.step == 0.3 + row.exposed, kClose);
   }
 }
 
 BOOST_AUTO_TEST_CASE(prepared_copies_are_made_before_anything_goes) {
-  ByHand one(true);
+  test::HandWorker one(true);
   one.worker.steps[1].prepare = 0.05;
   const std::vector<ScaleRow> rows = one.rows(Algorithm::ring, {1, {}, kEthernet});
   BOOST_TEST(rows[0].step == 0.35, kClose);
@@ -113,7 +97,7 @@ BOOST_AUTO_TEST_CASE(prepared_copies_are_made_before_anything_goes) {
 // A worker has two threads and a node 8 cores, so that up to 4 workers compute at a time, as was timed; 16 workers of a
 // node take 4 times as long to compute, and no longer to wait.
 BOOST_AUTO_TEST_CASE(workers_share_the_cores_of_their_node) {
-  ByHand one(true);
+  test::HandWorker one(true);
   one.worker.threads = 2;
   one.worker.cores = 8;
   for (const int at_a_time : {2, 4}) {
@@ -131,7 +115,7 @@ BOOST_AUTO_TEST_CASE(workers_share_the_cores_of_their_node) {
 }
 
 BOOST_AUTO_TEST_CASE(the_table_and_the_picture) {
-  const ByHand one(true, true);
+  const test::HandWorker one(true, true);
   const Cluster cluster{8, kBoard, {50e-6, 1e9}};
   std::vector<ScaleLine> lines;
   std::string text;

@@ -43,6 +43,24 @@ BOOST_AUTO_TEST_CASE(a_node_sums_before_nodes_do) {
   BOOST_CHECK_THROW(all_reduce_seconds(Algorithm::mpi, kGradient, 2, kEthernet), Error);
 }
 
+// Workers of a node that have the same terms send nothing before the nodes do, and the sum comes down one chain.
+BOOST_AUTO_TEST_CASE(nodes_of_equal_workers_sum_without_a_chain_before) {
+  const Cluster cluster{8, {10e-6, 20e9}, kEthernet};
+  for (const Algorithm algorithm : {Algorithm::ring, Algorithm::halving_doubling}) {
+    BOOST_TEST(node_all_reduce_seconds(algorithm, kGradient, 256, cluster) ==
+                   7 * 10e-6 + 1e8 / 20e9 + all_reduce_seconds(algorithm, kGradient, 32, kEthernet),
+               boost::test_tools::tolerance(1e-12));
+    BOOST_TEST(node_all_reduce_seconds(algorithm, kGradient, 8, cluster) == 0);
+    BOOST_TEST(all_reduce_bytes(algorithm, kGradient, 256, cluster).between == 2e8 * 31 / 32,
+               boost::test_tools::tolerance(1e-12));
+    BOOST_TEST(all_reduce_bytes(algorithm, kGradient, 256, cluster).inside == 1e8);
+    BOOST_TEST(all_reduce_bytes(algorithm, kGradient, 8, cluster).inside == 2e8 * 7 / 8,
+               boost::test_tools::tolerance(1e-12));
+    BOOST_TEST(all_reduce_bytes(algorithm, kGradient, 256, Cluster{1, {}, kEthernet}).inside == 0);
+    BOOST_TEST(all_reduce_bytes(algorithm, kGradient, 1, cluster).inside == 0);
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace kb::cluster_test
