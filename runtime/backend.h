@@ -10,7 +10,7 @@
 
 #include "compiler/schedule.h"
 #include "compiler/target.h"
-#include "runtime/comm/rank_group.h"
+#include "runtime/rank_group.h"
 #include "runtime/profile.h"
 
 namespace kb {

@@ -12,7 +12,7 @@
 
 #include "graph/dtype.h"
 #include "runtime/comm/algorithm.h"
-#include "runtime/comm/rank_group.h"
+#include "runtime/rank_group.h"
 
 namespace kb {
 
