@@ -77,9 +77,8 @@ std::string cost_section(const StudyAnswer& answer) {
   HtmlTable trials({"workers", "trials an hour, one after another on all", "side by side, one worker each",
                     "one trial ends sooner", "trials side by side are more"});
   for (const TrialRates& row : trial_rates(*answer.cluster))
-    trials.row({fmt::to_string(row.workers), fmt::format("{:.4g}", row.one_by_one),
-                fmt::format("{:.4g}", row.side_by_side), fmt::format("{:.3g}x", row.sooner()),
-                fmt::format("{:.3g}x", row.more())});
+    trials.row({fmt::to_string(row.workers), rate_text(row.one_by_one), rate_text(row.side_by_side),
+                rate_text(row.sooner()) + "x", rate_text(row.more()) + "x"});
   return fmt::format("<h2>On a cluster</h2>\n<p>{}, {}. {}</p>\n{}<p>{}</p>\n{}", xml_text(answer.cluster->title),
                      xml_text(answer.cluster->nodes), xml_text(cost_sentence(*answer.cluster)), table.str(),
                      xml_text(trials_sentence(*answer.cluster)), trials.str());

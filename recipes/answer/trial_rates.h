@@ -21,6 +21,9 @@ struct TrialRates {
 // as long as a worker of a forecast's row computes, which knows how many others of its node do.
 std::vector<TrialRates> trial_rates(const ClusterCost& cost);
 
+// Returns the text of a rate or a factor: "0.351", "64.2", "3104", "1.222M".
+std::string rate_text(double value);
+
 // Returns a table of 80 columns; trials_sentence() returns a sentence with both factors, where one trial takes least.
 std::string trials_table(const ClusterCost& cost);
 std::string trials_sentence(const ClusterCost& cost);
