@@ -10,8 +10,8 @@
 
 #include "compiler/schedule.h"
 #include "compiler/target.h"
-#include "runtime/rank_group.h"
 #include "runtime/profile.h"
+#include "runtime/rank_group.h"
 
 namespace kb {
 

@@ -1,4 +1,5 @@
-// The cost of the target under a policy at the best rate of each minibatch: virtual time, and bytes that a process sent.
+// The cost of the target under a policy at the best rate of each minibatch: virtual time, and bytes that a process
+// sent.
 #pragma once
 #include <cstdint>
 #include <optional>
