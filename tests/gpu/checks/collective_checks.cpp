@@ -16,6 +16,7 @@ namespace {
 struct Case {
   DType dtype;
   int64_t elements;
+  RankGroup among;
   std::unique_ptr<cuda::Reduction> reduction;
 };
 
@@ -92,16 +93,22 @@ std::string sums_conform(const cuda::OpenDevice& device, const cuda::Factories& 
                          Algorithm algorithm, std::initializer_list<int64_t> sizes) {
   device.make_current();
   const cuda::Collective collective(factories.nccl, device, ranks, algorithm);
+  std::vector<RankGroup> groups = {{}};
+  if (algorithm == Algorithm::halving_doubling && ranks.size() % 2 == 0)
+    groups.push_back({ranks.rank() % 2, ranks.size() / 2, 2});
   std::vector<Case> cases;
   KernelBatch batch;
   batch.prelude = cuda_prelude();
   int64_t scratch_bytes = 0;
   for (const int64_t elements : sizes)
     for (const DType dtype : kSummed) {
-      auto reduction = collective.plan(elements, dtype, {}, cuda::device_target(device));
-      scratch_bytes = std::max(scratch_bytes, reduction->scratch_bytes());
-      for (const ir::Kernel& kernel : reduction->kernels()) batch.kernels.push_back({kernel.name, print_cuda(kernel)});
-      cases.push_back({dtype, elements, std::move(reduction)});
+      for (const RankGroup& among : groups) {
+        auto reduction = collective.plan(elements, dtype, among, cuda::device_target(device));
+        scratch_bytes = std::max(scratch_bytes, reduction->scratch_bytes());
+        for (const ir::Kernel& kernel : reduction->kernels())
+          batch.kernels.push_back({kernel.name, print_cuda(kernel)});
+        cases.push_back({dtype, elements, among, std::move(reduction)});
+      }
     }
   const auto compiler = factories.compiler(device);
   LoadReport report;
@@ -117,9 +124,11 @@ std::string sums_conform(const cuda::OpenDevice& device, const cuda::Factories& 
     c.reduction->enqueue(device.communication, array->data(), scratch->data());
     device.wait(device.communication);
     transfers.download(data.data(), array->data(), std::ssize(data));
-    const std::string wrong = algorithm == Algorithm::halving_doubling
-                                  ? difference(c.dtype, tree_sum(c.dtype, c.elements, 0, ranks.size(), number), data)
-                                  : distance(c.dtype, c.elements, ranks.size(), number, data);
+    const RankGroup all = c.among.is_all() ? RankGroup{0, ranks.size(), 1} : c.among;
+    const std::string wrong =
+        algorithm == Algorithm::halving_doubling
+            ? difference(c.dtype, tree_sum(c.dtype, c.elements, all.first, all.count, number, all.stride), data)
+            : distance(c.dtype, c.elements, ranks.size(), number, data);
     if (!wrong.empty()) return std::to_string(c.elements) + " " + std::string(name(c.dtype)) + ": " + wrong;
     ++number;
   }
