@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(workers_of_a_replica_sum_in_every_step) {
   BOOST_TEST(rows[5].compute == 0.3, kClose);
 }
 
-// What a step hides of the sum inside a node stays hidden; nothing hides a join.
+// A step hides as much of the sum inside a node as it always does; nothing hides a join.
 BOOST_AUTO_TEST_CASE(a_join_is_not_hidden) {
   const HandWorker one(true, true);
   const std::vector<ScaleRow> rows = local_line(one.worker, 1, kHalving, kApart, 4).rows;
