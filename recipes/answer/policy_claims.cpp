@@ -8,6 +8,7 @@
 #include <map>
 
 #include "recipes/answer/policy_points.h"
+#include "recipes/config/network.h"
 #include "recipes/trials/stated_claims.h"
 
 namespace kb {
@@ -19,7 +20,14 @@ bool has_outer_nesterov(const PolicyFlags& p) {
 bool is_async(const PolicyFlags& p, StaleRate rate) {
   return p.sync.policy == Policy::async && p.sync.stale_rate == rate;
 }
-bool is_plain_async(const PolicyFlags& p) { return is_async(p, StaleRate::plain) && p.per_worker > 0; }
+bool is_plain_async(const PolicyFlags& p) {
+  return is_async(p, StaleRate::plain) && p.sync.momentum_at == MomentumAt::server && p.per_worker > 0;
+}
+// Returns whether virtual times of two policies are on one clock.
+bool have_one_clock(const Synchronising& a, const Synchronising& b) {
+  const auto words = [](const Synchronising& sync) { return sync.net ? network_words(*sync.net) : ""; };
+  return a.times == b.times && words(a) == words(b);
+}
 
 constexpr PolicyRole kSync{"sync", "--policy sync", [](const PolicyFlags& p) { return p.sync.policy == Policy::sync; }};
 constexpr PolicyRole kNesterovOfOne{"outer Nesterov with one replica", "--policy local --replicas 1 --outer nesterov",
@@ -92,10 +100,10 @@ JudgedClaim backups(const PolicyPoints& points) {
   for (const PolicyRole& role : {kAsync, kSyncOnClock}) {
     const PolicyPoint& other = *points.best(role, *minibatch);
     const auto clocks = log_clocks(*own.runs), reference = log_clocks(*other.runs);
-    if (own.policy().sync.times != other.policy().sync.times || own.workers() != other.workers() || !clocks ||
+    if (!have_one_clock(own.policy().sync, other.policy().sync) || own.workers() != other.workers() || !clocks ||
         !reference) {
       claim.ours = fmt::format(
-          "at minibatch {} backup workers and {} have no common clock: they differ in --times or "
+          "at minibatch {} backup workers and {} have no common clock: they differ in --times, --times-net or "
           "--per-worker, or a run has none",
           *minibatch, role.name);
       claim.evidence = {};
@@ -145,7 +153,7 @@ constexpr OrderRule kOuterRate{PolicyClaim::outer_rate,
                                "outer-lr",
                                has_outer_nesterov,
                                [](const PolicyPoint& one) { return one.minibatch; },
-                               [](const PolicyPoint& one) { return one.policy().sync.replicas; },
+                               [](const PolicyPoint& one) { return one.policy().replicas(one.minibatch); },
                                [](const PolicyPoint& one) { return std::optional(one.policy().sync.outer_lr); }};
 // Mitliagkas et al. 2016, arXiv 1605.09774: with as many samples a gradient.
 constexpr OrderRule kMomentum{PolicyClaim::momentum,

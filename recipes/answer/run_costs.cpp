@@ -45,7 +45,7 @@ int64_t element_bytes(const PolicyFlags& policy) { return policy.reduce_precisio
 
 double local_bytes(const RunReport& run, double steps, int64_t element) {
   const Synchronising& sync = run.policy.sync;
-  const int64_t workers = run.policy.workers(run.minibatch), replicas = std::max<int64_t>(1, sync.replicas);
+  const int64_t workers = run.policy.workers(run.minibatch), replicas = run.policy.replicas(run.minibatch);
   const auto sent = [&](int64_t ranks) { return all_reduce_bytes(run.parameters, element, ranks); };
   const double before =
       sync.from ? std::min(steps, static_cast<double>(sync.from->steps(std::max<int64_t>(1, run.steps_per_epoch)))) : 0;

@@ -47,14 +47,14 @@ struct PolicyRole {
 };
 constexpr PolicyRole kSync{"sync", "--policy sync", [](const Synchronising& s) { return s.policy == Policy::sync; }};
 constexpr PolicyRole kPostLocal{"post-local", "--policy local --replicas 2 or more --from", [](const Synchronising& s) {
-                                  return s.policy == Policy::local && s.replicas > 1 && s.from && is_mean(s);
+                                  return s.policy == Policy::local && s.replicas != 1 && s.from && is_mean(s);
                                 }};
 constexpr PolicyRole kLocal{"local", "--policy local --replicas 2 or more", [](const Synchronising& s) {
-                              return s.policy == Policy::local && s.replicas > 1 && !s.from && is_mean(s);
+                              return s.policy == Policy::local && s.replicas != 1 && !s.from && is_mean(s);
                             }};
 constexpr PolicyRole kSlow{
     "slow momentum", "--policy local --replicas 2 or more --outer momentum",
-    [](const Synchronising& s) { return s.policy == Policy::local && s.replicas > 1 && !s.from && s.outer != "sgd"; }};
+    [](const Synchronising& s) { return s.policy == Policy::local && s.replicas != 1 && !s.from && s.outer != "sgd"; }};
 
 bool has(const PolicyRole& role, const PolicyGroup& group) { return role.is(group.policy.sync); }
 

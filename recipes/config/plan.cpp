@@ -16,6 +16,10 @@ bool reads_gradient_norms(const TrainConfig& config) {
   return config.judging.noise_scale || reference_rate(config.learning).has_gains();
 }
 
+int64_t sharing_processes(const TrainConfig& config, int64_t processes) {
+  return config.sync.is_ordered() ? 1 : processes;
+}
+
 BatchPlan batch_plan(const Batching& batch, int64_t processes) {
   return make_batch_plan(batch.minibatch, batch.per_worker, processes, batch.batch_norm);
 }

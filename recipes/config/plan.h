@@ -82,6 +82,9 @@ bool is_due(const Period& every, const RunPlan& plan, int64_t done);
 ReferenceRate reference_rate(const Learning& learning);
 // Returns whether steps have to compute the norms of their workers' gradients, for judging.noise_scale or AdaScale.
 bool reads_gradient_norms(const TrainConfig& config);
+// Returns the processes, of so many, among which the workers of a step are divided. An order of gradients gives each
+// worker to one process, and to one process all.
+int64_t sharing_processes(const TrainConfig& config, int64_t processes);
 // Returns how workers and processes share a step. Throws Error if the numbers do not divide each other.
 BatchPlan batch_plan(const Batching& batch, int64_t processes);
 

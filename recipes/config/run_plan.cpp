@@ -6,9 +6,8 @@
 
 namespace kb {
 
-// An order of gradients gives each worker to one process.
 BatchPlan batch_plan(const RunConfig& config) {
-  return batch_plan(config.batch, config.sync.is_ordered() ? 1 : config.machine.processes);
+  return batch_plan(config.batch, sharing_processes(config, config.machine.processes));
 }
 
 RunPlan make_plan(const RunConfig& config, int64_t samples) { return make_plan(config, batch_plan(config), samples); }

@@ -88,7 +88,7 @@ void OrderedSteps::go_to_start() {
   if (done == 0 && !parts_.team) start_workers();
   int64_t decided = 0;
   for (int64_t applied = 0; applied < done; ++decided) {
-    const GradientRecord gradient = repeated().value();
+    const GradientRecord gradient = repeated();
     if (gradient.fate != GradientFate::applied) continue;
     ++applied;
     rate_before_ = rate_of(gradient);
@@ -113,17 +113,17 @@ void OrderedSteps::begin_clock(OrderState place) {
 }
 
 // Returns the next gradient of an order that is made or read.
-std::optional<GradientRecord> OrderedSteps::repeated() {
+GradientRecord OrderedSteps::repeated() {
   const std::optional<GradientRecord> gradient = file_ ? file_->next() : made_->next();
   if (!gradient)
     throw Error(
         fmt::format("an order of gradients: expected {} gradients, got an end before\n  hint:     the file is {}",
                     plan_.pieces, parts_.team ? parts_.start.order : parts_.config.sync.order));
-  return gradient;
+  return *gradient;
 }
 
 OrderedSteps::Decided OrderedSteps::next() {
-  if (!server_) return {*repeated()};
+  if (!server_) return {repeated()};
   GradientServer::Arrived arrived = server_->next();
   const std::chrono::nanoseconds now = std::chrono::steady_clock::now() - clock_begin_;
   return {live_->decide(arrived.worker, now.count()), std::move(arrived.figures)};

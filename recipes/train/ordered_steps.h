@@ -43,7 +43,7 @@ class OrderedSteps {
     GradientRecord record;
     std::vector<double> figures = {};
   };
-  std::optional<GradientRecord> repeated();
+  GradientRecord repeated();
   void go_to_start();
   void begin_clock(OrderState place);
   Decided next();

@@ -18,10 +18,6 @@ int64_t least_memory(int64_t own, Communicator& communicator) {
   return own;
 }
 
-// Returns the processes among which the workers of a step are divided. An order gives each worker to one process, and
-// to one process all.
-int64_t sharing(const TrainConfig& config, const World& world) { return config.sync.is_ordered() ? 1 : world.size(); }
-
 // Throws Error if the workers of an order do not have a process each, beside rank 0, which serves.
 void check_team(const Settled& settled, int64_t processes) {
   const int64_t workers = settled.plan.ordered;
@@ -54,7 +50,7 @@ void choose_per_worker(Settled& settled, const Task& task, Machine machine, int6
         "step");
   if (batch.per_worker > 0 || batch.batch_norm != NormGroup{})
     throw UsageError("batch.fit: it chooses batch.per_worker itself: leave batch.per_worker and batch.batch_norm out");
-  const int64_t processes = sharing(settled.config, machine.world);
+  const int64_t processes = sharing_processes(settled.config, machine.world.size());
   check_any_plan(settled.config, processes, task.train_count);
   settled.fit = fit_per_worker(task, settled, processes, least_memory(memory, machine.world.communicator()));
   settled.batch = make_batch_plan(batch.minibatch, settled.fit->per_worker, processes);
@@ -76,7 +72,7 @@ Settled settle(const Task& task, const TrainConfig& config, Machine machine) {
   if (config.batch.fit)
     choose_per_worker(settled, task, machine, memory);
   else
-    settled.batch = batch_plan(config.batch, sharing(config, machine.world));
+    settled.batch = batch_plan(config.batch, sharing_processes(config, machine.world.size()));
   if (task.is_ragged() && config.judging.recompute_bn > 0)
     throw Error("judging.recompute_bn: expected samples of one shape, got a task with ragged fields");
   settled.buckets = choose_buckets(task, config.batch, settled.batch);

@@ -9,7 +9,7 @@ BatchPlan Settled::batch_of(size_t phase, size_t bucket) const {
 }
 
 Settled settle_for_one_step(const TrainConfig& config, const Target& target, int64_t processes, Residency residency) {
-  Settled settled{.config = config, .batch = batch_plan(config.batch, processes)};
+  Settled settled{.config = config, .batch = batch_plan(config.batch, sharing_processes(config, processes))};
   settled.buckets = bucket_of_one_step(config.batch, settled.batch);
   settled.plan = {config.batch.minibatch, config.batch.minibatch, 1, 1};
   for (const Growth& growth : config.batch.growths) settled.plan.pieces *= growth.longer;

@@ -8,6 +8,8 @@
 #include <sstream>
 #include <vector>
 
+#include "recipes/config/network.h"
+
 namespace kb {
 namespace {
 
@@ -62,6 +64,16 @@ bool read_choice(const Choices& choices, const std::string& text, Value& value) 
 bool read_value(const std::string& text, Policy& value) { return read_choice(kPolicies, text, value); }
 bool read_value(const std::string& text, LateGradients& value) { return read_choice(kLateGradients, text, value); }
 bool read_value(const std::string& text, StaleRate& value) { return read_choice(kStaleRates, text, value); }
+bool read_value(const std::string& text, MomentumAt& value) { return read_choice(kMomentumAt, text, value); }
+
+bool read_value(const std::string& text, std::optional<Network>& value) {
+  try {
+    value = parse_network(text);
+    return true;
+  } catch (const UsageError&) {
+    return false;
+  }
+}
 
 std::string value_text(double value) { return fmt::format("{}", value); }
 std::string value_text(int64_t value) { return fmt::to_string(value); }
@@ -72,6 +84,8 @@ std::string value_text(const std::optional<Duration>& value) { return value ? va
 std::string value_text(Policy value) { return word_of(kPolicies, value); }
 std::string value_text(LateGradients value) { return word_of(kLateGradients, value); }
 std::string value_text(StaleRate value) { return word_of(kStaleRates, value); }
+std::string value_text(MomentumAt value) { return word_of(kMomentumAt, value); }
+std::string value_text(const std::optional<Network>& value) { return value ? network_words(*value) : ""; }
 
 // Calls visit(flag, member) for every flag, until one call returns true. Returns whether one did.
 template <class Flags, class Visit>
@@ -81,7 +95,8 @@ bool any_flag(Flags& policy, const Visit& visit) {
          visit("from", sync.from) || visit("outer", sync.outer) || visit("outer-lr", sync.outer_lr) ||
          visit("outer-momentum", sync.outer_momentum) || visit("outer-per-rate", sync.outer_per_rate) ||
          visit("stale-bound", sync.bound) || visit("backups", sync.backups) || visit("late", sync.late) ||
-         visit("stale-rate", sync.stale_rate) || visit("times", sync.times) || visit("per-worker", policy.per_worker) ||
+         visit("stale-rate", sync.stale_rate) || visit("momentum-at", sync.momentum_at) || visit("times", sync.times) ||
+         visit("times-net", sync.net) || visit("per-worker", policy.per_worker) ||
          visit("processes", policy.processes) || visit("momentum", policy.momentum) ||
          visit("reduce-precision", policy.reduce_precision);
 }
@@ -128,13 +143,15 @@ std::string policy_words(const PolicyFlags& policy) {
 
 std::string policy_name(const PolicyFlags& policy) {
   const Synchronising& sync = policy.sync;
-  const char* rate = sync.stale_rate == StaleRate::inverse ? " 1/staleness" : "";
+  const std::string rate = fmt::format("{}{}", sync.stale_rate == StaleRate::inverse ? " 1/staleness" : "",
+                                       sync.momentum_at == MomentumAt::worker ? " momentum at workers" : "");
+  const std::string replicas = sync.replicas > 0 ? fmt::to_string(sync.replicas) : "k";
   switch (sync.policy) {
     case Policy::sync:
       return "sync";
     case Policy::local: {
       const bool is_mean = sync.outer == "sgd" && sync.outer_lr == 1;
-      return fmt::format("{}local R {} H {}{}", sync.from ? "post-" : "", sync.replicas, sync.every,
+      return fmt::format("{}local R {} H {}{}", sync.from ? "post-" : "", replicas, sync.every,
                          is_mean ? "" : fmt::format(" outer {} {:g}", sync.outer, sync.outer_lr));
     }
     case Policy::async:

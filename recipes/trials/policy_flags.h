@@ -18,6 +18,8 @@ struct PolicyFlags {
 
   // Returns k, the number of workers whose gradients are a step of so many samples; at least 1.
   int64_t workers(int64_t minibatch) const;
+  // Returns R, the number of replicas of local training there.
+  int64_t replicas(int64_t minibatch) const { return sync.replicas > 0 ? sync.replicas : workers(minibatch); }
   bool operator==(const PolicyFlags& other) const;
 };
 

@@ -47,6 +47,7 @@ BOOST_AUTO_TEST_CASE(bytes_follow_from_the_policy) {
   BOOST_TEST(sent("reduce-precision=bf16") == 100 * 7.0 / 8, close);
   BOOST_TEST(sent("policy=local replicas=8 every=4") == 100 / 4 * 2 * 7.0 / 8, close);
   // A replica has four workers, which sum their gradients in every step.
+  BOOST_TEST(sent("policy=local replicas=0 every=4") == sent("policy=local replicas=8 every=4"), close);
   BOOST_TEST(sent("policy=local replicas=2 every=5") == 100 * 2 * 3.0 / 4 + 100 / 5 * 2 * 1.0 / 2, close);
   BOOST_TEST(sent("policy=local replicas=1 every=5 outer=nesterov") == sent(""), close);
   BOOST_TEST(sent("policy=local replicas=8 every=4 from=1ep") == (50 + 50 / 4.0) * 2 * 7.0 / 8, close);

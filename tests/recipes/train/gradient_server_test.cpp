@@ -23,6 +23,7 @@ TrainConfig on_team(Policy policy) {
   config.batch.per_worker = kMinibatch / 2;
   config.sync.policy = policy;
   config.sync.late = LateGradients::finish;
+  if (policy == Policy::stale) config.sync.momentum_at = MomentumAt::worker;
   return config;
 }
 

@@ -38,6 +38,8 @@ BOOST_AUTO_TEST_CASE(names_are_short) {
   for (const auto& [words, name] :
        {std::pair{"", "sync"},
         {"policy=local replicas=4 every=8", "local R 4 H 8"},
+        {"policy=local replicas=0 every=8", "local R k H 8"},
+        {"policy=async momentum-at=worker times-net=5e-05s,1e+09B/s", "async momentum at workers"},
         {"policy=local replicas=16 every=16 from=6ep", "post-local R 16 H 16"},
         {"policy=local every=8 outer=nesterov outer-lr=0.5", "local R 1 H 8 outer nesterov 0.5"},
         {"policy=async stale-rate=inverse", "async 1/staleness"},
