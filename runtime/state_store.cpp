@@ -51,8 +51,7 @@ void StateStore::adopt(const std::vector<Variable>& variables, const ParameterSp
     if (!keeps(variable.kind)) continue;
     auto [at, is_new] = entries_.try_emplace(variable.name);
     if (is_new)
-      at->second = {variable, backend_.allocate(variable.type.bytes()),
-                    std::vector<std::byte>(backend_.host_visible() ? 0 : static_cast<size_t>(variable.type.bytes()))};
+      at->second = make_entry(variable);
     else if (!(at->second.variable.type == variable.type))
       throw Error(
           fmt::format("training and evaluation disagree about {}\n  expected: {}\n  got:      {}\n  hint:     a model "
@@ -61,10 +60,26 @@ void StateStore::adopt(const std::vector<Variable>& variables, const ParameterSp
   }
 }
 
+StateStore::Entry StateStore::make_entry(const Variable& variable) const {
+  const bool is_mirrored = !backend_ || !backend_->host_visible();
+  return {variable, backend_ ? backend_->allocate(variable.type.bytes()) : nullptr,
+          std::vector<std::byte>(is_mirrored ? static_cast<size_t>(variable.type.bytes()) : 0)};
+}
+
 StateStore& StateStore::part(const std::string& name) {
   std::unique_ptr<StateStore>& part = parts_[name];
-  if (!part) part = std::make_unique<StateStore>(backend_);
+  if (!part) part.reset(new StateStore(backend_));
   return *part;
+}
+
+StateStore& StateStore::host_part(const std::string& name) {
+  std::unique_ptr<StateStore>& part = parts_[name];
+  if (!part) part.reset(new StateStore(nullptr));
+  return *part;
+}
+
+bool StateStore::lies_elsewhere(std::string_view tensor) const {
+  return std::ranges::any_of(elsewhere_, [&](const std::string& prefix) { return tensor.starts_with(prefix); });
 }
 
 void StateStore::take(const StateStore& from, bool slots) {
@@ -76,47 +91,22 @@ void StateStore::take(const StateStore& from, bool slots) {
     if (!(at->second.variable.type == entry.variable.type))
       throw InternalError(fmt::format("copies of {} have different types: {} and {}", name,
                                       to_string(entry.variable.type), to_string(at->second.variable.type)));
-    std::memcpy(entry.host(), at->second.host(), static_cast<size_t>(entry.memory->bytes()));
+    std::memcpy(entry.host(), at->second.host(), entry.bytes());
   }
   upload();
-}
-
-namespace {
-
-// Sets the elements of all tensors, of one dtype, to their means.
-void average(DType dtype, std::span<std::byte* const> tensors, int64_t elements) {
-  for (int64_t i = 0; i < elements; ++i) {
-    double sum = 0;
-    for (const std::byte* tensor : tensors) sum += load_element(dtype, tensor, i);
-    for (std::byte* tensor : tensors) store_element(dtype, tensor, i, sum / static_cast<double>(tensors.size()));
-  }
-}
-
-}  // namespace
-
-void StateStore::average_slots(std::span<StateStore* const> stores) {
-  for (StateStore* store : stores) store->download();
-  for (auto& [name, entry] : stores.front()->entries_) {
-    if (entry.variable.kind != VariableKind::slot) continue;
-    std::vector<std::byte*> tensors;
-    for (StateStore* store : stores) tensors.push_back(store->entries_.at(name).host());
-    average(entry.variable.type.dtype, tensors, entry.variable.type.elements());
-  }
-  for (StateStore* store : stores) store->upload();
 }
 
 void StateStore::zero_slots() {
   download();
   for (auto& [name, entry] : entries_)
-    if (entry.variable.kind == VariableKind::slot)
-      std::memset(entry.host(), 0, static_cast<size_t>(entry.memory->bytes()));
+    if (entry.variable.kind == VariableKind::slot) std::memset(entry.host(), 0, entry.bytes());
   upload();
 }
 
 void StateStore::initialise(uint32_t seed) {
   for (auto& [name, part] : parts_) part->initialise(seed);
   for (auto& [name, entry] : entries_) {
-    std::memset(entry.host(), 0, static_cast<size_t>(entry.memory->bytes()));
+    std::memset(entry.host(), 0, entry.bytes());
     if (!entry.variable.flat)
       store_values(entry.variable.type.dtype, entry.host(), initial_value(entry.variable, seed).data);
   }
@@ -135,12 +125,12 @@ void StateStore::initialise_parameters(uint32_t seed) {
 
 void StateStore::upload() {
   for (auto& [name, entry] : entries_)
-    if (!entry.mirror.empty()) backend_.upload(entry.memory->data(), entry.host(), entry.memory->bytes());
+    if (entry.is_mirrored()) backend_->upload(entry.memory->data(), entry.host(), entry.memory->bytes());
 }
 
 void StateStore::download() const {
   for (const auto& [name, entry] : entries_)
-    if (!entry.mirror.empty()) backend_.download(entry.host(), entry.memory->data(), entry.memory->bytes());
+    if (entry.is_mirrored()) backend_->download(entry.host(), entry.memory->data(), entry.memory->bytes());
 }
 
 void StateStore::refresh() const {
@@ -150,11 +140,11 @@ void StateStore::refresh() const {
 
 std::byte* StateStore::data(const std::string& name) {
   auto at = entries_.find(name);
-  if (at == entries_.end()) throw InternalError("the store has no variable " + name);
+  if (at == entries_.end() || !at->second.memory) throw InternalError("the store has no variable " + name);
   return at->second.memory->data();
 }
 
-std::vector<TensorView> StateStore::views(bool slots) const {
+std::vector<TensorView> StateStore::own_views(bool slots) const {
   download();
   std::vector<TensorView> views;
   for (const auto& [name, entry] : entries_) {
@@ -172,11 +162,17 @@ std::vector<TensorView> StateStore::views(bool slots) const {
         views.emplace_back(canonical_name(flat, segment), segment.type,
                            data + (segment.offset - flat.offset) * size_of(space_.dtype), slot);
   }
-  if (slots)
-    for (const auto& [prefix, part] : parts_)
-      for (const TensorView& view : part->views())
-        views.emplace_back(prefix + "." + view.name, view.type, view.data, true);
-  std::sort(views.begin(), views.end(), [](const TensorView& a, const TensorView& b) { return a.name < b.name; });
+  std::ranges::sort(views, {}, &TensorView::name);
+  return views;
+}
+
+std::vector<TensorView> StateStore::views(bool slots) const {
+  std::vector<TensorView> views = own_views(slots);
+  if (!slots || parts_.empty()) return views;
+  for (const auto& [prefix, part] : parts_)
+    for (const TensorView& view : part->views())
+      views.emplace_back(prefix + "." + view.name, view.type, view.data, true);
+  std::ranges::sort(views, {}, &TensorView::name);
   return views;
 }
 

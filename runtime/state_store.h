@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,19 +40,22 @@ std::string state_sha256(std::span<const TensorView> tensors);
 
 class StateStore {
  public:
-  explicit StateStore(Backend& backend) : backend_(backend) {}
+  explicit StateStore(Backend& backend) : backend_(&backend) {}
 
   // Tells whether a store keeps variables of `kind`. A session keeps tables and prepared copies, which it makes itself.
   static bool keeps(VariableKind kind);
 
-  // Returns a store for another copy of the variables, which is made at the first call. Its tensors are optimizer state
-  // of this store, under their names behind "NAME.".
+  // Return a store for another copy of the variables, which is made at the first call. Its tensors are optimizer state
+  // of this store, under their names behind "NAME.". A host_part() lies in the host's memory alone, where no session
+  // works on it.
   StateStore& part(const std::string& name);
+  StateStore& host_part(const std::string& name);
+  // Notes that another process has the part of this name: load() ignores its tensors.
+  void part_lies_elsewhere(const std::string& name) { elsewhere_.insert(name + "."); }
+  bool lies_elsewhere(std::string_view tensor) const;
   // Sets the variables that `from` has too, to its values; the slots only if `slots`.
   void take(const StateStore& from, bool slots);
   void zero_slots();
-  // Sets the slots of each store to their mean over all stores, which is summed in their order.
-  static void average_slots(std::span<StateStore* const> stores);
 
   // Adds the variables that are missing, filled with zeros. The first space that is not empty is kept, and every later
   // one must equal it. Throws Error if a variable exists with another type.
@@ -75,24 +79,32 @@ class StateStore {
   // shape or dtype, and then has changed nothing.
   std::vector<std::string> load(const std::vector<NamedTensor>& tensors);
   std::string state_sha256() const { return kb::state_sha256(views()); }
+  // Returns the hash of the variables without those of parts, which differ between processes.
+  std::string own_sha256() const { return kb::state_sha256(own_views(true)); }
 
  private:
   struct Entry {
     Variable variable;
-    std::unique_ptr<DeviceMemory> memory;
-    mutable std::vector<std::byte> mirror;  // host copy of `memory`, used if the host cannot read that
+    std::unique_ptr<DeviceMemory> memory;   // null in a store that lies in the host's memory alone
+    mutable std::vector<std::byte> mirror;  // the host's copy; empty if it can read `memory`
     std::byte* host() const { return mirror.empty() ? memory->data() : mirror.data(); }
+    size_t bytes() const { return static_cast<size_t>(variable.type.bytes()); }
+    bool is_mirrored() const { return memory && !mirror.empty(); }
   };
+  explicit StateStore(Backend* backend) : backend_(backend) {}
+  std::vector<TensorView> own_views(bool slots) const;
+  Entry make_entry(const Variable& variable) const;
   void initialise_parameters(uint32_t seed);
   // Move the values of this store, without its parts, between the backend's memory and the host's.
   void download() const;
   void upload();
   void adopt_space(const ParameterSpace& space);
 
-  Backend& backend_;
+  Backend* const backend_;  // null: the store lies in the host's memory alone
   ParameterSpace space_;
   std::map<std::string, Entry> entries_;
   std::map<std::string, std::unique_ptr<StateStore>> parts_;
+  std::set<std::string> elsewhere_;  // prefixes of the tensors of parts that other processes have
 };
 
 }  // namespace kb

@@ -226,9 +226,6 @@ void check_local(const TrainConfig& config, const BatchPlan& batch) {
         fmt::format("sync.replicas = {}: expected a divisor of the {} workers of a step, got none\n"
                     "  hint:     batch.per_worker = {}",
                     replicas, batch.workers(), std::max<int64_t>(1, batch.global / replicas)));
-  if (config.learning.ema > 0)
-    throw Error(
-        "learning.ema: expected none beside sync.policy = local, whose parameters are averaged at a join alone");
 }
 
 // Throws Error for members that need all gradients of a step at once, where an order applies them.
@@ -345,6 +342,7 @@ int64_t least_steps(const Learning& learning, const RunPlan& plan) {
 }
 
 ParameterCopies RunPlan::copies(int64_t rank) const {
+  if (ordered > 0 && rank > 0) return {ordered, rank - 1, 1};  // rank 0 serves workers, each in a process of its own
   if (ordered > 0) return {ordered, 0, ordered};
   if (rounds.replicas == 0) return {};
   const int64_t shared = rounds.processes_a_replica(), own = std::max<int64_t>(1, rounds.replicas / rounds.processes);

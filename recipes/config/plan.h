@@ -33,11 +33,14 @@ struct MinibatchPhase {
   double steps_in(double epochs) const;
 };
 
-// Copies of the parameters. Each process keeps the state of all, and computes with `own` of them from number `first`
-// on, each of which it shares with as many processes as `processes` says, itself included: ranks that follow each
-// other. Without any, all workers take the parameters of the run.
+// Copies of the parameters. A process has `own` of them from number `first` on, each of which it shares with as many
+// processes as `processes` says, itself included: ranks that follow each other. Without any, all workers take the
+// parameters of the run.
 struct ParameterCopies {
   int64_t all = 0, first = 0, own = 0, processes = 1;
+
+  bool has(int64_t copy) const { return copy >= first && copy < first + own; }
+  int64_t rank_of(int64_t copy) const { return copy / own * processes; }  // first of the ranks that have a copy
 };
 
 struct RunPlan {

@@ -168,7 +168,7 @@ void Run::check_alike(const Ready& ready, const std::map<std::string, std::strin
   std::string schedule;
   for (const Schedule* program : ready.programs.update().compiled().program.all()) schedule += to_text(*program);
   all.emplace_back("schedule", std::move(schedule));
-  all.emplace_back("state", ready.programs.store.state_sha256());
+  all.emplace_back("state", ready.programs.store.own_sha256());
   if (backend.target().processor == Processor::gpu) all.emplace_back("device", backend.description());
   all.emplace_back("library's implementations", algorithm_choices());
   world_.check_alike(all);

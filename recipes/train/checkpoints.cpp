@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "recipes/train/exchange_copies.h"
+#include "recipes/train/gather_copies.h"
 
 namespace kb {
 
@@ -21,7 +21,7 @@ void Checkpoints::save(int64_t done) {
   CheckpointCursor next = cursor(done);
   if (last_ && last_->step == done && last_->is_best == next.is_best) return;
   parts_.world.at("checkpoint");
-  exchange_copies(parts_);
+  gather_copies(parts_);
   parts_.observer.save_checkpoint(next);
   last_ = std::move(next);
 }

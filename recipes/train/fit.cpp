@@ -36,8 +36,8 @@ int64_t run_memory(double gigabytes, int64_t device_bytes) {
   return gigabytes > 0 ? static_cast<int64_t>(gigabytes * kBytesOfGigabyte) : device_bytes;
 }
 
-void check_memory(const Programs& programs, const ParameterCopies& copies, double gigabytes) {
-  const int64_t bytes = total_memory(programs, copies), most = run_memory(gigabytes, bytes);
+void check_memory(const Programs& programs, const ParameterCopies& copies, Processor processor, double gigabytes) {
+  const int64_t bytes = total_memory(programs, copies, processor), most = run_memory(gigabytes, bytes);
   if (bytes <= most) return;
   const size_t again = programs.update().recomputed.size();
   throw Error(fmt::format(

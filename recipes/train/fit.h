@@ -17,7 +17,7 @@ Target run_target(double gigabytes, Target target);
 // Returns the bytes that a training may fill: `gigabytes` if that is above 0, else `device_bytes`.
 int64_t run_memory(double gigabytes, int64_t device_bytes);
 // Throws Error if `gigabytes` is above 0 and the programs together take more.
-void check_memory(const Programs& programs, const ParameterCopies& copies, double gigabytes);
+void check_memory(const Programs& programs, const ParameterCopies& copies, Processor processor, double gigabytes);
 
 // Finds the largest number n of samples per virtual worker that divides a process's share of the minibatch and whose
 // programs fit into kFitShare of `memory` bytes. Compiles the programs for each n in descending order until they fit,

@@ -149,8 +149,8 @@ GradientServer::Arrived GradientServer::next() {
 }
 
 void compute_gradients(const LoopParts& parts, Communicator& team) {
-  const auto w = static_cast<size_t>(team.rank() - 1);
-  StateStore& store = *parts.copies.stores.at(w);
+  const int64_t w = parts.copies.first;
+  StateStore& store = *parts.copies.stores.front();
   WorkerGradient gradient(parts);
   std::vector<std::byte> work(message_bytes(store, 0, is_work)),
       result(message_bytes(store, gradient.figures(), is_result));
@@ -162,9 +162,9 @@ void compute_gradients(const LoopParts& parts, Communicator& team) {
     const int64_t piece = head_of(work);
     if (piece == kEnd) return;
     parts.world.at_step(piece / parts.settled.batch.workers());
-    parts.world.at_worker(static_cast<int64_t>(w));
+    parts.world.at_worker(w);
     read(store, is_work, work.data() + sizeof(int64_t));
-    const std::vector<double>& figures = gradient.compute(static_cast<int64_t>(w), piece);
+    const std::vector<double>& figures = gradient.compute(w, piece);
     set_head(result, parts.world.stop_reason());
     std::byte* to = result.data() + sizeof(Asked);
     std::memcpy(to, figures.data(), figures.size() * sizeof(double));

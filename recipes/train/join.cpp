@@ -1,11 +1,13 @@
 #include "recipes/train/join.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "graph/functions.h"
 #include "optim/wrapped_rules.h"
 #include "recipes/config/learning.h"
+#include "recipes/train/run_scalars.h"
 
 namespace kb {
 namespace {
@@ -53,20 +55,33 @@ CompileOptions options_over(const Compiled& training, const std::vector<Paramete
                      arithmetic.running_statistics == StatisticsOf::mean};
   options.groups = groups;
   for (size_t number = 0; number < groups.size(); ++number)
-    options.groups[number].owns = [space = training.space, number](const Variable& variable) {
-      return space.find(variable.name)->group == static_cast<int32_t>(number);
-    };
+    if (groups[number].owns)
+      options.groups[number].owns = [space = training.space, number](const Variable& variable) {
+        return space.find(variable.name)->group == static_cast<int32_t>(number);
+      };
   options.space = &training.space;
   return options;
 }
+
+namespace {
+
+double ema_of(const TrainConfig& config, const std::string& group) {
+  const auto at = std::ranges::find(config.group_learning, group, &GroupLearning::group);
+  return at == config.group_learning.end() ? config.learning.ema : at->learning.ema;
+}
+
+}  // namespace
 
 CompileOptions join_options(const Compiled& training, const std::vector<ParameterGroup>& groups, const Settled& settled,
                             const Optimizer& outer) {
   const ParameterCopies copies = settled.plan.copies();
   CompileOptions options = options_over(training, groups, settled, copies.own);
   options.workers.processes = copies.all / copies.own;
-  for (ParameterGroup& group : options.groups)
-    if (!group.is_frozen) group.rule = with_prefix(update_rule(outer), kOuter);
+  for (ParameterGroup& group : options.groups) {
+    if (group.is_frozen) continue;
+    group.rule = with_prefix(update_rule(outer), kOuter);
+    if (ema_of(settled.config, group.name) > 0) group.rule = with_averaged_parameters(std::move(group.rule));
+  }
   return options;
 }
 
@@ -75,6 +90,8 @@ void give_views(Session& session, const StateStore& store) {
     for (const std::string& name : {view.name, own_name(view.name)})
       if (session.has_input(name)) std::memcpy(session.input(name), view.data, static_cast<size_t>(view.type.bytes()));
 }
+
+namespace {
 
 StepScalars outer_scalars(const Rules& own, const Synchronising& sync, const RunPlan& plan) {
   const Optimizer optimizer = find_optimizer(own.optimizers, sync.outer);
@@ -92,13 +109,29 @@ StepScalars outer_scalars(const Rules& own, const Synchronising& sync, const Run
   return make_scalars(own, learning, plan);
 }
 
-void run_join(Session& join, StepScalars& scalars, std::span<StateStore* const> own, const JoinPlace& place) {
+}  // namespace
+
+JoinScalars::JoinScalars(const Rules& own, const TrainConfig& config, const std::vector<std::string>& groups,
+                         const RunPlan& plan)
+    : outer_(outer_scalars(own, config.sync, plan)) {
+  const std::vector<GroupLearning> rows = learning_of_groups(config, groups);
+  for (const auto& [name, learning] : rows) groups_.push_back({scalar_prefix(name, rows.size()), learning.ema});
+}
+
+void JoinScalars::set(Session& join, const JoinPlace& place) {
   const double factor = join.has_input(kOwnRate) ? place.rate : 1;
-  for (const NamedScalar& scalar : scalars.at(place.round))
-    join.set_scalar(kOuter + scalar.name,
-                    scalar.name.ends_with("learning_rate") ? factor * scalar.value : scalar.value);
+  for (const auto& [prefix, ema] : groups_) {
+    for (const NamedScalar& scalar : outer_.at(place.round))
+      join.set_scalar(prefix + kOuter + scalar.name,
+                      scalar.name.ends_with("learning_rate") ? factor * scalar.value : scalar.value);
+    join.set_scalar(prefix + kEmaDecay, std::pow(ema, static_cast<double>(place.steps)));
+  }
   join.set_scalar(kOwnRate, place.rate);
   join.set_scalar(kShare, 1.0 / static_cast<double>(place.replicas));
+}
+
+void run_join(Session& join, JoinScalars& scalars, std::span<StateStore* const> own, const JoinPlace& place) {
+  scalars.set(join, place);
   for (size_t replica = 0; replica < own.size(); ++replica) {
     give_views(join, *own[replica]);
     join.set_scalar("worker", static_cast<double>(place.first) + static_cast<double>(replica));

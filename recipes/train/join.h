@@ -35,24 +35,40 @@ void give_views(Session& session, const StateStore& store);
 Graph join_graph(const Compiled& training, int64_t replicas, bool per_rate);
 
 // Returns the options by which join_graph() is compiled: `groups` are those of the training step, whose parameters the
-// outer rule of `sync` updates, frozen ones excepted.
+// outer rule of `sync` updates, frozen ones excepted. The joined parameters are averaged where those of the group are.
 CompileOptions join_options(const Compiled& training, const std::vector<ParameterGroup>& groups, const Settled& settled,
                             const Optimizer& outer);
 
-// Returns the scalars of the outer rule, which are the same in every round: sync.outer_lr, sync.outer_momentum, no
-// weight decay, and the defaults of its other hyper-parameters.
-StepScalars outer_scalars(const Rules& own, const Synchronising& sync, const RunPlan& plan);
-
-// A join: the number of its round, the learning rate above 0 of the replicas' last step, and the replicas of all
-// processes, of which this process has those from number `first` on.
+// A join: the number of its round, the steps of that round, the learning rate above 0 of the replicas' last step, and
+// the replicas of all processes, of which this process has those from number `first` on.
 struct JoinPlace {
-  int64_t round = 0;
+  int64_t round = 0, steps = 1;
   double rate = 0;
   int64_t first = 0, replicas = 1;
 };
 
+// The scalars of joins. Those of the outer rule are the same in every round and for all groups: sync.outer_lr,
+// sync.outer_momentum, no weight decay, and the defaults of its other hyper-parameters. A group's averages of the
+// parameters decay in a join as in the steps of its round together: by D^H.
+class JoinScalars {
+ public:
+  // `groups`: names of the groups that the losses train.
+  JoinScalars(const Rules& own, const TrainConfig& config, const std::vector<std::string>& groups, const RunPlan& plan);
+
+  // Sets the scalars of a join.
+  void set(Session& join, const JoinPlace& place);
+
+ private:
+  struct Group {
+    std::string prefix;  // of the names of its scalars
+    double ema = 0;      // decay of averages in a step
+  };
+  StepScalars outer_;
+  std::vector<Group> groups_;
+};
+
 // Runs a join: the parameters and running statistics of the session's store are updated from those of the replicas,
 // which are summed over processes; `own` are those of this process.
-void run_join(Session& join, StepScalars& scalars, std::span<StateStore* const> own, const JoinPlace& place);
+void run_join(Session& join, JoinScalars& scalars, std::span<StateStore* const> own, const JoinPlace& place);
 
 }  // namespace kb

@@ -10,13 +10,14 @@
 namespace kb {
 namespace {
 
-// Returns a line with the name and type of each tensor, in the order of their names.
+// Returns a line with the name and type of each tensor that this process has, in the order of their names.
 template <class Tensors>
-std::string lines_of(const Tensors& tensors) {
+std::string lines_of(const Tensors& tensors, const StateStore& store) {
   std::vector<std::string> lines;
   for (const auto& tensor : tensors)
-    lines.push_back(fmt::format("{} {}{}\n", tensor.name, name(tensor.type.dtype),
-                                shape_text({tensor.type.dtype, tensor.type.shape, ""})));
+    if (!store.lies_elsewhere(tensor.name))
+      lines.push_back(fmt::format("{} {}{}\n", tensor.name, name(tensor.type.dtype),
+                                  shape_text({tensor.type.dtype, tensor.type.shape, ""})));
   std::sort(lines.begin(), lines.end());
   return fmt::format("{}", fmt::join(lines, ""));
 }
@@ -25,7 +26,7 @@ std::string lines_of(const Tensors& tensors) {
 
 void load_state(StateStore& store, const std::vector<NamedTensor>& tensors, const std::string& title,
                 const std::string& hint) {
-  const std::string differences = line_diff(lines_of(tensors), lines_of(store.views()));
+  const std::string differences = line_diff(lines_of(tensors, store), lines_of(store.views(), store));
   if (!differences.empty()) throw Error(fmt::format("{}\n{}{}", title, differences, hint));
   store.load(tensors);
 }

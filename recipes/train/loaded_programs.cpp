@@ -26,7 +26,7 @@ RankGroup group_of(Use use, const ParameterCopies& copies, int64_t rank) {
 
 LoadedPrograms::LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed, const ParameterCopies& copies,
                                int64_t rank, std::string (*name)(int64_t))
-    : bytes(total_memory(compiled, copies)),
+    : bytes(total_memory(compiled, copies, backend.target().processor)),
       parameters(compiled.parameters),
       unused(std::move(compiled.unused)),
       training_text(std::move(compiled.training_text)),
@@ -46,10 +46,12 @@ LoadedPrograms::LoadedPrograms(Backend& backend, Programs compiled, uint32_t see
       load(store, program, std::move(program.compiled));
     else
       for (int64_t copy = 0; copy < copies.all; ++copy)
-        if (copy >= copies.first && copy < copies.first + copies.own)
+        if (copies.has(copy))
           load(store.part(name(copy)), program, program.compiled);
+        else if (rank == 0)
+          store.host_part(name(copy)).adopt(program.compiled.variables, program.compiled.space);
         else
-          store.part(name(copy)).adopt(program.compiled.variables, program.compiled.space);
+          store.part_lies_elsewhere(name(copy));
   store.initialise(seed);
 }
 

@@ -23,7 +23,7 @@ struct LoadedProgram {
 // values of `seed`.
 struct LoadedPrograms {
   // Loads Use::replica once for each copy of the process of this rank; the store has a part of the name that `name`
-  // gives for every copy.
+  // gives for each, and on rank 0 a part in the host's memory for every copy of another process.
   LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed, const ParameterCopies& copies = {},
                  int64_t rank = 0, std::string (*name)(int64_t) = replica_name);
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "recipes/train/exchange_copies.h"
+#include "recipes/train/gather_copies.h"
 
 namespace kb {
 
@@ -14,10 +14,7 @@ void LocalRounds::before(int64_t step) {
     replica->take(parts_.store, is_first);
     if (!is_first && parts_.config.sync.slots == LocalSlots::zero) replica->zero_slots();
   }
-  if (!is_first && parts_.config.sync.slots == LocalSlots::mean) {
-    exchange_copies(parts_);
-    StateStore::average_slots(parts_.copies.all);
-  }
+  if (!is_first && parts_.config.sync.slots == LocalSlots::mean) average_slots(parts_);
   if (!is_first || step == parts_.start.step) return;
   feed_.close();
   set_phase(parts_, parts_.phase, step);

@@ -8,6 +8,7 @@
 #include "data/order.h"
 #include "recipes/config/learning.h"
 #include "recipes/train/evaluate.h"
+#include "recipes/train/join.h"
 #include "recipes/train/observer.h"
 #include "recipes/train/past_lines.h"
 #include "recipes/train/run_schedule.h"
@@ -22,11 +23,12 @@ class FiniteCheck;
 struct CopyPrograms {
   // Training step of each replica, or gradient of each worker, for the first bucket, then for the next.
   std::vector<Session*> sessions = {};
-  std::vector<StateStore*> stores = {};     // parameters, slots and running statistics of each copy of this process
-  std::vector<StateStore*> all = {};        // those of all copies; others' are as at the last exchange_copies()
-  Session* join = nullptr;                  // ends a round of local training
-  std::optional<StepScalars> scalars = {};  // of the outer rule
-  Session* apply = nullptr;                 // updates the parameters by the gradients of workers
+  std::vector<StateStore*> stores = {};    // parameters, slots and running statistics of each copy of this process
+  int64_t first = 0;                       // number of the first of them among the copies of all processes
+  std::vector<StateStore*> gathered = {};  // rank 0 alone: those of every copy, which gather_copies() sets
+  Session* join = nullptr;                 // ends a round of local training
+  std::optional<JoinScalars> scalars = {};
+  Session* apply = nullptr;  // updates the parameters by the gradients of workers
 };
 
 // The World::stop_reason() of a run that an observer ended. It is greater than every signal's number.

@@ -192,7 +192,7 @@ void make_room(Programs& programs, const Task& task, const Settled& settled, con
   const auto most = static_cast<int64_t>(kFitShare * static_cast<double>(settled.target.memory_bytes));
   for (size_t i = 0; i < specs.size(); ++i) {
     Compiled& step = programs.list[i].compiled;
-    const int64_t total = total_memory(programs, settled.plan.copies());
+    const int64_t total = total_memory(programs, settled.plan.copies(), settled.target.processor);
     const bool is_step = specs[i].use == Use::update || specs[i].use == Use::replica;
     if (!is_step || settled.target.memory_bytes == 0 || total <= most || !step.recomputed.empty()) continue;
     const int64_t others = total - memory_answer(step).total();
@@ -233,9 +233,15 @@ ProgramSpec gradient_of(const Task& task, const Settled& settled, size_t bucket,
   return spec;
 }
 
-// Returns the training step of a replica, which has its share of the workers.
+Settled without_averages(Settled settled) {
+  settled.config.learning.ema = 0;
+  for (GroupLearning& row : settled.config.group_learning) row.learning.ema = 0;
+  return settled;
+}
+
+// Returns the training step of a replica, which has its share of the workers. Averages are of the joined parameters.
 ProgramSpec replica_of(const Task& task, const Settled& settled, size_t bucket, const TrainingGraph& training) {
-  ProgramSpec spec = update_of(task, settled, 0, bucket, training);
+  ProgramSpec spec = update_of(task, without_averages(settled), 0, bucket, training);
   spec.name = program_name("replica", settled, 0, bucket);
   spec.use = Use::replica;
   spec.options.workers.processes = settled.plan.copies().processes;
@@ -363,16 +369,29 @@ std::vector<const Compiled*> all_of(const Programs& programs) {
   return all;
 }
 
-int64_t total_memory(const Programs& programs, const ParameterCopies& copies) {
+namespace {
+
+// Returns the bytes of the slots of the outer optimizer. Those of averaged parameters belong to synchronous steps, too.
+int64_t outer_bytes(const Compiled& join) {
+  int64_t bytes = 0;
+  for (const Variable& variable : join.variables)
+    if (variable.kind == VariableKind::slot && !variable.name.ends_with(kEmaOffset)) bytes += variable.type.bytes();
+  return bytes;
+}
+
+}  // namespace
+
+int64_t total_memory(const Programs& programs, const ParameterCopies& copies, Processor processor) {
   std::vector<const Compiled*> all;
+  const int64_t kept = processor == Processor::cpu ? copies.all : copies.own;
   int64_t state = 0;
   for (const CompiledProgram& program : programs.list) {
     const bool is_replica = program.use == Use::replica;
     all.insert(all.end(), is_replica ? static_cast<size_t>(copies.own) : 1, &program.compiled);
     const MemoryAnswer answer = memory_answer(program.compiled);
     if (is_replica && program.bucket == 0)  // all buckets share the state of a copy
-      state += copies.all * (answer.parameters + answer.optimizer + answer.statistics);
-    if (program.use == Use::join) state += answer.optimizer;
+      state += kept * (answer.parameters + answer.optimizer + answer.statistics);
+    if (program.use == Use::join) state += outer_bytes(program.compiled);
   }
   return total_memory(all) + state;
 }

@@ -94,8 +94,8 @@ struct CheckProgram {
 CheckProgram compile_check(const Task& task, const Settled& settled, size_t phase, size_t bucket,
                            const ParameterSpace& space);
 
-// Returns the bytes that programs take together in a process, with the state of copies of the parameters and of the
-// outer optimizer.
-int64_t total_memory(const Programs& programs, const ParameterCopies& copies);
+// Returns the bytes of the processor's memory that programs take together, with the state of copies of the parameters
+// and of the outer optimizer. It is that of rank 0, which has the copies of other processes, too, in the host's memory.
+int64_t total_memory(const Programs& programs, const ParameterCopies& copies, Processor processor);
 
 }  // namespace kb

@@ -4,15 +4,18 @@
 
 namespace kb {
 
+std::string scalar_prefix(const std::string& group, size_t groups) {
+  return groups > 1 && !group.empty() ? group + "." : "";
+}
+
 RunScalars::RunScalars(const Rules& own, const std::vector<GroupLearning>& groups, const RunPlan& plan) {
   for (const auto& [name, learning] : groups) {
     if (is_frozen(learning)) continue;
-    const bool is_named = groups.size() > 1 && !name.empty();
-    Group group{is_named ? name + "." : "", make_scalars(own, learning, plan)};
+    Group group{scalar_prefix(name, groups.size()), make_scalars(own, learning, plan)};
     constants_.push_back({group.prefix + kClipNorm, learning.clip_norm});
     constants_.push_back({group.prefix + kEmaDecay, learning.ema});
     for (const NamedScalar& scalar : group.scalars.at(0)) all_.push_back({group.prefix + scalar.name, 0});
-    if (is_named) rates_.push_back({"lr." + name, 0});
+    if (!group.prefix.empty()) rates_.push_back({"lr." + name, 0});
     groups_.push_back(std::move(group));
   }
 }

@@ -10,6 +10,9 @@
 
 namespace kb {
 
+// Returns the prefix of the scalars of a group, of a run with so many groups.
+std::string scalar_prefix(const std::string& group, size_t groups);
+
 class RunScalars {
  public:
   // `groups` are those of learning_of_groups(), at least one of which learns.

@@ -70,10 +70,11 @@ std::optional<TakenStep> StepRunner::take(int64_t step) {
 // processes that share a replica gives its figures to the sum over processes.
 void StepRunner::read_replica(const Session& replica, int64_t number, TakenStep& taken) {
   const size_t count = 1 + parts_.metrics.training.size();
-  taken.figures.resize(count * parts_.copies.all.size());
   const int64_t rank = parts_.world.rank();
+  const ParameterCopies copies = parts_.plan.copies(rank);
+  taken.figures.resize(count * static_cast<size_t>(copies.all));
   if (&replica == taken.session && replica.has_output(kLossScale)) taken.loss_scale = replica.read_scalar(kLossScale);
-  if (rank % parts_.plan.copies(rank).processes != 0) return;
+  if (rank % copies.processes != 0) return;
   double* figure = &taken.figures[count * static_cast<size_t>(number)];
   const auto put = [&](const std::string& output) {
     replica.read(output, value_);
@@ -87,7 +88,7 @@ void StepRunner::read_replica(const Session& replica, int64_t number, TakenStep&
 // of processes.
 void StepRunner::average_figures(TakenStep& taken) {
   Communicator& communicator = parts_.world.communicator();
-  const int64_t all = std::ssize(taken.figures), replicas = std::ssize(parts_.copies.all), count = all / replicas;
+  const int64_t all = std::ssize(taken.figures), replicas = parts_.plan.rounds.replicas, count = all / replicas;
   if (communicator.size() > 1)
     communicator.wait(communicator.all_reduce(reinterpret_cast<std::byte*>(taken.figures.data()), all, DType::f64));
   for (int64_t at = count; at < all; ++at) taken.figures[at % count] += taken.figures[at];
@@ -98,7 +99,7 @@ void StepRunner::average_figures(TakenStep& taken) {
 void StepRunner::join(int64_t done) {
   const double rate = std::max(parts_.schedule.rate(done - 1), kLeastRate);
   run_join(*parts_.copies.join, *parts_.copies.scalars, parts_.copies.stores,
-           {parts_.plan.rounds.number_of(done - 1), rate, parts_.plan.copies(parts_.world.rank()).first,
+           {parts_.plan.rounds.number_of(done - 1), parts_.plan.rounds.steps_until(done), rate, parts_.copies.first,
             parts_.plan.rounds.replicas});
 }
 

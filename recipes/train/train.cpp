@@ -45,7 +45,7 @@ class Preparation {
     Programs programs =
         compile_alike(machine_.world, machine_.backend, [&] { return compile_programs(task, settled, dumps_); });
     const ParameterCopies copies = settled.plan.copies(machine_.world.rank());
-    check_memory(programs, copies, config_.arithmetic.memory);
+    check_memory(programs, copies, settled.target.processor, config_.arithmetic.memory);
     return std::make_unique<LoadedPrograms>(machine_.backend, std::move(programs), weights_seed(config_.arithmetic),
                                             copies, machine_.world.rank(),
                                             settled.plan.ordered > 0 ? worker_part : replica_name);
@@ -127,10 +127,14 @@ CopyPrograms copy_programs(const Ready& ready) {
   CopyPrograms copies{.sessions = ready.programs.all(Use::replica),
                       .join = ready.programs.find(Use::join),
                       .apply = ready.programs.find(Use::apply)};
-  if (copies.join) copies.scalars = outer_scalars(rules_of(ready.task), ready.settled.config.sync, plan);
-  for (int64_t copy = 0; copy < number.all; ++copy)
-    copies.all.push_back(&ready.programs.store.part(copies.join ? replica_name(copy) : worker_part(copy)));
-  copies.stores.assign(copies.all.begin() + number.first, copies.all.begin() + number.first + number.own);
+  if (copies.join)
+    copies.scalars.emplace(rules_of(ready.task), ready.settled.config, ready.programs.metrics.groups, plan);
+  StateStore& store = ready.programs.store;
+  const auto name = copies.join ? replica_name : worker_part;
+  for (int64_t copy = 0; copy < number.all && ready.machine.world.leads(); ++copy)
+    copies.gathered.push_back(number.has(copy) ? &store.part(name(copy)) : &store.host_part(name(copy)));
+  for (int64_t own = 0; own < number.own; ++own) copies.stores.push_back(&store.part(name(number.first + own)));
+  copies.first = number.first;
   return copies;
 }
 
@@ -172,6 +176,7 @@ LoopResult run_loop(const Ready& ready, const LoopStart& start, Observer& observ
     programs.store.initialise(weights_seed(settled.config.arithmetic));
     if (start.load_state) start.load_state();
   };
+  CopyPrograms copies = copy_programs(ready);  // by the rank among all processes
   const PartedTeam team(machine.world, settled.plan);
   LoopParts parts{settled,
                   settled.config,
@@ -192,7 +197,7 @@ LoopResult run_loop(const Ready& ready, const LoopStart& start, Observer& observ
                   evaluations_of(ready, Use::evaluate_averages),
                   make_check,
                   restore,
-                  copy_programs(ready),
+                  std::move(copies),
                   team.communicator()};
   if (machine.world.leads() || !parts.team) return TrainingLoop(std::move(parts)).run();
   set_phase(parts, 0, start.step);

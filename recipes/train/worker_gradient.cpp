@@ -19,8 +19,8 @@ WorkerGradient::WorkerGradient(const LoopParts& parts)
 const std::vector<double>& WorkerGradient::compute(int64_t worker, int64_t piece) {
   using Clock = std::chrono::steady_clock;
   const int64_t workers = parts_.settled.batch.workers(), step = piece / workers, part = piece % workers;
-  const size_t bucket = parts_.order.bucket(step), all = parts_.copies.stores.size();
-  Session& session = *parts_.copies.sessions[bucket * all + static_cast<size_t>(worker)];
+  const size_t bucket = parts_.order.bucket(step), own = parts_.copies.stores.size();
+  Session& session = *parts_.copies.sessions[bucket * own + static_cast<size_t>(worker - parts_.copies.first)];
   const Clock::time_point begin = Clock::now();
   batch_.fit(session);
   batch_.fill(fill_, piece, {kTrainingPart, parts_.task.train.get()});

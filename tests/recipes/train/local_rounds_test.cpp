@@ -43,14 +43,19 @@ void begin_round(std::vector<Replica>& replicas, double joined, LocalSlots slots
     replica = {joined, slots == LocalSlots::keep ? replica.velocity : slots == LocalSlots::mean ? mean : 0};
 }
 
-// Trains by plain loops, and returns the joined parameter. SlowMo (Wang et al. 2019, algorithm 1) divides the outer
-// gradient by the inner rate, and multiplies its step by it.
-double plain_loops(const TrainConfig& config, const Outer& outer) {
+struct Trained {
+  double joined = 0.5, average = 0.5;
+};
+
+// Trains by plain loops, and returns the joined parameter and its average, which decays by D^H at a join. SlowMo (Wang
+// et al. 2019, algorithm 1) divides the outer gradient by the inner rate, and multiplies its step by it.
+Trained plain_loops(const TrainConfig& config, const Outer& outer) {
   const Order order = Order::training(1, kTrain, kMinibatch);
   const int64_t steps = config.length.steps, every = config.sync.every, count = config.sync.replicas;
   const LearningRate rates = make_rate({}, config.learning, make_plan(config, batch_plan(config.batch, 1), kTrain));
   std::vector<Replica> replicas(static_cast<size_t>(count));
-  double joined = 0.5, velocity = 0;
+  auto [joined, average] = Trained{};
+  double velocity = 0;
   const int64_t rows = kMinibatch / count;
   for (int64_t step = 0; step < steps; ++step) {
     if (step % every == 0) begin_round(replicas, joined, config.sync.slots);
@@ -62,9 +67,12 @@ double plain_loops(const TrainConfig& config, const Outer& outer) {
       delta += (joined - replica.w) / static_cast<double>(count);
     }
     const double rate = config.sync.outer_per_rate ? rates.at(step) : 1;
-    if ((step + 1) % every == 0 || step + 1 == steps) joined = outer.step(joined, delta / rate, rate, velocity);
+    if ((step + 1) % every != 0 && step + 1 != steps) continue;
+    joined = outer.step(joined, delta / rate, rate, velocity);
+    const double decay = std::pow(config.learning.ema, static_cast<double>(step % every + 1));
+    average = decay * average + (1 - decay) * joined;
   }
-  return joined;
+  return {joined, average};
 }
 
 TrainConfig with_outer(TrainConfig config, const Outer& outer, LocalSlots slots) {
@@ -73,6 +81,17 @@ TrainConfig with_outer(TrainConfig config, const Outer& outer, LocalSlots slots)
   config.sync.outer_momentum = outer.momentum;
   config.sync.slots = slots;
   return config;
+}
+
+// Checks that a process has the replicas of a whole run from number `first` on, at least one, and no other.
+void check_own_share(const TrainingState& state, const TrainingState& whole, int64_t first, int64_t count) {
+  for (const NamedTensor& tensor : state.tensors)
+    BOOST_TEST((tensor.data == find(whole, tensor.name).data), tensor.name);
+  for (int64_t replica = 0; replica < 4; ++replica) {
+    const std::string name = "replica." + std::to_string(replica) + ".fc1.weight";
+    const bool is_own = replica >= first && replica < first + std::max<int64_t>(1, count);
+    BOOST_TEST(std::ranges::count(state.tensors, name, &NamedTensor::name) == (is_own ? 1 : 0));
+  }
 }
 
 // Bytes that a rank sends to sum so many elements over all ranks by halving and doubling.
@@ -109,7 +128,8 @@ BOOST_AUTO_TEST_CASE(rounds_are_those_of_the_papers_formulas) {
         BOOST_TEST_CONTEXT(outer.name << " " << outer.lr << ", " << replicas << " replicas") {
           // Three rounds, and one of two steps.
           const TrainConfig config = with_outer(local(config_of_run(14), replicas, 4), outer, slots);
-          BOOST_TEST(element(find(trained(task_of(line), config), "w"), 0) == plain_loops(config, outer), kClose);
+          BOOST_TEST(element(find(trained(task_of(line), config), "w"), 0) == plain_loops(config, outer).joined,
+                     kClose);
         }
 }
 
@@ -122,8 +142,41 @@ BOOST_AUTO_TEST_CASE(slow_momentum_divides_by_the_rate_of_its_round) {
   const auto parameter = [](const TrainConfig& one) { return element(find(trained(task_of(line), one), "w"), 0); };
   BOOST_TEST(parameter(config) == parameter(plain), kClose);  // at a constant rate it is outer momentum
   config.learning.schedule = plain.learning.schedule = "cosine";
-  BOOST_TEST(parameter(config) == plain_loops(config, outer), kClose);
+  BOOST_TEST(parameter(config) == plain_loops(config, outer).joined, kClose);
   BOOST_TEST(std::abs(parameter(config) - parameter(plain)) > 1e-6);
+}
+
+BOOST_AUTO_TEST_CASE(joined_parameters_are_averaged) {
+  const Outer outer{"nesterov", 0.7, 0.9};
+  TrainConfig config = with_outer(local(config_of_run(14), 4, 4), outer, LocalSlots::keep);
+  config.learning.ema = 0.9;
+  const TrainingState state = trained(task_of(line), config);
+  const auto [joined, average] = plain_loops(config, outer);
+  BOOST_TEST(element(find(state, "w"), 0) == joined, kClose);
+  BOOST_TEST(element(find(state, "ema_offset.w"), 0) == average - joined, boost::test_tools::tolerance(1e-10));
+  BOOST_TEST(std::ranges::count(state.tensors, "replica.0.ema_offset.w", &NamedTensor::name) == 0);
+}
+
+// The average of synchronous steps goes on at the joins: after a mean in every step it is that of synchronous training.
+BOOST_AUTO_TEST_CASE(averages_of_steps_and_of_joins_are_one) {
+  const Task task = task_of(line);
+  TrainConfig sync = config_of_run(12);
+  sync.learning.ema = 0.9;
+  TrainConfig config = local(sync, 4, 1);
+  config.sync.from = parse_duration("--from", "5st");
+  check_alike(trained(task, sync), trained(task, config));
+}
+
+// Groups of parameters have scalars of their own, and a frozen one has none.
+BOOST_AUTO_TEST_CASE(groups_of_parameters_are_joined) {
+  const Task task = task_of(network);
+  TrainConfig sync = config_of_run(12);
+  sync.group_learning = {{"fc2", sync.learning}, {"bn", sync.learning}};
+  sync.group_learning[0].learning.lr = 0.02;
+  sync.group_learning[1].learning.optimizer = kFrozen;
+  check_alike(trained(task, sync), trained(task, local(sync, 1, 5)));
+  sync.group_learning[0].learning.ema = 0.8;
+  check_alike(trained(task, sync), trained(task, local(sync, 4, 1)));
 }
 
 BOOST_AUTO_TEST_CASE(a_mean_after_each_step_and_one_replica_are_synchronous_training) {
@@ -174,14 +227,16 @@ BOOST_AUTO_TEST_CASE(a_run_has_the_same_bits_on_any_number_of_processes) {
     const TrainingState whole = trained(task, config), middle = trained(task, first);
     const std::vector<double> losses = losses_of(task, config);
     for (const int processes : {2, 4}) {
-      for (const std::string& one : hashes_of_ranks(processes, task, config)) BOOST_TEST(one == test::hash(whole));
-      std::vector<std::string> hashes(static_cast<size_t>(processes));
-      std::vector<test::Losses> seen(hashes.size());
+      BOOST_TEST(hashes_of_ranks(processes, task, config).front() == test::hash(whole));
+      std::vector<TrainingState> states(static_cast<size_t>(processes));
+      std::vector<test::Losses> seen(states.size());
       on_ranks(processes, [&](int rank, Machine machine) {
         const auto at = static_cast<size_t>(rank);
-        hashes[at] = test::hash(train(task, config, machine, seen[at], &middle).state);
+        states[at] = train(task, config, machine, seen[at], &middle).state;
       });
-      for (const std::string& one : hashes) BOOST_TEST(one == test::hash(whole));
+      BOOST_TEST(test::hash(states.front()) == test::hash(whole));
+      for (int rank = 1; rank < processes; ++rank)
+        check_own_share(states[static_cast<size_t>(rank)], whole, rank * replicas / processes, replicas / processes);
       for (const test::Losses& one : seen)
         BOOST_TEST(one.values == std::vector(losses.begin() + 7, losses.end()), boost::test_tools::per_element());
     }
@@ -273,7 +328,6 @@ BOOST_AUTO_TEST_CASE(what_does_not_go_with_replicas_is_refused) {
                         says("sync.replicas = 4: expected a multiple or a divisor of the 3 processes"));
   refused([](TrainConfig& config) { config.judging.noise_scale = true; }, "judging.noise_scale: expected none beside");
   refused([](TrainConfig& config) { config.batch.growths = parse_growths("--f", "2st:x2"); }, "batch.growths");
-  refused([](TrainConfig& config) { config.learning.ema = 0.9; }, "learning.ema");
   refused([](TrainConfig& config) { config.sync.outer = "addam"; }, "addam");
   refused([](TrainConfig& config) { config.sync.from = parse_duration("--from", "4st"); },
           "sync.from = 4st: expected replicas before the end of the run, after 4 steps");
