@@ -131,7 +131,7 @@ void Drafts::join(int32_t n, int32_t g, const Trace& inside) {
   Draft& into = (*this)[g];
   const bool reduces = info(node(n).op).cls == OpClass::reduction && !reduced_axes(node(n)).empty();
   if (reduces && into.group.cls == FusionClass::pointwise)
-    reduce_axes(into, FusionClass::row_reduce, reduced_axes(node(n)));
+    reduce_axes(into, reduction_class(into.group.domain, reduced_axes(node(n))), reduced_axes(node(n)));
   into.seeds.push_back(n);
   into.first = std::min(into.first, n);
   into.last = std::max(into.last, n);

@@ -62,7 +62,7 @@ class Drafts {
 
   // Makes a group of one node and returns its number.
   int32_t open(int32_t n, FusionClass cls, Dims domain, Ints axes);
-  // Puts a node into a group. A reduction turns a point-wise group into a row reduction over its axes.
+  // Puts a node into a group. A reduction turns a point-wise group into a reduction over its axes.
   void join(int32_t n, int32_t g, const Trace& inside);
   // Puts `n`, the only reader of a library call's result, inside the call, whose result is then that of `n`.
   void absorb(int32_t n, int32_t g);

@@ -20,13 +20,14 @@ constexpr size_t kMaxGroupNodes = 240;  // most nodes of one launch
 constexpr ptrdiff_t kMaxRecent = 4;     // how many of the last launches, and of an input's last readers, are asked
 
 using JoinRule = bool (*)(const Joining& joining);
-constexpr JoinRule kJoinRules[] = {joins_pointwise, joins_rows, makes_rows, joins_finish, joins_reductions};
+constexpr JoinRule kJoinRules[] = {joins_pointwise, joins_rows,   makes_rows,
+                                   makes_columns,   joins_finish, joins_reductions};
 
-bool may_join(const Drafts& drafts, int32_t n, int32_t group, const Trace& inside) {
+bool may_join(const Drafts& drafts, int32_t n, int32_t group, const Trace& inside, bool on_gpu) {
   const Draft& into = drafts[group];
   if (into.nodes + inside.nodes.size() > kMaxGroupNodes || into.reads.size() + inside.inputs.size() > kMaxOperands)
     return false;
-  const Joining joining{drafts, n, group, into, inside};
+  const Joining joining{drafts, n, group, into, inside, on_gpu};
   return std::any_of(std::begin(kJoinRules), std::end(kJoinRules), [&](JoinRule rule) { return rule(joining); }) &&
          drafts.keeps_order(inside, group);
 }
@@ -66,11 +67,11 @@ FusionClass class_alone(const Graph& graph, const Node& seed) {
   return FusionClass::pointwise;
 }
 
-void join_or_open(Drafts& drafts, int32_t n) {
+void join_or_open(Drafts& drafts, int32_t n, bool on_gpu) {
   for (int32_t group : candidates(drafts, n)) {
     if (!traits(drafts[group].group.cls).shared) continue;
     const Trace inside = drafts.trace(n, group);
-    if (may_join(drafts, n, group, inside)) return drafts.join(n, group, inside);
+    if (may_join(drafts, n, group, inside, on_gpu)) return drafts.join(n, group, inside);
   }
   const Node& seed = drafts.node(n);
   if (info(seed.op).cls != OpClass::reduction) {
@@ -91,7 +92,7 @@ std::vector<Group> fuse(const Graph& graph, const Target& target) {
     if (!drafts.is_seed(n)) continue;
     const FusionClass alone = class_alone(graph, graph.nodes[static_cast<size_t>(n)]);
     if (alone == FusionClass::pointwise) {
-      join_or_open(drafts, n);
+      join_or_open(drafts, n, target.processor == Processor::gpu);
       continue;
     }
     const int32_t group = drafts.open(n, alone, drafts.node(n).type().shape, {});

@@ -1,6 +1,6 @@
-// A reduction joins another over the same domain and axes if it reads that one's results and rows stay in cache, if the
-// two are near in the graph and share a large input, or if they are next door and rows stay in cache or are small. One
-// pass over memory then serves both.
+// A reduction joins another over the same domain and axes if it reads that one's results and rows stay in cache, if it
+// reads what a pass over columns writes, if the two are near in the graph and share a large input, or if they are next
+// door and rows stay in cache or are small. One pass over memory then serves both.
 #include "compiler/fuse/domain.h"
 #include "compiler/fuse/rules.h"
 
@@ -16,7 +16,8 @@ bool joins_reductions(const Joining& joining) {
   if (!joining.reduces() || joining.drafts.graph().type(joining.node().inputs[0]).shape != joining.domain())
     return false;
   if (reduced_axes(joining.node()) != joining.into.group.axes) return false;
-  if (joining.inside.meets_group) return joining.into.rows && joining.stays_in_place();
+  if (joining.inside.meets_group)
+    return (joining.into.rows || joining.into.group.cls == FusionClass::column_reduce) && joining.stays_in_place();
   if (joining.is_next_door() && (joining.into.rows || small_rows(joining.domain()))) return true;
   return joining.is_near() && joining.shares_input();
 }

@@ -11,6 +11,7 @@ namespace kb {
 bool joins_pointwise(const Joining& joining);   // pointwise.cpp
 bool joins_rows(const Joining& joining);        // rows.cpp
 bool makes_rows(const Joining& joining);        // long_rows.cpp
+bool makes_columns(const Joining& joining);     // columns.cpp
 bool joins_finish(const Joining& joining);      // finish.cpp
 bool joins_reductions(const Joining& joining);  // reductions.cpp
 

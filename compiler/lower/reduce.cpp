@@ -47,7 +47,6 @@ Reduce::Reduce(const Graph& graph, const Group& group, const Target& target)
   }
   find_stages();
   choose_lanes();
-  one_pass_ = one_pass_ && lanes_reduce();
 }
 
 // Lowers one point for make_nest: the inputs of all reductions, then whatever is computed from their results.
@@ -89,8 +88,10 @@ void Reduce::find_stages() {
               std::none_of(full_outputs_.begin(), full_outputs_.end(), [&](Value v) { return ready.at(v.node) > 0; });
 }
 
+bool Reduce::has_several_passes() const { return stages_.size() > 1 || (!full_outputs_.empty() && !one_pass_); }
+
 void Reduce::choose_lanes() {
-  const bool several = stages_.size() > 1 || !full_outputs_.empty();
+  const bool several = has_several_passes();
   const Dim& last = nest_.dims.back();
   if (last.reduced)
     lanes_ = Lanes::reduced;
@@ -111,7 +112,7 @@ void Reduce::choose_lanes() {
 // Returns true for long rows and for columns, on which the threads of a block work together; a short row, or a vector
 // of kept elements with several stages, is one thread's.
 bool Reduce::shares_results() const {
-  const bool several = stages_.size() > 1 || !full_outputs_.empty();
+  const bool several = has_several_passes();
   int64_t elements = 1;
   bool unknown = false;
   for (const Dim& dim : nest_.dims) {

@@ -16,7 +16,7 @@ class Reduce {
 
  protected:
   // Lanes lie along the innermost reduced dim (and are folded at the end), along one vector of the innermost kept dim
-  // with the reduced dims inside (for any number of stages), or along a whole stretch of the innermost kept dim, with
+  // with the reduced dims inside (for any number of passes), or along a whole stretch of the innermost kept dim, with
   // an array of accumulators and memory walked in its own order.
   enum class Lanes : uint8_t { reduced, kept_vector, kept_stretch };
   struct Stage {
@@ -98,6 +98,7 @@ class Reduce {
   bool fits_shared() const;
   static void visit(Context& cx, Expression& expression, const Indices& at);
   void find_stages();
+  bool has_several_passes() const;  // whether the elements of a result are read more than once
   void choose_lanes();
 };
 

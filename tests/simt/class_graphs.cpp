@@ -235,6 +235,22 @@ void batch_norm_chains(KernelGraphs& graphs) {
   }
 }
 
+// Adds the gradient of a residual block, which is written and added to the sums of its columns in one pass.
+void written_columns(KernelGraphs& graphs) {
+  for (const DType dtype : kFloats)
+    for (const Dims& shape : std::vector<Dims>{{12, 5, 5, 32}, {3000, 1, 1, 40}, {2, 3, 3, 5}}) {
+      Graph graph;
+      const Tensor d = select(input_of(graph, shape, dtype, "z") > 0.0,
+                              input_of(graph, shape, dtype) + input_of(graph, shape, dtype, "y"), 0.0);
+      const DType sums = dtype == DType::f64 ? dtype : DType::f32;
+      const Tensor wide = cast(d, sums);
+      output("d", d);
+      output("bias", sum(wide, {0, 1, 2}));
+      output("weight", sum(wide * cast(input_of(graph, shape, dtype, "x2"), sums), {0, 1, 2}));
+      graphs.add(std::string(name(dtype)) + " " + shape_name(shape), graph, on_gpu(tolerance_of(dtype)));
+    }
+}
+
 void windows(KernelGraphs& graphs) {
   for (const NamedGraph& window : window_graphs()) graphs.add(window.name, window.graph);
   for (const NamedGraph& crop : crop_graphs()) graphs.add_exact(crop.name, crop.graph);
@@ -373,6 +389,7 @@ std::vector<KernelClass> kernel_classes() {
           {"reductions", reductions},
           {"normalisations_and_losses", normalisations_and_losses},
           {"batch_norm_chains", batch_norm_chains},
+          {"written_columns", written_columns},
           {"windows", windows},
           {"indexed", indexed},
           {"values_at_edges", values_at_edges},

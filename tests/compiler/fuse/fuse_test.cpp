@@ -146,6 +146,30 @@ BOOST_AUTO_TEST_CASE(sums_of_rows_join_the_point_wise_launch_that_computes_them)
   BOOST_TEST(launches({256, 2049}) == 2u);
 }
 
+// On a GPU a launch that computes a value also sums up its columns: the gradient of a residual block, which the sums of
+// the batch norm before read. On a CPU the sums stay apart.
+BOOST_AUTO_TEST_CASE(sums_of_columns_join_the_point_wise_launch_that_computes_them) {
+  const auto launches = [](const CompileOptions& options, const Ints& axes) {
+    Graph g("columns");
+    const Dims shape{8, 7, 7, 64};
+    Tensor a = input(g, "a", DType::bf16, shape, "NHWC"), b = input(g, "b", DType::bf16, shape, "NHWC");
+    Tensor z = input(g, "z", DType::bf16, shape, "NHWC"), x = input(g, "x", DType::bf16, shape, "NHWC");
+    Tensor d = select(z > 0.0, a + b, full_like(a, 0)), wide = cast(d, DType::f32);
+    g.outputs.push_back({"d", d.value(), Merge::per_sample});
+    g.outputs.push_back({"bias", sum(wide, axes).value(), Merge::sum});
+    g.outputs.push_back({"weight", sum(wide * cast(x, DType::f32), axes).value(), Merge::sum});
+    return fused(std::move(g), options);
+  };
+  CompileOptions on_gpu;
+  on_gpu.target = gpu_target("sm_90");
+  const std::vector<Group> together = launches(on_gpu, {0, 1, 2});
+  BOOST_REQUIRE(together.size() == 1u);
+  BOOST_TEST((together[0].cls == FusionClass::column_reduce));
+  BOOST_TEST(together[0].outputs.size() == 3u);
+  BOOST_TEST(launches(on_gpu, {0, 1, 2, 3}).size() == 2u);
+  BOOST_TEST(launches(on_cpu(), {0, 1, 2}).size() == 2u);
+}
+
 BOOST_AUTO_TEST_CASE(bias_and_relu_join_the_library_call) {
   Graph g("layer");
   Tensor x = input(g, "x", DType::f32, {8, 12}, "NC");
