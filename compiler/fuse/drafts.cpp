@@ -26,7 +26,8 @@ void reduce_axes(Draft& draft, FusionClass cls, Ints axes) {
 
 }  // namespace
 
-Drafts::Drafts(const Graph& graph) : graph_(graph), memory_(choose_materialised(graph)) {
+Drafts::Drafts(const Graph& graph, bool on_gpu)
+    : graph_(graph), on_gpu_(on_gpu), memory_(choose_materialised(graph, on_gpu)) {
   const auto values = static_cast<size_t>(memory_.ids.size());
   producer_.assign(values, -1);
   seen_.assign(values, 0);

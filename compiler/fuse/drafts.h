@@ -30,8 +30,9 @@ struct Trace {
 
 class Drafts {
  public:
-  explicit Drafts(const Graph& graph);
+  Drafts(const Graph& graph, bool on_gpu);
 
+  bool on_gpu() const { return on_gpu_; }
   const Graph& graph() const { return graph_; }
   const Memory& memory() const { return memory_; }
   const Node& node(int32_t n) const { return graph_.nodes[static_cast<size_t>(n)]; }
@@ -75,6 +76,7 @@ class Drafts {
   bool depends(int32_t from, int32_t to) const;
 
   const Graph& graph_;
+  const bool on_gpu_;
   Memory memory_;
   std::vector<Draft> drafts_;
   std::vector<int32_t> producer_;              // group that computes each value, by value id; -1: none

@@ -23,11 +23,11 @@ using JoinRule = bool (*)(const Joining& joining);
 constexpr JoinRule kJoinRules[] = {joins_pointwise, joins_rows,   makes_rows,
                                    makes_columns,   joins_finish, joins_reductions};
 
-bool may_join(const Drafts& drafts, int32_t n, int32_t group, const Trace& inside, bool on_gpu) {
+bool may_join(const Drafts& drafts, int32_t n, int32_t group, const Trace& inside) {
   const Draft& into = drafts[group];
   if (into.nodes + inside.nodes.size() > kMaxGroupNodes || into.reads.size() + inside.inputs.size() > kMaxOperands)
     return false;
-  const Joining joining{drafts, n, group, into, inside, on_gpu};
+  const Joining joining{drafts, n, group, into, inside};
   return std::any_of(std::begin(kJoinRules), std::end(kJoinRules), [&](JoinRule rule) { return rule(joining); }) &&
          drafts.keeps_order(inside, group);
 }
@@ -54,12 +54,15 @@ std::vector<int32_t> candidates(Drafts& drafts, int32_t n) {
   return result;
 }
 
-// Returns the class of a launch that the node makes up alone; pointwise if others may share its launch.
-FusionClass class_alone(const Graph& graph, const Node& seed) {
+// Returns the class of a launch that the node makes up alone; pointwise if others may share its launch. A gradient of
+// pooling gathers each of its elements from few windows, and so is point-wise to a GPU; a CPU goes through the rows of
+// windows.
+FusionClass class_alone(const Graph& graph, const Node& seed, bool on_gpu) {
   const OpClass cls = info(seed.op).cls;
   if (cls == OpClass::library) return FusionClass::library;
   if (is_placed_concat(graph, seed)) return FusionClass::copy;
-  if (cls == OpClass::window) return FusionClass::window;
+  const bool gathers = seed.op == Op::max_pool_grad || seed.op == Op::sum_pool_grad;
+  if (cls == OpClass::window) return gathers && on_gpu ? FusionClass::pointwise : FusionClass::window;
   if (seed.op == Op::carry) return FusionClass::carry;
   if (seed.op == Op::all_reduce) return FusionClass::exchange;
   if (seed.op == Op::index_order) return FusionClass::order;
@@ -67,11 +70,11 @@ FusionClass class_alone(const Graph& graph, const Node& seed) {
   return FusionClass::pointwise;
 }
 
-void join_or_open(Drafts& drafts, int32_t n, bool on_gpu) {
+void join_or_open(Drafts& drafts, int32_t n) {
   for (int32_t group : candidates(drafts, n)) {
     if (!traits(drafts[group].group.cls).shared) continue;
     const Trace inside = drafts.trace(n, group);
-    if (may_join(drafts, n, group, inside, on_gpu)) return drafts.join(n, group, inside);
+    if (may_join(drafts, n, group, inside)) return drafts.join(n, group, inside);
   }
   const Node& seed = drafts.node(n);
   if (info(seed.op).cls != OpClass::reduction) {
@@ -86,13 +89,13 @@ void join_or_open(Drafts& drafts, int32_t n, bool on_gpu) {
 }  // namespace
 
 std::vector<Group> fuse(const Graph& graph, const Target& target) {
-  Drafts drafts(graph);
+  Drafts drafts(graph, target.processor == Processor::gpu);
   Epilogues epilogues(drafts, target);
   for (int32_t n = 0; n < static_cast<int32_t>(graph.nodes.size()); ++n) {
     if (!drafts.is_seed(n)) continue;
-    const FusionClass alone = class_alone(graph, graph.nodes[static_cast<size_t>(n)]);
+    const FusionClass alone = class_alone(graph, drafts.node(n), drafts.on_gpu());
     if (alone == FusionClass::pointwise) {
-      join_or_open(drafts, n, target.processor == Processor::gpu);
+      join_or_open(drafts, n);
       continue;
     }
     const int32_t group = drafts.open(n, alone, drafts.node(n).type().shape, {});

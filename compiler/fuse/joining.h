@@ -10,7 +10,6 @@ struct Joining {
   int32_t group;        // number of the launch
   const Draft& into;    // the launch
   const Trace& inside;  // nodes and reads that it takes to compute the node there
-  bool on_gpu = false;  // whether the target is a GPU
 
   const Node& node() const { return drafts.node(n); }
   const Dims& domain() const { return into.group.domain; }

@@ -30,9 +30,10 @@ bool is_zeros(const Graph& graph, Value value) {
 
 namespace {
 
-constexpr size_t kMaxLeaves = 8;    // most large inputs of one expression
-constexpr int32_t kMaxNodes = 100;  // most nodes of one expression
-constexpr int32_t kMaxAgain = 24;   // most nodes of an expression that is computed again instead of read
+constexpr size_t kMaxLeaves = 8;     // most large inputs of one expression
+constexpr int32_t kMaxNodes = 100;   // most nodes of one expression
+constexpr int32_t kMaxAgain = 24;    // most nodes of an expression that is computed again instead of read
+constexpr int64_t kMostWindows = 4;  // most windows, on average, that an element lies in which each computes again
 
 // The cost of computing a value inside a launch instead of reading it from memory.
 struct Cost {
@@ -44,7 +45,7 @@ struct Cost {
 
 class Chooser {
  public:
-  explicit Chooser(const Graph& graph) : graph_(graph), memory_(graph) {
+  Chooser(const Graph& graph, bool on_gpu) : graph_(graph), on_gpu_(on_gpu), memory_(graph) {
     auto size = static_cast<size_t>(memory_.ids.size());
     memory_.alias.resize(size);
     memory_.root.assign(size, 0);
@@ -91,12 +92,19 @@ class Chooser {
     for (int32_t out = 0; hard && out < static_cast<int32_t>(node.outputs.size()); ++out)
       memory_.hard[id({number, out})] = 1;
     for (Value input : node.inputs) ++readers_[id(input)];
-    if (cls == OpClass::library || cls == OpClass::window || is_scatter(node.op) || is_exchange(node))
+    const bool reads_memory = cls == OpClass::library || cls == OpClass::window || is_scatter(node.op);
+    if ((reads_memory && !computes_inputs(node)) || is_exchange(node))
       for (Value input : node.inputs) need(input);
     if (node.op == Op::gather) need(node.inputs[0]);
     if (placed)
       for (Value input : node.inputs)
         if (!is_zeros(graph_, input)) need(input);
+  }
+
+  // Returns whether the node is a window op that may compute its inputs inside: each element lies in few windows.
+  bool computes_inputs(const Node& node) const {
+    if (!on_gpu_ || info(node.op).cls != OpClass::window || !node.attrs.has("stride")) return false;
+    return element_count(node.attrs.ints("kernel")) <= kMostWindows * element_count(node.attrs.ints("stride"));
   }
 
   void add_leaf(Cost& cost, int32_t leaf) const {
@@ -152,6 +160,9 @@ class Chooser {
 
   void weigh(Value v, const Node& node) {
     write_before_broadcast(node);
+    if (computes_inputs(node))
+      for (Value input : node.inputs)
+        if (!memory_.readable(input) && !memory_.cheap[id(input)]) need(input);
     if (memory_.hard[id(v)]) return;
     Cost cost = cost_of(v, node);
     bool leaf = info(node.op).cls == OpClass::leaf;
@@ -168,6 +179,7 @@ class Chooser {
   }
 
   const Graph& graph_;
+  const bool on_gpu_;
   Memory memory_;
   std::vector<int32_t> readers_;
   std::vector<Cost> costs_;
@@ -175,6 +187,6 @@ class Chooser {
 
 }  // namespace
 
-Memory choose_materialised(const Graph& graph) { return Chooser(graph).run(); }
+Memory choose_materialised(const Graph& graph, bool on_gpu) { return Chooser(graph, on_gpu).run(); }
 
 }  // namespace kb

@@ -40,12 +40,12 @@ bool is_zeros(const Graph& graph, Value value);
 
 // Chooses the values in memory by these rules, in this order:
 // 1. Needed are graph outputs, state writes, inputs of library, window, scatter and exchange ops and of placed concats,
-// and tables of gather.
+// and tables of gather. On a GPU a window op whose windows overlap little computes a cheap input inside.
 // 2. A small computed value that is broadcast is written once instead of computed again for every element, unless it is
 // one or two cheap nodes or a single element without a math function.
 // 3. A value with several readers is written if reading its inputs again costs more: it has three or more large inputs,
 // or calls a math function.
 // 4. An expression never grows past a bound, so that kernels stay small and fusion stays linear.
-Memory choose_materialised(const Graph& graph);
+Memory choose_materialised(const Graph& graph, bool on_gpu);
 
 }  // namespace kb

@@ -19,14 +19,23 @@ ReduceTiles::ReduceTiles(const Graph& graph, const Group& group, const Target& t
   choose_chunks_of_blocks();
 }
 
-// Random numbers take registers, of which a thread of a wide block has few for all the elements that it has under way.
-bool ReduceTiles::draws() const {
-  return std::ranges::any_of(
-      cx_.group.nodes, [this](int32_t n) { return cx_.graph.nodes[static_cast<size_t>(n)].op == Op::random_bits; });
+bool ReduceTiles::has_node(bool (*is)(Op)) const {
+  return std::ranges::any_of(cx_.group.nodes,
+                             [&](int32_t n) { return is(cx_.graph.nodes[static_cast<size_t>(n)].op); });
+}
+
+// Random numbers and windows take registers, of which a thread of a wide block has few for all the elements that it has
+// under way.
+bool ReduceTiles::takes_registers() const {
+  return gathers() || has_node([](Op op) { return op == Op::random_bits; });
+}
+
+bool ReduceTiles::gathers() const {
+  return has_node([](Op op) { return info(op).cls == OpClass::window; });
 }
 
 bool ReduceTiles::fits_wide() const {
-  return fits() && !draws() && two_phases_ && !lanes_reduce() && 4 * tiles_ <= cx_.target.processors &&
+  return fits() && !takes_registers() && two_phases_ && !lanes_reduce() && 4 * tiles_ <= cx_.target.processors &&
          chunk_ * reduced_in_index() >= batch();
 }
 
@@ -76,6 +85,7 @@ int64_t ReduceTiles::blocks_at_once() const {
 }
 
 int32_t ReduceTiles::unroll() const {
+  if (gathers()) return 1;
   int64_t large = 0, bytes = 0;
   for (const Value v : cx_.group.inputs) {
     const Type& type = cx_.graph.type(v);

@@ -27,16 +27,18 @@ class ReduceTiles : protected Reduce {
   bool is_wide() const { return threads() == kWideThreads; }
   int64_t groups() const { return threads() / columns_; }  // number of threads that have the same columns
   // Returns how many rounds a thread has under way at once: kLoads loads, or kWideBytes bytes, where each round loads
-  // every large input once.
+  // every large input once; one round where it gathers, which is several loads.
   int32_t unroll() const;
 
   int64_t tiles_ = 1;    // blocks that have different results
   int64_t columns_ = 1;  // vectors of kept elements of a block
-  bool draws() const;    // whether the kernel draws random numbers
 
   int64_t stretches_ = 1;  // blocks along the innermost kept dim
 
  private:
+  bool has_node(bool (*is)(Op)) const;
+  bool gathers() const;          // whether an element is gathered from windows
+  bool takes_registers() const;  // whether an element takes many registers
   void choose_tiles();
   void choose_chunks_of_blocks();
   // Returns how many elements of a result one index of dims[0] has if that is cut into chunks, else all of them.

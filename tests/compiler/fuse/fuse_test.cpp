@@ -170,6 +170,30 @@ BOOST_AUTO_TEST_CASE(sums_of_columns_join_the_point_wise_launch_that_computes_th
   BOOST_TEST(launches(on_cpu(), {0, 1, 2}).size() == 2u);
 }
 
+// A GPU computes the relu of ResNet's stem inside the windows of its pool, and the gradient of the pool inside the sums
+// that read it. Windows that overlap much, and a CPU, read what is written before.
+BOOST_AUTO_TEST_CASE(pools_of_a_gpu_join_what_stands_around_them) {
+  const auto classes = [](const CompileOptions& options, int64_t stride) {
+    Graph g("stem");
+    const Dims shape{8, 12, 12, 64};
+    Tensor x = input(g, "x", DType::bf16, shape, "NHWC"), r = input(g, "r", DType::bf16, shape, "NHWC");
+    Tensor z = relu(x + r), y = max_pool_with_index(z, {{3, 3}, {stride, stride}, {1, 1}}, {1, 2}).value;
+    Tensor d = gradients(sum(y), {z})[0];
+    g.outputs.push_back({"y", y.value(), Merge::per_sample});
+    g.outputs.push_back({"d", d.value(), Merge::per_sample});
+    g.outputs.push_back({"sum", sum(cast(d, DType::f32), {0, 1, 2}).value(), Merge::sum});
+    std::vector<FusionClass> all;
+    for (const Group& group : fused(std::move(g), options)) all.push_back(group.cls);
+    return all;
+  };
+  using enum FusionClass;
+  CompileOptions on_gpu;
+  on_gpu.target = gpu_target("sm_90");
+  BOOST_TEST((classes(on_gpu, 2) == std::vector{window, column_reduce}));
+  BOOST_TEST((classes(on_gpu, 1).front() == pointwise));
+  BOOST_TEST((classes(on_cpu(), 2).front() == pointwise));
+}
+
 BOOST_AUTO_TEST_CASE(bias_and_relu_join_the_library_call) {
   Graph g("layer");
   Tensor x = input(g, "x", DType::f32, {8, 12}, "NC");
