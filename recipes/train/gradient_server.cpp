@@ -3,6 +3,7 @@
 #include <cstring>
 #include <exception>
 
+#include "recipes/train/store_bytes.h"
 #include "recipes/train/worker_gradient.h"
 #include "runtime/comm/heartbeat.h"
 #include "runtime/comm/link.h"
@@ -22,37 +23,10 @@ bool is_result(const TensorView& view, const StateStore& store) {
   return view.slot || store.space().find(view.name) == nullptr;
 }
 
-using Pick = bool (*)(const TensorView&, const StateStore&);
-
-size_t bytes_of(const StateStore& store, Pick pick) {
-  size_t bytes = 0;
-  for (const TensorView& view : store.views())
-    if (pick(view, store)) bytes += static_cast<size_t>(view.type.bytes());
-  return bytes;
-}
-
-void write(const StateStore& store, Pick pick, std::byte* to) {
-  for (const TensorView& view : store.views()) {
-    if (!pick(view, store)) continue;
-    std::memcpy(to, view.data, static_cast<size_t>(view.type.bytes()));
-    to += view.type.bytes();
-  }
-}
-
-void read(StateStore& store, Pick pick, const std::byte* from) {
-  std::vector<NamedTensor> tensors;
-  for (const TensorView& view : store.views()) {
-    if (!pick(view, store)) continue;
-    tensors.push_back({view.name, view.type, {from, from + view.type.bytes()}});
-    from += view.type.bytes();
-  }
-  store.load(tensors);
-}
-
 size_t figures_of(const LoopParts& parts) { return 1 + parts.metrics.training.size(); }
 
 // Returns the size in bytes of a message that begins with one number, of `figures` numbers and of a store's tensors.
-size_t message_bytes(const StateStore& store, size_t figures, Pick pick) {
+size_t message_bytes(const StateStore& store, size_t figures, TensorPick pick) {
   return sizeof(int64_t) + figures * sizeof(double) + bytes_of(store, pick);
 }
 
@@ -113,7 +87,7 @@ void GradientServer::start(int64_t number, int64_t piece) {
   const auto w = static_cast<size_t>(number);
   Worker& worker = workers_[w];
   set_head(worker.work, piece);
-  write(*parts_.copies.stores[w], is_work, worker.work.data() + sizeof(int64_t));
+  write_bytes(*parts_.copies.stores[w], is_work, worker.work.data() + sizeof(int64_t));
   team_.run([&](Link& link) {
     link.wait(link.send(rank_of(w), worker.work.data(), size_of(worker.work)));
     worker.handle = link.receive(rank_of(w), worker.gradient.data(), size_of(worker.gradient));
@@ -144,7 +118,7 @@ GradientServer::Arrived GradientServer::next() {
   Arrived gradient{static_cast<int64_t>(w), std::vector<double>(figures_of(parts_))};
   const std::byte* from = message.data() + sizeof(Asked);
   std::memcpy(gradient.figures.data(), from, gradient.figures.size() * sizeof(double));
-  read(*parts_.copies.stores[w], is_result, from + gradient.figures.size() * sizeof(double));
+  read_bytes(*parts_.copies.stores[w], is_result, from + gradient.figures.size() * sizeof(double));
   return gradient;
 }
 
@@ -163,12 +137,12 @@ void compute_gradients(const LoopParts& parts, Communicator& team) {
     if (piece == kEnd) return;
     parts.world.at_step(piece / parts.settled.batch.workers());
     parts.world.at_worker(w);
-    read(store, is_work, work.data() + sizeof(int64_t));
+    read_bytes(store, is_work, work.data() + sizeof(int64_t));
     const std::vector<double>& figures = gradient.compute(w, piece);
     set_head(result, parts.world.stop_reason());
     std::byte* to = result.data() + sizeof(Asked);
     std::memcpy(to, figures.data(), figures.size() * sizeof(double));
-    write(store, is_result, to + figures.size() * sizeof(double));
+    write_bytes(store, is_result, to + figures.size() * sizeof(double));
     team.run([&](Link& link) { link.wait(link.send(0, result.data(), size_of(result))); });
   }
 }

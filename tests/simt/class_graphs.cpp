@@ -242,11 +242,10 @@ void written_columns(KernelGraphs& graphs) {
       Graph graph;
       const Tensor d = select(input_of(graph, shape, dtype, "z") > 0.0,
                               input_of(graph, shape, dtype) + input_of(graph, shape, dtype, "y"), 0.0);
-      const DType sums = dtype == DType::f64 ? dtype : DType::f32;
-      const Tensor wide = cast(d, sums);
+      const Tensor wide = cast(d, dtype == DType::f64 ? dtype : DType::f32);
       output("d", d);
       output("bias", sum(wide, {0, 1, 2}));
-      output("weight", sum(wide * cast(input_of(graph, shape, dtype, "x2"), sums), {0, 1, 2}));
+      output("weight", sum(wide * cast(input_of(graph, shape, dtype, "x2"), wide.dtype()), {0, 1, 2}));
       graphs.add(std::string(name(dtype)) + " " + shape_name(shape), graph, on_gpu(tolerance_of(dtype)));
     }
 }
