@@ -19,10 +19,10 @@ namespace {
 
 constexpr int64_t kLeast = 1024;   // elements of the shortest row that is made longer
 constexpr int64_t kUnaligned = 8;  // elements in 16 bytes
-constexpr int64_t kTogether = 64;  // elements in 128 bytes
+constexpr int64_t kAligned = 64;   // elements in 128 bytes
 
 bool grows(int64_t extent) { return extent >= kLeast && extent % kUnaligned != 0; }
-int64_t grown(int64_t extent) { return (extent + kTogether - 1) / kTogether * kTogether; }
+int64_t grown(int64_t extent) { return (extent + kAligned - 1) / kAligned * kAligned; }
 
 Dims with(Dims shape, size_t axis, int64_t extent) {
   shape[axis] = extent;

@@ -6,7 +6,7 @@
 // because it applies to 16 bits alone, and before layout, which chooses by the number of channels.
 //
 // Each 2 x 2 pixels become one pixel of 4 C channels, in the order (row, column, channel), filled up with zeros to a
-// multiple of kTogether. Weights are rearranged in the same way, after a row and a column of zeros have made their
+// multiple of kMmaChannels. Weights are rearranged in the same way, after a row and a column of zeros have made their
 // kernel even. Only zeros are added to the sums.
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
@@ -14,7 +14,7 @@
 namespace kb {
 namespace {
 
-constexpr int64_t kTogether = 16;  // channels that one instruction of a tensor core takes
+constexpr int64_t kMmaChannels = 16;  // channels that one instruction of a tensor core takes
 
 int64_t up_to_multiple(int64_t extent, int64_t of) { return (extent + of - 1) / of * of; }
 
@@ -49,7 +49,7 @@ class SpaceToDepth {
     const Dims& y = forward ? node.type().shape : from_.type(node.inputs[1]).shape;
     Shape shape;
     shape.channels = x[1];
-    shape.channels_folded = up_to_multiple(4 * x[1], kTogether);
+    shape.channels_folded = up_to_multiple(4 * x[1], kMmaChannels);
     shape.low = node.attrs.ints("padding");
     for (size_t axis = 0; axis < 2; ++axis) {
       const int64_t taps = forward ? from_.type(node.inputs[1]).shape[axis + 2] : node.attrs.ints("kernel")[axis];
@@ -63,7 +63,7 @@ class SpaceToDepth {
 
   bool is_folded(const Node& node) const {
     const Type& x = from_.type(node.inputs[0]);
-    if (!is_low_precision(x.dtype) || x.shape[1] == 0 || 4 * x.shape[1] > kTogether) return false;
+    if (!is_low_precision(x.dtype) || x.shape[1] == 0 || 4 * x.shape[1] > kMmaChannels) return false;
     if (node.attrs.ints("stride") != Ints{2, 2} || node.attrs.ints("dilation") != Ints{1, 1} ||
         node.attrs.integer("groups") != 1)
       return false;
