@@ -20,7 +20,7 @@ struct Rounds {
   bool ends_after(int64_t done) const {
     return done > 0 && has(done - 1) && ((done - first) % every == 0 || done == end);
   }
-  int64_t number_of(int64_t step) const { return (step - first) / every; }  // counted from 0
+  int64_t number_of(int64_t step) const { return (step - first) / every; }                        // counted from 0
   int64_t steps_until(int64_t done) const { return done - first - number_of(done - 1) * every; }  // of that round
 };
 
