@@ -6,8 +6,8 @@
 namespace kb {
 
 bool makes_columns(const Joining& joining) {
-  if (!joining.drafts.on_gpu() || !joining.reduces() || joining.into.group.cls != FusionClass::pointwise) return false;
-  if (joining.drafts.graph().type(joining.node().inputs[0]).shape != joining.domain()) return false;
+  if (!joining.drafts.on_gpu() || !joining.reduces_domain() || joining.into.group.cls != FusionClass::pointwise)
+    return false;
   return reduction_class(joining.domain(), reduced_axes(joining.node())) == FusionClass::column_reduce &&
          joining.inside.meets_group && joining.stays_in_place();
 }

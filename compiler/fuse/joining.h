@@ -14,6 +14,8 @@ struct Joining {
   const Node& node() const { return drafts.node(n); }
   const Dims& domain() const { return into.group.domain; }
   bool reduces() const { return info(node().op).cls == OpClass::reduction; }
+  // Returns whether the node reduces a value of the launch's domain.
+  bool reduces_domain() const { return reduces() && drafts.graph().type(node().inputs[0]).shape == domain(); }
 
   // These return whether the launch's last seed is so few nodes before the node that they share a launch: near if both
   // read one large input (siblings), next door even if they have nothing in common (strangers).

@@ -11,8 +11,7 @@ constexpr int64_t kLeastShared = 512, kMostShared = 2048;  // least and most ele
 }  // namespace
 
 bool makes_rows(const Joining& joining) {
-  if (!joining.reduces() || joining.into.group.cls != FusionClass::pointwise) return false;
-  if (joining.drafts.graph().type(joining.node().inputs[0]).shape != joining.domain()) return false;
+  if (!joining.reduces_domain() || joining.into.group.cls != FusionClass::pointwise) return false;
   const int64_t row = row_elements(joining.domain(), reduced_axes(joining.node()));
   return row >= kLeastShared && row <= kMostShared && joining.inside.meets_group && joining.stays_in_place();
 }

@@ -13,9 +13,7 @@ bool small_rows(const Dims& domain) { return domain.empty() || element_count(dom
 }  // namespace
 
 bool joins_reductions(const Joining& joining) {
-  if (!joining.reduces() || joining.drafts.graph().type(joining.node().inputs[0]).shape != joining.domain())
-    return false;
-  if (reduced_axes(joining.node()) != joining.into.group.axes) return false;
+  if (!joining.reduces_domain() || reduced_axes(joining.node()) != joining.into.group.axes) return false;
   if (joining.inside.meets_group)
     return (joining.into.rows || joining.into.group.cls == FusionClass::column_reduce) && joining.stays_in_place();
   if (joining.is_next_door() && (joining.into.rows || small_rows(joining.domain()))) return true;

@@ -1,5 +1,5 @@
-// What processes tell each other about the copies of the parameters that each has alone (--policy local on several
-// processes): rank 0 gets the state of all, so that checkpoints and hashes are those of a run in one process.
+// Processes that have some copies of the parameters each (--policy local) send these to rank 0, so that checkpoints and
+// hashes are those of a run in one process, and average the optimizer's slots of all.
 #pragma once
 #include "recipes/train/parts.h"
 

@@ -221,35 +221,6 @@ void normalisations_and_losses(KernelGraphs& graphs) {
   }
 }
 
-void batch_norm_chains(KernelGraphs& graphs) {
-  for (const Dims& shape : std::vector<Dims>{{96, 32}, {50, 6}, {6, 32, 5, 7}, {3, 5, 4, 4}, {20, 64, 9, 9}}) {
-    Graph graph;
-    Tensor x = input_of(graph, shape), r = input_of(graph, shape, DType::f32, "r"),
-           dz = input_of(graph, shape, DType::f32, "dz");
-    Tensor z = relu(batch_norm("bn", x) + r);
-    output("z", z);
-    const std::vector<Tensor> d =
-        gradients(sum(z * dz), {x, r, Tensor(graph, graph.read("bn.weight")), Tensor(graph, graph.read("bn.bias"))});
-    for (size_t i = 0; i < d.size(); ++i) output("d" + std::to_string(i), d[i]);
-    graphs.add(shape_name(shape), graph, on_gpu(1e-4));
-  }
-}
-
-// Adds the gradient of a residual block, which is written and added to the sums of its columns in one pass.
-void written_columns(KernelGraphs& graphs) {
-  for (const DType dtype : kFloats)
-    for (const Dims& shape : std::vector<Dims>{{12, 5, 5, 32}, {3000, 1, 1, 40}, {2, 3, 3, 5}}) {
-      Graph graph;
-      const Tensor d = select(input_of(graph, shape, dtype, "z") > 0.0,
-                              input_of(graph, shape, dtype) + input_of(graph, shape, dtype, "y"), 0.0);
-      const Tensor wide = cast(d, dtype == DType::f64 ? dtype : DType::f32);
-      output("d", d);
-      output("bias", sum(wide, {0, 1, 2}));
-      output("weight", sum(wide * cast(input_of(graph, shape, dtype, "x2"), wide.dtype()), {0, 1, 2}));
-      graphs.add(std::string(name(dtype)) + " " + shape_name(shape), graph, on_gpu(tolerance_of(dtype)));
-    }
-}
-
 void windows(KernelGraphs& graphs) {
   for (const NamedGraph& window : window_graphs()) graphs.add(window.name, window.graph);
   for (const NamedGraph& crop : crop_graphs()) graphs.add_exact(crop.name, crop.graph);
@@ -389,6 +360,7 @@ std::vector<KernelClass> kernel_classes() {
           {"normalisations_and_losses", normalisations_and_losses},
           {"batch_norm_chains", batch_norm_chains},
           {"written_columns", written_columns},
+          {"pools_in_their_launches", pools_in_their_launches},
           {"windows", windows},
           {"indexed", indexed},
           {"values_at_edges", values_at_edges},

@@ -16,6 +16,10 @@ inline std::ostream& operator<<(std::ostream& stream, const KernelClass& cls) { 
 std::vector<KernelClass> kernel_classes();
 // Adds reductions over all dims of the shapes except the second and the last.
 void add_long_columns(KernelGraphs& graphs, const std::vector<Dims>& shapes);
+// Add the graphs of tests/simt/fused_graphs.cpp.
+void batch_norm_chains(KernelGraphs& graphs);
+void written_columns(KernelGraphs& graphs);
+void pools_in_their_launches(KernelGraphs& graphs);
 // Adds the graphs of tests/simt/edge_graphs.cpp.
 void values_at_edges(KernelGraphs& graphs);
 // Adds the graphs at edges that compare clamped integers.
