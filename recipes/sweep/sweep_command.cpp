@@ -26,7 +26,7 @@ struct SweepArguments {
   SweepFlags sweep;
   std::string store, worker, budget, lease = "60s";
   std::string cap = "3", point_seed = "0";
-  std::string hopeless, least_cap, seed_cap, edge, draws;  // empty: the value in sweep.constants
+  std::string hopeless, least_cap, seed_cap, edge, draws, widenings;  // empty: the value in sweep.constants
   int64_t jobs = 0;
 
   std::vector<ToolSwitch> switches();
@@ -100,9 +100,10 @@ std::vector<ToolSwitch> SweepArguments::limits() {
        {},
        {},
        &edge},
-      {{"--widenings", "N", "times that a minibatch's ranges are widened, by a third; 2 where it is not given"},
+      {{"--widenings", "N", "times that a minibatch's ranges are widened, by a third; 2; 0: they stay"},
        {},
-       &sweep.constants.widenings}};
+       {},
+       &widenings}};
 }
 
 std::vector<ToolSwitch> SweepArguments::resources() {
@@ -205,6 +206,8 @@ void read_numbers(SweepArguments& given) {
   read("--seed-cap", given.seed_cap, constants.seed_cap);
   read("--edge", given.edge, constants.edge);
   read("--draws", given.draws, constants.draws);
+  if (!given.widenings.empty())
+    constants.widenings = parse_whole("--widenings", given.widenings, whole_expectation(0), 0);
   given.sweep.point_seed = parse_whole("--point-seed", given.point_seed, whole_expectation(0), 0);
   if (given.sweep.grid.empty()) throw UsageError("--grid: expected the minibatches, such as minibatch=8:4096:x2");
 }

@@ -230,6 +230,7 @@ BOOST_AUTO_TEST_CASE(what_a_sweep_cannot_be_is_refused) {
   refused({"--dry-run"}, "sweep: expected no flag that looks inside one training");
   refused({"--budget", "2"}, "--budget: expected a time such as 90s, 45m or 2h, got '2'");
   refused({"--lease", "0.0005s"}, "--lease: expected a time from 1s to 24h, got '0.0005s'");
+  refused({"--widenings", "-1"}, "--widenings: expected a whole number in [0, 2^31), got '-1'");
   refused({"--points", "sobol"}, "--points: expected one of halton, even");
   refused({"--trails", "3"}, "there is no flag '--trails'; did you mean '--trials'?");
   const ProcessResult result = test::output_of(test::worker(store));

@@ -346,6 +346,13 @@ BOOST_AUTO_TEST_CASE(a_folder_of_something_else_is_refused) {
              result.output);
 }
 
+BOOST_AUTO_TEST_CASE(ranges_that_stay_need_no_trial_of_a_widened_one) {
+  BOOST_TEST(output_of(sweep(store, {"--budget", "0.001s", "--widenings", "0", "--draws", "1"})).status == 0);
+  const SweepDefinition definition = SweepView(store).definition();
+  BOOST_TEST(definition.constants.widenings == 0);
+  BOOST_TEST(test::plan_of(store).most_trials(definition) == 2u * (3 + 1));  // two minibatches, each with a second seed
+}
+
 // A store may come from anywhere, so that its files may hold anything.
 BOOST_AUTO_TEST_CASE(a_damaged_store_is_named) {
   fs::create_directories(store);
