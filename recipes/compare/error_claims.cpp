@@ -148,7 +148,7 @@ PolicyGroups policy_groups(const std::vector<ReportedRun>& runs) {
       result.left_out.push_back(fmt::format("{} has no final error: {}", one.run.folder.string(), fault));
       continue;
     }
-    const auto [at, is_new] = places.try_emplace(without_seeds(one.flags), members.size());
+    const auto [at, is_new] = places.try_emplace(compared_flags(one.flags), members.size());
     if (is_new) {
       members.emplace_back();
       result.groups.push_back({one.run.policy, one.run.minibatch, one.run.rate, length_of(one)});

@@ -10,7 +10,9 @@
 namespace kb {
 namespace {
 
-constexpr std::string_view kSeeds[] = {"seed", "seed-weights", "seed-order"};
+// Flags in which the runs of one line may differ: those of seeds, and those on which no bit of a result depends.
+constexpr std::string_view kNotCompared[] = {"seed",      "seed-weights",   "seed-order", "threads",
+                                             "processes", "loader-threads", "resident"};
 
 // Returns the whole words that all names begin with: "kn512" for "kn512-seed-1" and "kn512-seed-2"; "" if there are
 // none.
@@ -29,8 +31,10 @@ std::string common_name(const std::vector<ReportedRun>& runs, const std::vector<
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> without_seeds(std::vector<std::pair<std::string, std::string>> flags) {
-  std::erase_if(flags, [](const auto& flag) { return std::ranges::find(kSeeds, flag.first) != std::end(kSeeds); });
+std::vector<std::pair<std::string, std::string>> compared_flags(
+    std::vector<std::pair<std::string, std::string>> flags) {
+  std::erase_if(flags,
+                [](const auto& flag) { return std::ranges::find(kNotCompared, flag.first) != std::end(kNotCompared); });
   return flags;
 }
 
@@ -39,7 +43,7 @@ std::vector<SeedLine> seed_lines(const std::vector<ReportedRun>& runs) {
   std::map<std::vector<std::pair<std::string, std::string>>, size_t> known;
   for (size_t i = 0; i < runs.size(); ++i) {
     size_t line = lines.size();
-    if (!runs[i].run.diverged) line = known.try_emplace(without_seeds(runs[i].flags), line).first->second;
+    if (!runs[i].run.diverged) line = known.try_emplace(compared_flags(runs[i].flags), line).first->second;
     if (line == lines.size()) lines.push_back({runs[i].name, {}});
     lines[line].runs.push_back(i);
   }

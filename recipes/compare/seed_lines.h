@@ -1,4 +1,4 @@
-// Runs that differ by their seeds alone, which are one line of a chart.
+// Runs that differ by their seeds alone, or by what no bit depends on, are one line of a chart.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -9,16 +9,17 @@
 
 namespace kb {
 
-// Returns flags of a run without --seed, --seed-weights and --seed-order.
-std::vector<std::pair<std::string, std::string>> without_seeds(std::vector<std::pair<std::string, std::string>> flags);
+// Returns flags of a run without those of seeds and without those on which no bit of a result depends: --threads,
+// --processes, --loader-threads, --resident.
+std::vector<std::pair<std::string, std::string>> compared_flags(std::vector<std::pair<std::string, std::string>> flags);
 
 struct SeedLine {
   std::string name;          // name of the run; of several runs the beginning that their names share: "kn512, 3 seeds"
   std::vector<size_t> runs;  // indices of the report's runs, ascending
 };
 
-// Returns the lines in the order of their first runs. Runs share a line if their flags are equal apart from --seed,
-// --seed-weights and --seed-order; a run that diverged has a line of its own.
+// Returns the lines in the order of their first runs. Runs share a line if their compared_flags() are equal; a run that
+// diverged has a line of its own.
 std::vector<SeedLine> seed_lines(const std::vector<ReportedRun>& runs);
 
 // Returns the index of the line of each run.

@@ -28,10 +28,11 @@ BOOST_AUTO_TEST_CASE(a_band_holds_every_seed_that_is_there) {
   BOOST_TEST(band_of(std::vector<Curve>()).mean.empty());
 }
 
+// The seeds had other numbers of threads, on which no bit depends.
 BOOST_AUTO_TEST_CASE(runs_that_differ_by_their_seeds_are_one_line) {
   const auto seed = [&](const std::string& name, const char* rate, int number, const std::string& more = "") {
-    write_run(directory / name, fmt::format(R"(, "lr": {}, "seed": {})", rate, number), step_lines(20, 2 + number),
-              more);
+    write_run(directory / name, fmt::format(R"(, "lr": {}, "seed": {}, "threads": {})", rate, number, number),
+              step_lines(20, 2 + number), more);
   };
   for (int number = 1; number <= 3; ++number) seed(fmt::format("kn8-seed-{}", number), "0.1", number);
   seed("kn8-seed-4", "0.1", 4, R"(, "ended": {"how": "diverged", "step": 3}, "result": {"diverged": true})");
