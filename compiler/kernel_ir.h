@@ -9,7 +9,8 @@
 // one thread after the other); `lane` (vector lanes; extent is Target::lanes; `valid` < lanes in a tail: lanes >= valid
 // load nothing and store nothing, locals included). A lane loop may hold serial loops with lane-uniform bounds, never
 // another lane loop; lanes do not see each other inside it, so it can be run one lane after the other, or in groups.
-// So nothing is stored once for all lanes in it, except in local arrays declared inside.
+// So nothing is stored once for all lanes in it, except in local arrays declared inside, and by store_bits, which a GPU
+// has, whose lanes are one thread's.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -50,9 +51,10 @@ enum class Code : uint8_t {
   load,   // dst = buffer[a]; with b: only if b (boolean) holds, else `number`. The element `integer` further on will be
           // wanted soon (0: nothing is known); this hint does not change the result
   store,  // buffer[a] = b; with c: only where c holds
-  local,  // declares the local array `buffer` of `integer` elements of `type`; scope: register or block; it is not
-          // zeroed
-  local_load,   // dst = local `buffer` [a]
+  store_bits,  // GPU, in a lane loop of 8 valid lanes: bit l of the u8 buffer[a] is b (boolean) of lane l
+  local,       // declares the local array `buffer` of `integer` elements of `type`; scope: register or block; it is not
+               // zeroed
+  local_load,  // dst = local `buffer` [a]
   local_store,  // local `buffer` [a] = b
   loop,         // var dst runs from a to b (excluded) by `integer`; thread and lane loops from 0 by 1; body
   branch,       // body if a holds (scalar, never lane-varying)

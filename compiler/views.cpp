@@ -40,6 +40,11 @@ int64_t slice_offset_bytes(const Type& source, const Node& node) {
 
 }  // namespace
 
+const Dims& domain_of(const Graph& graph, Value value) {
+  const Node& node = graph.node(value);
+  return graph.type(node.op == Op::pack_bits ? node.inputs[0] : value).shape;
+}
+
 bool is_view_op(const Graph& graph, const Node& node) {
   return is_identity(node) || (node.op == Op::slice && is_contiguous_slice(graph.type(node.inputs[0]), node));
 }

@@ -25,6 +25,10 @@ struct Alias {
   int64_t offset = 0;
 };
 
+// Returns the shape over which a value is computed element by element: its own, or for packed bits that of the
+// booleans.
+const Dims& domain_of(const Graph& graph, Value value);
+
 // True when `node`'s result is its first input seen as another shape, or a contiguous part of it.
 bool is_view_op(const Graph& graph, const Node& node);
 // Follows view ops down to the value that owns the memory; a slice is followed only when it ends at a variable or an

@@ -39,6 +39,7 @@ constexpr const DTypeInfo& info(DType dtype) { return kDTypes[static_cast<size_t
 constexpr std::string_view name(DType dtype) { return info(dtype).name; }
 // Returns the bytes of one element in memory; a boolean takes 1.
 constexpr int64_t size_of(DType dtype) { return (info(dtype).bits + 7) / 8; }
+inline constexpr int64_t kPackedBits = 8;  // booleans that Op::pack_bits holds in one u8
 constexpr bool is_float(DType dtype) { return info(dtype).cls == DTypeClass::floating; }
 constexpr bool is_integer(DType dtype) { return info(dtype).cls == DTypeClass::integer; }
 constexpr bool is_signed(DType dtype) { return info(dtype).is_signed; }

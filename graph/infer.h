@@ -23,6 +23,8 @@
 //   slice (x)          begin, end, step ints, one an axis; 0 <= begin < end <= extent, step >= 1
 //   pad (x)            low, high, interior ints (>= 0), value real: `interior` new elements between neighbours
 //   concat (x...)      axis
+//   pack_bits (x boolean) -> u8, the last extent divided by 8: bit i % 8 of byte i / 8 is element i of a row
+//   unpack_bits (x u8) -> boolean, the last extent times 8; pack_bits the other way
 //   reduce_sum|max|min|prod (x) axes -> axes removed
 //   argmax (x)         axis -> i32, first of equals
 //   moments (x)        axes -> (mean, biased variance), f32 for bf16 and f16 input, else x's dtype; if x has an

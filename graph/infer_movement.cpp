@@ -114,6 +114,21 @@ Type infer_concat(std::span<const Type> in, const Attrs& attrs) {
   return result;
 }
 
+Type infer_pack_bits(const Type& x) {
+  if (x.dtype != DType::boolean || x.rank() == 0 || x.shape.back() % kPackedBits != 0)
+    throw Mistake{"no rows of whole bytes", "booleans whose last extent is a multiple of 8", to_string(x), ""};
+  Type result{DType::u8, x.shape, x.names};
+  result.shape.back() /= kPackedBits;
+  return result;
+}
+
+Type infer_unpack_bits(const Type& x) {
+  if (x.dtype != DType::u8 || x.rank() == 0) throw Mistake{"no packed bits", "a tensor of u8", to_string(x), ""};
+  Type result{DType::boolean, x.shape, x.names};
+  result.shape.back() *= kPackedBits;
+  return result;
+}
+
 }  // namespace
 
 std::vector<Type> infer_movement(Op op, std::span<const Type> in, const Attrs& attrs) {
@@ -130,6 +145,10 @@ std::vector<Type> infer_movement(Op op, std::span<const Type> in, const Attrs& a
       return {infer_pad(in[0], attrs)};
     case Op::concat:
       return {infer_concat(in, attrs)};
+    case Op::pack_bits:
+      return {infer_pack_bits(in[0])};
+    case Op::unpack_bits:
+      return {infer_unpack_bits(in[0])};
     default:
       throw InternalError("infer: no rule for movement " + std::string(name(op)));
   }

@@ -1,5 +1,6 @@
 // The interpreter's movement ops: each is one walk over strides that reads or writes elsewhere.
 #include <algorithm>
+#include <cmath>
 
 #include "graph/interpreter_ops.h"
 
@@ -75,6 +76,17 @@ void concat(const Work& work) {
   }
 }
 
+// A row of packed bits is a whole number of bytes, so that element i of the tensor is bit i % 8 of byte i / 8.
+void pack_bits(const Work& work) {
+  for (size_t i = 0; i < source(work).size(); ++i)
+    if (source(work)[i] != 0) target(work)[i / 8] += std::exp2(static_cast<double>(i % 8));
+}
+
+void unpack_bits(const Work& work) {
+  for (size_t i = 0; i < target(work).size(); ++i)
+    target(work)[i] = (static_cast<uint32_t>(source(work)[i / 8]) >> (i % 8)) & 1u;
+}
+
 }  // namespace
 
 void movement(const Work& work) {
@@ -92,6 +104,10 @@ void movement(const Work& work) {
       return pad(work);
     case Op::concat:
       return concat(work);
+    case Op::pack_bits:
+      return pack_bits(work);
+    case Op::unpack_bits:
+      return unpack_bits(work);
     default:
       throw InternalError("interpreter: not a movement op");
   }

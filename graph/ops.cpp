@@ -70,6 +70,8 @@ constexpr std::array<OpInfo, static_cast<size_t>(Op::kCount)> kOpTable{{
     {Op::slice, "slice", 1, kMove, "every step-th element from begin up to end, on each axis"},
     {Op::pad, "pad", 1, kMove, "one value put before, behind and between the elements"},
     {Op::concat, "concat", -1, kMove, "tensors joined along one axis"},
+    {Op::pack_bits, "pack_bits", 1, kMove, "eight booleans a byte along the last axis, the first one in the lowest bit"},
+    {Op::unpack_bits, "unpack_bits", 1, kMove, "the booleans that pack_bits has packed"},
 
 #define KB_REDUCTION(f, function, text, ...) \
   {.op = Op::f, .name = #f, .arity = 1, .cls = kReduce, .doc = text, __VA_ARGS__},

@@ -21,13 +21,15 @@ enum class Op : uint8_t {
   random_bits,
 #define KB_POINTWISE(name, arity, ...) name,
 #include "graph/pointwise_ops.inc"
-  // Movement ops hold their input's elements in another place.
+  // Movement ops hold their input's elements in another place, or booleans as bits.
   broadcast,
   reshape,
   transpose,
   slice,
   pad,
   concat,
+  pack_bits,
+  unpack_bits,
 // Reductions reduce over axes.
 #define KB_REDUCTION(name, ...) name,
 #include "graph/reductions.inc"

@@ -78,7 +78,7 @@ void join_or_open(Drafts& drafts, int32_t n) {
   }
   const Node& seed = drafts.node(n);
   if (info(seed.op).cls != OpClass::reduction) {
-    drafts.open(n, FusionClass::pointwise, seed.type().shape, {});
+    drafts.open(n, FusionClass::pointwise, domain_of(drafts.graph(), {n, 0}), {});
     return;
   }
   const Dims& domain = drafts.graph().type(seed.inputs[0]).shape;

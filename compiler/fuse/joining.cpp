@@ -27,6 +27,8 @@ bool keeps_position(const Graph& graph, const Node& step, const Draft& into) {
   const OpClass cls = info(step.op).cls;
   const int64_t elements = step.type().elements(), kept = kept_elements(domain, into.group.axes);
   if (cls == OpClass::pointwise) return step.type().shape == domain || elements == kept;
+  if (step.op == Op::pack_bits) return graph.type(step.inputs[0]).shape == domain;
+  if (step.op == Op::unpack_bits) return step.type().shape == domain;
   if (cls == OpClass::reduction) return graph.type(step.inputs[0]).shape == domain;
   if (step.op == Op::reshape || cls == OpClass::marker) {
     if (step.type().shape == domain) return true;

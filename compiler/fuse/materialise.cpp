@@ -88,7 +88,8 @@ class Chooser {
     OpClass cls = info(node.op).cls;
     bool placed = is_placed_concat(graph_, node);
     bool hard = cls == OpClass::library || cls == OpClass::window || cls == OpClass::reduction || is_scatter(node.op) ||
-                placed || node.op == Op::variable || node.op == Op::input || is_exchange(node);
+                placed || node.op == Op::variable || node.op == Op::input || node.op == Op::pack_bits ||
+                is_exchange(node);
     for (int32_t out = 0; hard && out < static_cast<int32_t>(node.outputs.size()); ++out)
       memory_.hard[id({number, out})] = 1;
     for (Value input : node.inputs) ++readers_[id(input)];
@@ -116,7 +117,7 @@ class Chooser {
     Cost cost{{}, 1, calls_math(node.op), info(node.op).cost == OpCost::slow};
     int64_t large = graph_.type(v).elements() / 2;
     for (Value input : node.inputs) {
-      bool is_large = graph_.type(input).elements() > large;
+      bool is_large = graph_.type(input).elements() > large || node.op == Op::unpack_bits;
       if (memory_.readable(input)) {
         if (is_large) add_leaf(cost, memory_.ids(memory_.owner(input).owner));
         continue;

@@ -14,8 +14,8 @@ struct Memory {
   ValueIds ids;
   std::vector<Alias> alias;     // the value that owns its memory
   std::vector<uint8_t> root;    // 1 if a launch computes the value and writes it
-  std::vector<uint8_t> hard;    // 1 if it is always in memory: a variable, an input, a placed concat, or a result of a
-                                // library, window, scatter or exchange op or of a reduction
+  std::vector<uint8_t> hard;    // 1 if it is always in memory: a variable, an input, a placed concat, packed bits, or
+                                // a result of a library, window, scatter or exchange op or of a reduction
   std::vector<uint8_t> needed;  // 1 if it must be in memory whoever reads it (rule 1 below)
   std::vector<uint8_t> cheap;   // 1 if it takes at most two large inputs, no math function and few nodes
   std::vector<uint8_t> repeatable;  // 1 for a cheap root that is not needed: a reduction may compute it again

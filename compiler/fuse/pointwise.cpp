@@ -18,7 +18,7 @@ bool computes_seed(const Joining& joining) {
 
 bool joins_pointwise(const Joining& joining) {
   if (joining.reduces() || !joining.into.group.axes.empty()) return false;
-  if (joining.node().type().shape != joining.domain() || !joining.stays_in_place()) return false;
+  if (domain_of(joining.drafts.graph(), {joining.n, 0}) != joining.domain() || !joining.stays_in_place()) return false;
   return joining.inside.meets_group || computes_seed(joining) || (joining.is_near() && joining.shares_input()) ||
          joining.is_next_door();
 }

@@ -218,6 +218,10 @@ void Builder::store(int32_t buffer, Reg at, Access access, Reg value, bool strea
           .aligned = is_aligned(aligned, access)});
 }
 
+void Builder::store_bits(int32_t buffer, Reg at, Reg value) {
+  effect({.code = Code::store_bits, .type = DType::u8, .a = at, .b = value, .buffer = buffer});
+}
+
 Local Builder::local(DType type, int64_t extent, Storage storage) {
   effect({.code = Code::local, .type = type, .integer = extent, .buffer = locals_, .storage = storage});
   return {locals_++, type, storage};

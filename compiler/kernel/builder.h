@@ -84,6 +84,8 @@ class Builder {
   Reg load(int32_t buffer, Reg at, Access access, Reg where = kNone, double otherwise = 0, int64_t ahead = 0,
            bool aligned = false);
   void store(int32_t buffer, Reg at, Access access, Reg value, bool streaming, Reg where = kNone, bool aligned = false);
+  // Stores the booleans of a lane loop's eight lanes as the bits of one u8 element, lane 0's the lowest.
+  void store_bits(int32_t buffer, Reg at, Reg value);
   Local local(DType type, int64_t extent, Storage storage = Storage::register_);
   Reg local_load(const Local& local, Reg at, Access access, bool aligned = false);
   void local_store(const Local& local, Reg at, Access access, Reg value, bool aligned = false);

@@ -151,6 +151,8 @@ class Machine {
         return last_block(instr);
       case Code::local:
         return declare(instr);
+      case Code::store_bits:
+        return store_bits(instr);
       default:
         break;
     }
@@ -271,6 +273,19 @@ class Machine {
       store_element(memory.dtype, memory.data, element,
                     is_float(memory.dtype) ? value.number : static_cast<double>(value.integer));
     }
+  }
+
+  // Packs the lanes' booleans, which are all known here.
+  void store_bits(const Instr& instr) {
+    ensure(lanes_ == kPackedBits && valid_ == kPackedBits, "packed bits of other than eight valid lanes");
+    int64_t byte = 0;
+    for (int64_t lane = 0; lane < kPackedBits; ++lane) byte |= (integer(instr.b, lane) != 0 ? 1 : 0) << lane;
+    const int64_t element = integer(instr.a);
+    const Memory& memory = buffers_[static_cast<size_t>(instr.buffer)];
+    if (element < 0 || element >= memory.elements) fault('b', instr, element, "is out of bounds");
+    Cell& cell = cells_[owner_[static_cast<size_t>(instr.buffer)]][static_cast<size_t>(element)];
+    if (const char* what = note_write(cell, now_)) fault('b', instr, element, what);
+    store_element(memory.dtype, memory.data, element, static_cast<double>(byte));
   }
 
   void declare(const Instr& instr) {

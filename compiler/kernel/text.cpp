@@ -10,11 +10,11 @@
 namespace kb::ir {
 namespace {
 
-constexpr std::string_view kCodeNames[] = {"constant",    "argument",      "tile",      "index_add", "index_sub",
-                                           "index_mul",   "index_div",     "index_mod", "index_min", "index_max",
-                                           "index_lt",    "index_mul_add", "compute",   "fma",       "bitcast",
-                                           "convert",     "load",          "store",     "local",     "local_load",
-                                           "local_store", "loop",          "branch",    "barrier",   "last_block"};
+constexpr std::string_view kCodeNames[] = {
+    "constant",    "argument",  "tile",      "index_add", "index_sub",     "index_mul", "index_div",
+    "index_mod",   "index_min", "index_max", "index_lt",  "index_mul_add", "compute",   "fma",
+    "bitcast",     "convert",   "load",      "store",     "store_bits",    "local",     "local_load",
+    "local_store", "loop",      "branch",    "barrier",   "last_block"};
 constexpr std::string_view kAccessNames[] = {"uniform", "contiguous", "gather"};
 constexpr std::string_view kBindNames[] = {"serial", "threads", "lanes"};
 
@@ -86,6 +86,8 @@ class Writer {
         if (instr.c != kNone) put(" where r{}", instr.c);
         if (instr.streaming) put(" streaming");
         return;
+      case Code::store_bits:
+        return put("{} b{}[r{}] = r{}", code, instr.buffer, instr.a, instr.b);
       case Code::local:
         return put("local l{}:{}[{}]{}", instr.buffer, name(instr.type), instr.integer,
                    instr.storage == Storage::block ? " block" : "");

@@ -7,6 +7,7 @@ namespace {
 bool has_effect(const Instr& instr) {
   switch (instr.code) {
     case Code::store:
+    case Code::store_bits:
     case Code::local:
     case Code::local_store:
     case Code::loop:

@@ -94,6 +94,8 @@ class Verifier {
       case Code::load:
       case Code::store:
         return global(instr);
+      case Code::store_bits:
+        return bits(instr);
       case Code::local:
         return declare(instr);
       case Code::local_load:
@@ -200,6 +202,14 @@ class Verifier {
     const Reg where = load ? instr.b : instr.c;
     if (where != kNone) use(where, DType::boolean, "a mask is not boolean");
     load ? loaded(instr) : stored(instr, false);
+  }
+
+  void bits(const Instr& instr) const {
+    buffer(instr, DType::u8);
+    scalar_index(instr.a);
+    use(instr.b, DType::boolean, "packed bits of no booleans");
+    require(kernel_.buffers[static_cast<size_t>(instr.buffer)].written, "a buffer used otherwise than declared");
+    require(kernel_.block_threads > 0 && in_threads_ && in_lanes_, "packed bits outside the lanes of a thread");
   }
 
   void declare(const Instr& instr) {

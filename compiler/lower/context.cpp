@@ -121,6 +121,26 @@ void Context::store_output(Value value, const Index& position, Reg reg) {
   store(output_buffer(value), position, b.convert(graph.type(value).dtype, reg), !in_place_.contains(value));
 }
 
+Reg Context::load_bit(int32_t buffer, const Index& position, Reg where) {
+  note(position, false);
+  const Place place = math.place(position);
+  const bool one_byte = place.aligned && b.lanes() == kPackedBits;  // holds what all lanes read
+  const Reg at = one_byte ? place.at : math.emit(position), bits = b.index(kPackedBits);
+  const bool varies = b.lane_varying(at) || (where != ir::kNone && b.lane_varying(where));
+  const Reg byte = b.load(buffer, b.div(at, bits), varies ? ir::Access::gather : ir::Access::uniform, where);
+  const Reg shift = b.convert(DType::u32, one_byte ? place.lane : b.mod(at, bits));
+  const Reg shifted = b.compute(Op::shift_right, b.convert(DType::u32, byte), shift);
+  return b.compute(Op::ne, b.compute(Op::bit_and, shifted, b.constant(DType::u32, 1)), b.constant(DType::u32, 0));
+}
+
+void Context::store_bit(int32_t buffer, const Index& position, Reg value) {
+  note(position, false);
+  if (notes) return;  // a single point is lowered for its positions alone
+  const Place place = math.place(position);
+  ensure(whole_vectors_ && b.lanes() == kPackedBits && place.aligned, "lower: packed bits in no whole vector of eight");
+  b.store_bits(buffer, b.div(place.at, b.index(kPackedBits)), value);
+}
+
 Extent Context::least(int64_t most, const Extent& whole, const Index& begin) {
   if (!whole.dynamic() && begin.is_literal()) return literal(std::min(most, whole.literal - begin.offset));
   if (!whole.dynamic() && whole.literal % most == 0) return literal(most);

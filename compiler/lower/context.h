@@ -49,6 +49,10 @@ class Context {
   ir::Reg load(int32_t buffer, const Index& position, ir::Reg where = ir::kNone, double otherwise = 0);
   void store(int32_t buffer, const Index& position, ir::Reg value, bool streams);
   void store_output(Value value, const Index& position, ir::Reg reg);
+  // These load or store one boolean of packed bits, whose position counts booleans. Bits are stored in the lane loops
+  // of eight elements that `lower` chooses for a group on a GPU that packs bits.
+  ir::Reg load_bit(int32_t buffer, const Index& position, ir::Reg where);
+  void store_bit(int32_t buffer, const Index& position, ir::Reg value);
 
   // These write loops. `vectors` runs over `extent` elements by lanes, with fewer valid lanes in the tail; body gets
   // the index of the element.

@@ -6,6 +6,7 @@
 
 #include "compiler/kernel/math.h"
 #include "compiler/lower/emit.h"
+#include "compiler/views.h"
 #include "graph/formula.h"
 #include "graph/index_range.h"
 #include "graph/interpreter.h"
@@ -16,10 +17,17 @@ using ir::Reg;
 
 void Expression::store(const std::vector<std::pair<Value, Indices>>& values) {
   std::vector<Reg> results;
-  for (const auto& [v, at] : values) results.push_back(value(v, at));
+  for (const auto& [v, at] : values) {
+    const Node& node = cx_.graph.node(v);
+    results.push_back(value(node.op == Op::pack_bits ? node.inputs[0] : v, at));
+  }
   for (size_t i = 0; i < values.size(); ++i) {
     const auto& [v, at] = values[i];
-    cx_.store_output(v, math_.flatten(at, cx_.graph.type(v).shape), results[i]);
+    const Index position = math_.flatten(at, domain_of(cx_.graph, v));
+    if (cx_.graph.node(v).op == Op::pack_bits)
+      cx_.store_bit(cx_.output_buffer(v), position, results[i]);
+    else
+      cx_.store_output(v, position, results[i]);
   }
 }
 
@@ -70,6 +78,8 @@ Reg Expression::evaluate(Value v, const Indices& at) {
       return gather(node, at);
     case Op::crop:
       return crop(node, at);
+    case Op::unpack_bits:
+      return unpack_bits(node, at);
     case Op::max_pool:
     case Op::max_pool_grad:
     case Op::take_at_index:
@@ -125,6 +135,16 @@ Indices Expression::moved(const Node& node, const Indices& at) {
   const Ints &begin = node.attrs.ints("begin"), &step = node.attrs.ints("step");
   for (size_t i = 0; i < from.size(); ++i) result[i] = math_.shift(math_.scale(at[i], step[i]), begin[i]);
   return result;
+}
+
+// Returns a boolean of bits in memory, or of those that the group packs.
+Reg Expression::unpack_bits(const Node& node, const Indices& at) {
+  const Value packed = node.inputs[0];
+  if (const int32_t buffer = cx_.input_buffer(packed); buffer >= 0)
+    return cx_.load_bit(buffer, math_.flatten(at, node.type().shape), guard_);
+  const Node& pack = cx_.graph.node(packed);
+  ensure(pack.op == Op::pack_bits, "lower: bits that are neither in memory nor packed here");
+  return value(pack.inputs[0], at);
 }
 
 // Returns `v` at `at` where `condition` is true (kNone: everywhere), else `otherwise`.

@@ -42,6 +42,7 @@ class Expression {
   ir::Reg guarded(ir::Reg condition, Value v, const Indices& at, ir::Reg otherwise);
   ir::Reg pad(const Node& node, const Indices& at);
   ir::Reg concat(const Node& node, const Indices& at);
+  ir::Reg unpack_bits(const Node& node, const Indices& at);
   ir::Reg constant(const Node& node, const Indices& at);
   ir::Reg number(const Index& index, DType dtype);
   ir::Reg random_bits(const Node& node, const Indices& at);

@@ -264,7 +264,9 @@ Place IndexMath::place(const Index& a) {
   }
   bool aligned = a.offset % builder_.lanes() == 0;
   for (const Term& term : uniform) aligned &= term.factor * atom(term.atom).multiple % builder_.lanes() == 0;
-  return {ir::Access::contiguous, emit_terms(uniform, a.offset), aligned};
+  Place place{ir::Access::contiguous, emit_terms(uniform, a.offset), aligned};
+  place.lane = atom(varying[0].atom).reg;
+  return place;
 }
 
 Reg IndexMath::inside(const Index& a, int64_t low, int64_t high) {

@@ -35,6 +35,7 @@ struct Place {
   // These are set if a gather is two contiguous accesses: lane l reaches beyond + l where `crosses` is true, else
   // near + l.
   ir::Reg crosses = ir::kNone, near = ir::kNone, beyond = ir::kNone;
+  ir::Reg lane = ir::kNone;  // the lane's number, if contiguous
 };
 
 class IndexMath {

@@ -71,16 +71,20 @@ bool stores_words(const Graph& graph, const Group& group, int64_t row, const Tar
 }
 
 // Returns the target with the lanes that fit the group. On a GPU a vector is 16 bytes of 16-bit data, or two loads of
-// 16 bytes, if rows are whole vectors of that many elements; else, or if stores_words is true, it is half as long.
+// 16 bytes, if rows are whole vectors of that many elements; else, or if stores_words is true, it is half as long. A
+// group that packs bits has eight elements to a byte in any case.
 Target with_lanes(const Graph& graph, const Group& group, const Target& target) {
   Target own = target;
   if (target.processor == Processor::cpu) return own;
+  const bool packs = std::any_of(group.outputs.begin(), group.outputs.end(),
+                                 [&](Value v) { return graph.node(v).op == Op::pack_bits; });
   int64_t widest = 1;
   for (const std::vector<Value>* values : {&group.inputs, &group.outputs})
     for (const Value v : *values) widest = std::max(widest, size_of(graph.type(v).dtype));
   const auto last = std::find_if(group.domain.rbegin(), group.domain.rend(), [](int64_t extent) { return extent > 1; });
   const bool whole = last != group.domain.rend() && *last % (2 * target.lanes) == 0;
-  if (whole && widest <= 4 && !stores_words(graph, group, *last, target)) own.lanes = 2 * target.lanes;
+  const auto is_wide = [&] { return packs || (widest <= 4 && !stores_words(graph, group, *last, target)); };
+  if (whole && is_wide()) own.lanes = 2 * target.lanes;
   return own;
 }
 

@@ -4,6 +4,7 @@
 
 #include "compiler/lower/classes.h"
 #include "compiler/lower/emit.h"
+#include "compiler/views.h"
 
 namespace kb {
 
@@ -13,6 +14,11 @@ namespace {
 
 bool is_reduction(const Graph& graph, int32_t node) {
   return info(graph.nodes[static_cast<size_t>(node)].op).cls == OpClass::reduction;
+}
+
+// Returns whether an output has an element for each one of the domain.
+bool is_full(const Graph& graph, const Group& group, Value v) {
+  return domain_of(graph, v) == group.domain && !is_reduction(graph, v.node);
 }
 
 // Returns the indices of a reduction's result: those of the domain without the reduced axes.
@@ -41,10 +47,7 @@ Reduce::Reduce(const Graph& graph, const Group& group, const Target& target)
     : cx_(graph, group, target, std::string(name(group.cls))), expression_(cx_), nest_(make_nest(cx_, visit)) {
   if (nest_.dims.empty() || nest_.reduced_elements() == 1)
     nest_.dims.insert(nest_.dims.begin(), {.extent = 1, .reduced = true, .axes = {}});
-  for (const Value v : group.outputs) {
-    const bool full = graph.type(v).shape == group.domain && !is_reduction(graph, v.node);
-    (full ? full_outputs_ : kept_outputs_).push_back(v);
-  }
+  for (const Value v : group.outputs) (is_full(graph, group, v) ? full_outputs_ : kept_outputs_).push_back(v);
   find_stages();
   choose_lanes();
 }
@@ -63,8 +66,8 @@ void Reduce::visit(Context& cx, Expression& expression, const Indices& at) {
   }
   std::vector<std::pair<Value, Indices>> values;
   for (const Value v : cx.group.outputs) {
-    const bool full = graph.type(v).shape == cx.group.domain && !is_reduction(graph, v.node);
-    values.emplace_back(v, full ? at : spread_kept(cx.math, graph.type(v).shape, kept, kept_shape_of(cx.group)));
+    values.emplace_back(
+        v, is_full(graph, cx.group, v) ? at : spread_kept(cx.math, graph.type(v).shape, kept, kept_shape_of(cx.group)));
   }
   expression.store(values);
 }

@@ -112,6 +112,7 @@ Graph space_to_depth(Graph graph, CompileState& state);  // changes a GPU's conv
 Graph align_rows(Graph graph, CompileState& state);      // makes a GPU's large 16-bit matrices have aligned rows
 Graph apply_layout(Graph graph, CompileState& state);
 Graph recompute(Graph graph, CompileState& state);
+Graph pack_masks(Graph graph, CompileState& state);  // makes a GPU keep masks of activations as one bit an element
 Graph place_all_reduce(
     Graph graph, CompileState& state);  // puts what leaves a worker into flat vectors, each followed by a worker_sum
 Graph constants_to_tables(Graph graph, CompileState& state);  // turns constants of several numbers into data in memory

@@ -25,6 +25,7 @@ constexpr PassRow kPasses[] = {
     {"align_rows", align_rows},
     {"layout", apply_layout},
     {"recompute", recompute},
+    {"pack_masks", pack_masks},
     {"place_all_reduce", place_all_reduce},
     {"tables", constants_to_tables},
     {"cut", cut_graph},

@@ -59,6 +59,7 @@ void CudaPrinter::parameters() {
 // ---- pieces ----
 
 bool CudaPrinter::whole_vector(const Instr& instr) const {
+  if (instr.code == Code::store_bits) return true;
   if (!instr.aligned || instr.access != Access::contiguous) return false;
   if (instr.code == Code::load) return kernel_.buffers[static_cast<size_t>(instr.buffer)].aligned && !varying(instr.b);
   if (instr.code == Code::store) return kernel_.buffers[static_cast<size_t>(instr.buffer)].aligned && !varying(instr.c);
@@ -75,6 +76,7 @@ bool CudaPrinter::moves_up(const Instr& instr) const {
     case Code::loop:
     case Code::branch:
     case Code::store:
+    case Code::store_bits:
     case Code::local_store:
     case Code::local_load:
       return false;

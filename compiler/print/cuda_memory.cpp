@@ -41,4 +41,10 @@ void CudaPrinter::store_vector(const Instr& instr) {
   line("{}store_all<{}>({}, {}{});", condition, lanes_, place(instr), kept(instr.b), tail());
 }
 
+void CudaPrinter::store_bits(const Instr& instr) {
+  const std::string to = fmt::format("b{}[{}]", instr.buffer, kept(instr.a));
+  if (varying(instr.b)) return line("{} = packed(r{});", to, instr.b);
+  line("{} = {} ? 255 : 0;", to, kept(instr.b));
+}
+
 }  // namespace kb::cuda

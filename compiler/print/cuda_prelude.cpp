@@ -126,6 +126,13 @@ KB_INLINE void store(T* p, const T (&r)[N], int n) {
   for (int l = 0; l < N; ++l)
     if (l < n) p[l] = r[l];
 }
+// Returns the booleans of eight lanes as the bits of a byte, the first one the lowest.
+KB_INLINE u8 packed(const bool (&r)[8]) {
+  u32 byte = 0;
+#pragma unroll
+  for (int l = 0; l < 8; ++l) byte |= (u32)r[l] << l;
+  return (u8)byte;
+}
 template <int N, class T>
 KB_INLINE void store_all(T* p, T x, int n = N) {
   T r[N];

@@ -85,6 +85,7 @@ class CudaPrinter : public KernelPrinter {
   void load_vector(const Instr& instr);
   void store(const Instr& instr) override;
   void store_vector(const Instr& instr);
+  void store_bits(const Instr& instr) override;
 
   std::vector<RegInfo> regs_;
   std::unordered_map<const Instr*, int> pieces_;  // number of the piece of each instruction that is printed per lane

@@ -83,6 +83,8 @@ void KernelPrinter::statement(const Instr& instr) {
     case Code::store:
     case Code::local_store:
       return store(instr);
+    case Code::store_bits:
+      return store_bits(instr);
     case Code::local:
       return local(instr);
     case Code::loop:
@@ -109,6 +111,7 @@ void KernelPrinter::loop(const Instr& instr) {
   line("}}");
 }
 
+void KernelPrinter::store_bits(const Instr&) { throw InternalError("bits of a thread's lanes in a kernel for a CPU"); }
 void KernelPrinter::barrier() { throw InternalError("a barrier of threads in a kernel for a CPU"); }
 void KernelPrinter::last_block(const Instr&) { throw InternalError("blocks of threads in a kernel for a CPU"); }
 

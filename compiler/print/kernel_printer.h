@@ -72,7 +72,8 @@ class KernelPrinter {
   virtual void loop(const Instr& instr);
   virtual void lane_loop(const Instr& instr) = 0;
   virtual void local(const Instr& instr) = 0;
-  virtual void barrier();  // only GPU kernels have this and last_block
+  virtual void store_bits(const Instr& instr);  // only GPU kernels have this, barrier and last_block
+  virtual void barrier();
   virtual void last_block(const Instr& instr);
   virtual void index(const Instr& instr);
 

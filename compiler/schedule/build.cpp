@@ -118,19 +118,20 @@ class ScheduleBuilder {
     step.inputs = 0;
   }
 
-  // Returns how many bytes of `input` the launch reads: of a table that only gathers read, just the rows they take.
+  // Returns how many bytes of `input` the launch reads: of a value that only gathers and slices read, just what they
+  // take.
   int64_t bytes_read(const Group& group, Value input) const {
     const int64_t whole = graph_.type(input).bytes();
-    int64_t gathered = 0;
+    int64_t taken = 0;
     for (const int32_t n : group.nodes) {
       const Node& node = graph_.nodes[static_cast<size_t>(n)];
       for (size_t i = 0; i < node.inputs.size(); ++i) {
         if (node.inputs[i] != input) continue;
-        if (node.op != Op::gather || i != 0) return whole;
-        gathered += node.type().bytes();
+        if (node.op != Op::slice && (node.op != Op::gather || i != 0)) return whole;
+        taken += node.type().bytes();
       }
     }
-    return gathered > 0 ? std::min(whole, gathered) : whole;
+    return taken > 0 ? std::min(whole, taken) : whole;
   }
 
   std::string step_name(const Group& group) const {

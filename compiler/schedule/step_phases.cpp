@@ -42,8 +42,8 @@ Marks above(const Graph& graph, First&& first) {
 
 bool adds_over_workers(const Node& node) { return node.op == Op::all_reduce || node.op == Op::carry; }
 
-// Marks the nodes that the outputs and the running statistics need. Values in `updated` and the gradient do not count
-// as such results.
+// Marks the nodes that the outputs and the running statistics need, and the masks that forward packs for backward.
+// Values in `updated` and the gradient do not count as such results.
 Marks needed_by_results(const Graph& graph, const Marks& updated, int32_t gradient) {
   Marks marks(graph.nodes.size(), 0);
   const auto mark = [&](Value value) {
@@ -52,6 +52,8 @@ Marks needed_by_results(const Graph& graph, const Marks& updated, int32_t gradie
   for (const Output& output : graph.outputs)
     if (output.kind != OutputKind::layer) mark(output.value);
   for (const StateWrite& write : graph.writes) mark(write.value);
+  for (size_t n = 0; n < graph.nodes.size(); ++n)
+    if (graph.nodes[n].op == Op::pack_bits) marks[n] = 1;
   mark_below(graph, marks);
   return marks;
 }

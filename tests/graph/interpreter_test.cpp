@@ -20,6 +20,17 @@ BOOST_AUTO_TEST_CASE(movement) {
   c.check(concat({slice(c.x[0], 0, 1, 2), c.x[0]}, 0), {3, 3}, {4, 5, 6, 1, 2, 3, 4, 5, 6});
 }
 
+BOOST_AUTO_TEST_CASE(bits_of_bytes) {
+  Case c({array({2, 16}, {1, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0,  //
+                          1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0})});
+  const Tensor bits(c.graph, c.graph.add(Op::pack_bits, {(c.x[0] > 0.0).value()}));
+  BOOST_TEST((bits.dtype() == DType::u8));
+  c.check(bits, {2, 2}, {0x85, 0, 0xff, 2});
+  const Tensor back(c.graph, c.graph.add(Op::unpack_bits, {bits.value()}));
+  BOOST_TEST((back.dtype() == DType::boolean));
+  c.check(back, {2, 16}, c.value(c.x[0]).data);
+}
+
 BOOST_AUTO_TEST_CASE(reductions) {
   const Case c({array({2, 3}, {1, 5, 3, 4, 5, 0})});
   const Tensor x = c.x[0];

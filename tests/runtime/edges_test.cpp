@@ -32,10 +32,11 @@ BOOST_AUTO_TEST_CASE(what_is_refused_is_refused_with_the_users_line) {
 }
 
 BOOST_AUTO_TEST_CASE(every_op_is_in_the_table) {
-  // These ops are made by the compiler alone: the number of a count, a library's own order of weights, attention by a
-  // GPU's library, sums between workers and processes.
-  const std::set<Op> own = {Op::extent, Op::pack_weights, Op::flash_attention, Op::flash_attention_grad,
-                            Op::carry,  Op::all_reduce};
+  // These ops are made by the compiler alone: the number of a count, a GPU's masks, a library's own order of weights,
+  // attention by a GPU's library, sums between workers and processes.
+  const std::set<Op> own = {Op::extent,       Op::pack_bits,       Op::unpack_bits,
+                            Op::pack_weights, Op::flash_attention, Op::flash_attention_grad,
+                            Op::carry,        Op::all_reduce};
   const std::set<Op> met = ops_of(edge_table());
   for (const OpInfo& row : all_ops()) BOOST_TEST((met.contains(row.op) || own.contains(row.op)), row.name);
 }

@@ -360,6 +360,7 @@ std::vector<KernelClass> kernel_classes() {
           {"normalisations_and_losses", normalisations_and_losses},
           {"batch_norm_chains", batch_norm_chains},
           {"written_columns", written_columns},
+          {"packed_masks", packed_masks},
           {"pools_in_their_launches", pools_in_their_launches},
           {"windows", windows},
           {"indexed", indexed},

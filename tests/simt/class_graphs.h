@@ -19,6 +19,7 @@ void add_long_columns(KernelGraphs& graphs, const std::vector<Dims>& shapes);
 // Add the graphs of tests/simt/fused_graphs.cpp.
 void batch_norm_chains(KernelGraphs& graphs);
 void written_columns(KernelGraphs& graphs);
+void packed_masks(KernelGraphs& graphs);
 void pools_in_their_launches(KernelGraphs& graphs);
 // Adds the graphs of tests/simt/edge_graphs.cpp.
 void values_at_edges(KernelGraphs& graphs);

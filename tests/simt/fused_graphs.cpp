@@ -35,6 +35,24 @@ void written_columns(KernelGraphs& graphs) {
     }
 }
 
+// Adds residual blocks whose masks are kept as bits, beside a mean over each image; backward adds them up over columns,
+// or not. Rows have one byte of bits or many. A product keeps forward and backward apart.
+void packed_masks(KernelGraphs& graphs) {
+  for (const DType dtype : {DType::bf16, DType::f16})
+    for (const Dims& shape : std::vector<Dims>{{12, 5, 5, 32}, {700, 1, 1, 40}, {3, 2, 3, 8}, {2, 3, 3, 264}}) {
+      Graph graph;
+      const Tensor z = relu(input_of(graph, shape, dtype) + input_of(graph, shape, dtype, "y"));
+      const Tensor product =
+          matmul(reshape(z, {-1, shape.back()}), input_of(graph, {shape.back(), shape.back()}, dtype, "w"));
+      const Tensor d = select(z > 0.0, input_of(graph, shape, dtype, "dz") + reshape(product, shape), 0.0);
+      output("z", z);
+      output("pooled", mean(cast(z, DType::f32), {1, 2}));
+      output("d", d);
+      if (shape[0] != 3) output("bias", sum(cast(d, DType::f32), {0, 1, 2}));
+      graphs.add(std::string(name(dtype)) + " " + shape_name(shape), graph, on_gpu(tolerance_of(dtype)));
+    }
+}
+
 // Adds ResNet's stem: the pool computes what stands before it inside, and its gradient is gathered, written and added
 // to the sums of its columns in one pass.
 void pools_in_their_launches(KernelGraphs& graphs) {

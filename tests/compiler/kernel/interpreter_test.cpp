@@ -96,6 +96,28 @@ Launch block_launch(int64_t threads) {
       {Data::of(DType::f32, x), Data::output(DType::f32, 3), Data::of(DType::u32, {0}), Data::output(DType::f32, 1)}};
 }
 
+// Returns a kernel in which each of 4 threads packs the signs of `lanes` numbers, of which `valid` are valid.
+Kernel packed_signs(int64_t lanes, int64_t valid) {
+  Builder b("pointwise", lanes, 4);
+  const int32_t x = b.add_buffer({.dtype = DType::f32});
+  const int32_t bits = b.add_buffer({.dtype = DType::u8, .written = true, .read = false});
+  b.phase([&] {
+    b.threads([&](Reg thread) {
+      b.lane_loop(b.index(valid), [&](Reg) {
+        const Reg value = b.load(x, b.mul(thread, b.index(lanes)), Access::contiguous);
+        b.store_bits(bits, thread, b.compute(Op::lt, value, b.constant(DType::f32, 0)));
+      });
+    });
+  });
+  return b.finish();
+}
+
+Launch packed_launch(int64_t bytes) {
+  std::vector<double> x(32);
+  for (const size_t negative : {0u, 9u, 11u, 31u}) x[negative] = -1;
+  return {{}, {1}, {Data::of(DType::f32, x), Data::output(DType::u8, bytes)}};
+}
+
 // Returns a kernel with `body`, which a tile runs once, on an input "in" and an output "out" of f32.
 Kernel scalar_kernel(const std::function<void(Builder&, int32_t in, int32_t out)>& body) {
   Builder b("pointwise", 16);
@@ -138,6 +160,18 @@ BOOST_AUTO_TEST_CASE(every_single_missing_barrier_is_found) {
     ++found;
   }
   BOOST_TEST(found == 3);
+}
+
+BOOST_AUTO_TEST_CASE(lanes_pack_their_bits) {
+  const Kernel kernel = packed_signs(8, 8);
+  Launch launch = packed_launch(4);
+  ir::verify(kernel);
+  interpret(kernel, launch);
+  const double expected[] = {1, 0b1010, 0, 0b10000000};
+  for (int64_t i = 0; i < 4; ++i) BOOST_TEST(launch.buffers[1].at(i) == expected[i]);
+  BOOST_TEST(contains(fault(kernel, packed_launch(3)), "b1[3] is out of bounds"));
+  BOOST_TEST(contains(fault(packed_signs(4, 4), packed_launch(4)), "other than eight valid lanes"));
+  BOOST_TEST(contains(fault(packed_signs(8, 7), packed_launch(4)), "other than eight valid lanes"));
 }
 
 BOOST_AUTO_TEST_CASE(bounds) {

@@ -80,6 +80,30 @@ BOOST_AUTO_TEST_CASE(lanes_do_not_store_at_one_place) {
   BOOST_TEST(message.find("a store for all lanes in a lane loop") != std::string::npos, message.substr(0, 120));
 }
 
+// Lane loops of a CPU may be run in parts, each of which would store the byte.
+BOOST_AUTO_TEST_CASE(only_a_gpu_packs_the_bits_of_lanes) {
+  Builder b("pointwise", 8, 4);
+  const int32_t bits = b.add_buffer({.dtype = DType::u8, .written = true, .read = false});
+  b.phase([&] {
+    b.threads([&](Reg thread) {
+      b.lane_loop(kNone, [&](Reg lane) { b.store_bits(bits, thread, b.less(lane, b.index(3))); });
+    });
+  });
+  const Kernel whole = b.finish();
+  ir::verify(whole);
+  const auto expect = [&](const char* words, const std::function<void(Kernel&)>& damage) {
+    const std::string message = refusal(whole, damage);
+    BOOST_TEST(message.find(words) != std::string::npos, words << " expected, got: " << message.substr(0, 120));
+  };
+  expect("type of a buffer", [](Kernel& k) { k.buffers[0].dtype = DType::f32; });
+  expect("used otherwise than declared", [](Kernel& k) { k.buffers[0].written = false; });
+  expect("bits of no booleans", [](Kernel& k) {
+    Instr* store = find(body_of(k), Code::store_bits);
+    store->b = store->a;
+  });
+  expect("outside the lanes of a thread", [](Kernel& k) { find(body_of(k), Code::loop)->bind = Bind::serial; });
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

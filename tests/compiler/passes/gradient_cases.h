@@ -316,8 +316,9 @@ inline bool maps_floats(const OpInfo& row) {
   return row.rule == TypeRule::floats || row.rule == TypeRule::arithmetic || row.op == Op::select || row.op == Op::cast;
 }
 
-const std::set<Op> kNoGradient = {Op::input,  Op::variable,    Op::constant, Op::iota,        Op::count,
-                                  Op::extent, Op::random_bits, Op::argmax,   Op::index_order, Op::stop_gradient};
+const std::set<Op> kNoGradient = {Op::input,       Op::variable,      Op::constant,    Op::iota,
+                                  Op::count,       Op::extent,        Op::random_bits, Op::argmax,
+                                  Op::index_order, Op::stop_gradient, Op::pack_bits,   Op::unpack_bits};
 
 inline Build build_of(Op op) {
   if (is_pointwise(op)) return [op](GradientCase& c) { return pointwise_case(c, op); };
