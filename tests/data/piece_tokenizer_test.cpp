@@ -41,6 +41,10 @@ BOOST_AUTO_TEST_CASE(without_the_plugin_an_error_names_the_package) {
              "  hint:     cmake --build BUILD --target kilobatch_pieces builds it; where there is no such target, apt "
              "install libsentencepiece-dev, then configure again (cmake -DKB_SENTENCEPIECE=ON says what it does not "
              "find)");
+}
+
+// A sanitizer, with which the plug-in is not built, ends the program at any file that is to be opened in this way.
+BOOST_AUTO_TEST_CASE(a_file_that_is_no_library_is_named, *boost::unit_test::precondition(has_plugin)) {
   const test::TemporaryDirectory directory;
   test::write_file(directory.path() / "libkilobatch_pieces.so", "no library");
   BOOST_TEST(test::data_error(directory.path(), [&] {
