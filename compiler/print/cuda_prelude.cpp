@@ -20,22 +20,10 @@ KB_INLINE u32 bits(float x) { return __float_as_uint(x); }
 KB_INLINE float real(u32 x) { return __uint_as_float(x); }
 )";
 
-constexpr std::string_view kFunctions =
-    R"(KB_INLINE float absolute(float x) { return fabsf(x); }
-KB_INLINE double absolute(double x) { return fabs(x); }
-KB_INLINE float root(float x) { return __fsqrt_rn(x); }
-KB_INLINE double root(double x) { return __dsqrt_rn(x); }
-KB_INLINE float round_down(float x) { return floorf(x); }
-KB_INLINE double round_down(double x) { return floor(x); }
-KB_INLINE float fused(float x, float y, float z) { return __fmaf_rn(x, y, z); }
-KB_INLINE double fused(double x, double y, double z) { return __fma_rn(x, y, z); }
-KB_INLINE u32 mul_high(u32 x, u32 y) { return __umulhi(x, y); }
-KB_INLINE int mul_high(int x, int y) { return __mulhi(x, y); }
-
-KB_INLINE float widen(bf16 x) { return real((u32)x.bits << 16); }
-// The processor's own conversions, and what they do. They make every NaN that they round 0x7fff; other processors keep
-// its sign and upper bits.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+// These functions are written in PTX; they stand behind kSharedPrelude, so that what replaces them may use it.
+constexpr std::string_view kInstructions = R"(
+// The processor's own conversions. They make every NaN that they round 0x7fff; other processors keep its sign and upper
+// bits.
 KB_INLINE u16 narrow_bf16(float x) {
   u16 r;
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r) : "f"(x));
@@ -51,23 +39,29 @@ KB_INLINE float widen(f16 x) {
   asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(x.bits));
   return r;
 }
-#else
-KB_INLINE u16 narrow_bf16(float x) { return x != x ? 0x7fff : (u16)(round_high(x) >> 16); }
-KB_INLINE u16 narrow_f16(float x) { return x != x ? 0x7fff : (u16)f16_bits(x); }
-KB_INLINE float widen(f16 x) { return f16_real(x.bits); }
-#endif
 // Returns c ? x : y, by instructions in which neither NVVM nor ptxas finds a maximum or minimum. For sm_90 and sm_100
 // ptxas of CUDA 13.0 (V13.0.88) makes "max(min(a, b), 0) == b" one VIMNMX.RELU and takes its predicate, which says
 // something else, for the equality; likewise "== a", "!=", and a maximum in place of the minimum.
-#ifdef __CUDA_ARCH__
 KB_INLINE int choose(bool c, int x, int y) {
   int r;
   asm("{ .reg .pred p; setp.ne.s32 p, %3, 0; selp.s32 %0, %1, %2, p; }" : "=r"(r) : "r"(x), "r"(y), "r"((int)c));
   return r;
 }
-#else
-KB_INLINE int choose(bool c, int x, int y) { return c ? x : y; }
-#endif
+)";
+
+constexpr std::string_view kFunctions =
+    R"(KB_INLINE float absolute(float x) { return fabsf(x); }
+KB_INLINE double absolute(double x) { return fabs(x); }
+KB_INLINE float root(float x) { return __fsqrt_rn(x); }
+KB_INLINE double root(double x) { return __dsqrt_rn(x); }
+KB_INLINE float round_down(float x) { return floorf(x); }
+KB_INLINE double round_down(double x) { return floor(x); }
+KB_INLINE float fused(float x, float y, float z) { return __fmaf_rn(x, y, z); }
+KB_INLINE double fused(double x, double y, double z) { return __fma_rn(x, y, z); }
+KB_INLINE u32 mul_high(u32 x, u32 y) { return __umulhi(x, y); }
+KB_INLINE int mul_high(int x, int y) { return __mulhi(x, y); }
+
+KB_INLINE float widen(bf16 x) { return real((u32)x.bits << 16); }
 KB_INLINE bf16 round_bf16(float x) { return bf16{narrow_bf16(x)}; }
 KB_INLINE f16 round_f16(float x) { return f16{narrow_f16(x)}; }
 
@@ -143,6 +137,8 @@ KB_INLINE void store_all(T* p, T x, int n = N) {
 
 }  // namespace
 
-std::string cuda_prelude() { return fmt::format("{}{}{}", kCudaTypes, kSharedPrelude, kFunctions); }
+std::string cuda_instructions() { return std::string(kInstructions); }
+
+std::string cuda_prelude() { return fmt::format("{}{}{}{}", kCudaTypes, kSharedPrelude, kInstructions, kFunctions); }
 
 }  // namespace kb

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "compiler/print/cuda.h"
 #include "graph/error.h"
 #include "graph/ops.h"
 
@@ -239,6 +240,14 @@ SIMT_INLINE double simt_other(double y) {
   SIMT_INLINE double name(double x, double y) { return simt_other(__builtin_##name(x, y)); }
 )";
 
+// What the PTX of cuda_instructions() does, by the functions that stand before it in the text.
+constexpr std::string_view kInstructions = R"(
+KB_INLINE u16 narrow_bf16(float x) { return x != x ? 0x7fff : (u16)(round_high(x) >> 16); }
+KB_INLINE u16 narrow_f16(float x) { return x != x ? 0x7fff : (u16)f16_bits(x); }
+KB_INLINE float widen(f16 x) { return f16_real(x.bits); }
+KB_INLINE int choose(bool c, int x, int y) { return c ? x : y; }
+)";
+
 // Returns the functions of the C library that the table of ops has, except erf.
 std::string other_functions() {
   std::string text;
@@ -280,6 +289,12 @@ std::string emulation_prelude(bool watched) {
   text += kArithmetic;
   text += other_functions();
   return text;
+}
+
+std::string without_ptx(std::string prelude) {
+  const std::string ptx = cuda_instructions();
+  if (const size_t at = prelude.find(ptx); at != std::string::npos) prelude.replace(at, ptx.size(), kInstructions);
+  return prelude;
 }
 
 KernelHead kernel_head(std::string_view text) {

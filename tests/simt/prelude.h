@@ -10,6 +10,9 @@ namespace kb::simt {
 // Returns C++17 without includes. If `watched`, it has the functions that the compiler's instrumentation calls.
 std::string emulation_prelude(bool watched);
 
+// Returns the types and helpers of kernels with C++ in place of cuda_instructions().
+std::string without_ptx(std::string prelude);
+
 struct KernelHead {
   std::string name;
   std::string max_threads;  // the expression in __launch_bounds__; "0" without one

@@ -44,7 +44,7 @@ Instrument default_instrument() {
 
 Program::Program(const std::string& prelude, std::span<const std::string> texts, Instrument instrument)
     : instrument_(instrument) {
-  KernelBatch batch{emulation_prelude(instrument == Instrument::accesses) + prelude, {}, "simt"};
+  KernelBatch batch{emulation_prelude(instrument == Instrument::accesses) + without_ptx(prelude), {}, "simt"};
   std::vector<std::string> order;
   for (const std::string& text : texts) {
     const KernelHead head = kernel_head(text);
