@@ -22,7 +22,7 @@
 //   transpose (x)      perm: axis i of the result is axis perm[i] of x
 //   slice (x)          begin, end, step ints, one an axis; 0 <= begin < end <= extent, step >= 1
 //   pad (x)            low, high, interior ints (>= 0), value real: `interior` new elements between neighbours
-//   concat (x...)      axis
+//   concat (x...)      axis; `computed` 1: readers compute it from its parts, which no copy joins in memory
 //   pack_bits (x boolean) -> u8, the last extent divided by 8: bit i % 8 of byte i / 8 is element i of a row
 //   unpack_bits (x u8) -> boolean, the last extent times 8; pack_bits the other way
 //   reduce_sum|max|min|prod (x) axes -> axes removed

@@ -22,7 +22,7 @@ void store_values(DType dtype, std::byte* to, const std::vector<double>& values)
 }
 
 bool same_place(const Segment& a, const Segment& b) {
-  return a.name == b.name && a.type == b.type && a.offset == b.offset && a.length == b.length;
+  return a.name == b.name && a.type == b.type && a.offset == b.offset && a.length == b.length && a.order == b.order;
 }
 
 }  // namespace
@@ -123,14 +123,47 @@ void StateStore::initialise_parameters(uint32_t seed) {
   }
 }
 
+// Returns whether a vector has tensors that lie in another order in the backend's memory than in the mirror.
+bool StateStore::is_reordered(const Entry& entry) const {
+  return entry.variable.flat &&
+         std::ranges::any_of(space_.segments, [](const Segment& segment) { return !segment.order.empty(); });
+}
+
+// Writes a flat vector's elements to `to` in another order: the backend's for `outward`, else row-major.
+void StateStore::reorder(const Entry& entry, const std::byte* from, std::byte* to, bool outward) const {
+  const auto size = static_cast<size_t>(size_of(space_.dtype));
+  std::memcpy(to, from, entry.bytes());
+  const FlatVector& flat = *entry.variable.flat;
+  for (const Segment& segment : space_.segments) {
+    const int64_t begin = segment.offset - flat.offset;
+    if (segment.order.empty() || begin < 0 || begin >= entry.variable.type.elements()) continue;
+    for_each_place(segment, [&](int64_t place, int64_t element) {
+      const auto outside = static_cast<size_t>(begin + place), inside = static_cast<size_t>(begin + element);
+      std::memcpy(to + (outward ? outside : inside) * size, from + (outward ? inside : outside) * size, size);
+    });
+  }
+}
+
 void StateStore::upload() {
-  for (auto& [name, entry] : entries_)
-    if (entry.is_mirrored()) backend_->upload(entry.memory->data(), entry.host(), entry.memory->bytes());
+  for (auto& [name, entry] : entries_) {
+    if (!entry.is_mirrored()) continue;
+    std::vector<std::byte> ordered;
+    if (is_reordered(entry)) {
+      ordered.resize(entry.bytes());
+      reorder(entry, entry.host(), ordered.data(), true);
+    }
+    backend_->upload(entry.memory->data(), ordered.empty() ? entry.host() : ordered.data(), entry.memory->bytes());
+  }
 }
 
 void StateStore::download() const {
-  for (const auto& [name, entry] : entries_)
-    if (entry.is_mirrored()) backend_->download(entry.host(), entry.memory->data(), entry.memory->bytes());
+  for (const auto& [name, entry] : entries_) {
+    if (!entry.is_mirrored()) continue;
+    backend_->download(entry.host(), entry.memory->data(), entry.memory->bytes());
+    if (!is_reordered(entry)) continue;
+    const std::vector<std::byte> ordered(entry.host(), entry.host() + entry.bytes());
+    reorder(entry, ordered.data(), entry.host(), false);
+  }
 }
 
 void StateStore::refresh() const {

@@ -98,6 +98,8 @@ class StateStore {
   // Move the values of this store, without its parts, between the backend's memory and the host's.
   void download() const;
   void upload();
+  bool is_reordered(const Entry& entry) const;
+  void reorder(const Entry& entry, const std::byte* from, std::byte* to, bool outward) const;
   void adopt_space(const ParameterSpace& space);
 
   Backend* const backend_;  // null: the store lies in the host's memory alone

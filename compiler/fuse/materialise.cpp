@@ -13,7 +13,7 @@ bool Memory::readable(Value v) const {
 }
 
 bool is_placed_concat(const Graph& graph, const Node& node) {
-  if (node.op != Op::concat) return false;
+  if (node.op != Op::concat || node.attrs.integer(kComputedConcat, 0) != 0) return false;
   const Dims& shape = graph.type(node.inputs[0]).shape;
   int64_t axis = node.attrs.integer("axis");
   return std::all_of(shape.begin(), shape.begin() + axis, [](int64_t extent) { return extent == 1; });
@@ -129,6 +129,8 @@ class Chooser {
       if (is_large)
         for (int32_t leaf : inner.leaves) add_leaf(cost, leaf);
     }
+    // An element of a concat reads one input: its large inputs together are read as often as one is.
+    if (node.op == Op::concat && cost.leaves.size() > 1) cost.leaves.resize(1);
     return cost;
   }
 

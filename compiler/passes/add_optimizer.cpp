@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "compiler/passes/group_update.h"
+#include "compiler/passes/layout_table.h"
 #include "compiler/passes/loss_scale.h"
 #include "compiler/passes/rewrite.h"
 #include "compiler/passes/rule_probe.h"
@@ -30,8 +32,10 @@ std::map<std::string, Value> gradients_of(const Graph& graph) {
   return result;
 }
 
-// Returns the parameters group by group, in the order in which the backward pass computes their gradients.
-std::vector<const Variable*> ready_order(const Graph& graph, const std::map<std::string, Value>& gradients) {
+// Returns the parameters group by group, in the order in which the backward pass computes their gradients; with
+// `filters_first` filters stand before the others, so that their gradients make up one range.
+std::vector<const Variable*> ready_order(const Graph& graph, const std::map<std::string, Value>& gradients,
+                                         bool filters_first) {
   std::vector<const Variable*> parameters = parameters_of(graph);
   auto ready = [&](const Variable* p) {
     auto at = gradients.find(p->name);
@@ -40,7 +44,8 @@ std::vector<const Variable*> ready_order(const Graph& graph, const std::map<std:
     return total.op == Op::worker_sum ? total.inputs[0].node : at->second.node;
   };
   std::stable_sort(parameters.begin(), parameters.end(), [&](const Variable* a, const Variable* b) {
-    return std::pair(a->group, ready(a)) < std::pair(b->group, ready(b));
+    const bool a_waits = filters_first && !is_filters(*a), b_waits = filters_first && !is_filters(*b);
+    return std::tuple(a->group, a_waits, ready(a)) < std::tuple(b->group, b_waits, ready(b));
   });
   return parameters;
 }
@@ -57,8 +62,8 @@ class Optimize {
     if (state_.options.space)
       take_dtype_of_graph();
     else
-      state_.space =
-          make_space(ready_order(from_, gradients_), groups_, looks_at_layers() ? kNormBlock : kSegmentBlock);
+      state_.space = make_space(ready_order(from_, gradients_, reads_narrow_gradients()), groups_,
+                                looks_at_layers() ? kNormBlock : kSegmentBlock, weights_last(state_.options.target));
     if (!state_.space.segments.empty()) bind_parameters();
     rewriter_.copy_needed();
     copy_results();
@@ -67,6 +72,12 @@ class Optimize {
   }
 
  private:
+  // Returns whether the update may read gradients of filters in 16 bits (narrow_gradient.cpp). Gradients that are
+  // summed over workers are wide, and stay in the order in which they are ready: buckets of them start early.
+  bool reads_narrow_gradients() const {
+    return state_.options.target.processor == Processor::gpu && state_.options.workers.total() == 1;
+  }
+
   bool has_rates(size_t group) const {
     const std::vector<const Variable*> parameters = parameters_of(from_);
     return std::any_of(parameters.begin(), parameters.end(), [&](const Variable* parameter) {
@@ -153,10 +164,10 @@ class Optimize {
   }
 
   // The result is f32 for gradients of low-precision weights, which library calls give in f32.
-  Value segment_gradient(Value gradient, int64_t length) {
+  Value segment_gradient(Value gradient, const Segment& segment) {
     if (to_.type(gradient).dtype != state_.space.dtype)
       gradient = to_.add(Op::cast, {gradient}, {{"dtype", state_.space.dtype}});
-    return reshaped(gradient, {length});
+    return segment_vector(to_, gradient, segment);
   }
 
   // Returns a concat even if it has one part, because place_all_reduce finds the gradient by its concat.
@@ -169,7 +180,7 @@ class Optimize {
       if (at == gradients_.end())
         gap += segment.length;
       else
-        parts.push_back(segment_gradient(rewriter_.map(at->second), segment.length));
+        parts.push_back(segment_gradient(rewriter_.map(at->second), segment));
       if (gap > 0) parts.push_back(zeros(gap));
     }
     return to_.add(Op::concat, parts, {{"axis", int64_t{0}}});

@@ -23,6 +23,9 @@ class LayoutPass {
   LayoutPass(const Graph& from, const Target& target)
       : from_(from), target_(target), to_(from.name, from.mode), rewriter_(from, to_), ids_(from) {
     native_.resize(static_cast<size_t>(ids_.size()));
+    readers_.resize(from.nodes.size());
+    for (int32_t n = 0; n < static_cast<int32_t>(from.nodes.size()); ++n)
+      for (const Value input : old(n).inputs) readers_[static_cast<size_t>(input.node)].push_back(n);
     others_.resize(static_cast<size_t>(ids_.size()));
   }
 
@@ -63,7 +66,16 @@ class LayoutPass {
       if (permuted.back() != 1) moved.push_back(axis);
     }
     if (std::is_sorted(moved.begin(), moved.end())) return reshape(like, v, permuted);
+    if (const Node& before = to_.node(v); before.op == Op::transpose && undoes(perm, before.attrs.ints("perm")))
+      return before.inputs[0];
     return add(like, Op::transpose, {v}, {{"perm", perm}});
+  }
+
+  // Returns whether two transpositions, one after the other, leave every axis in its place.
+  static bool undoes(const Ints& second, const Ints& first) {
+    for (size_t i = 0; i < second.size(); ++i)
+      if (first[static_cast<size_t>(second[i])] != static_cast<int64_t>(i)) return false;
+    return true;
   }
 
   // Returns `v`, a value of the old graph, as a value of the new graph in `layout`.
@@ -163,6 +175,7 @@ class LayoutPass {
       case OpClass::movement:
         if (node.op == Op::slice || node.op == Op::pad) return cut(n);
         if (node.op == Op::reshape) return reshape_image(n);
+        if (node.op == Op::transpose) return transpose_image(n);
         return plain(n);
       default:
         return plain(n);
@@ -271,6 +284,16 @@ class LayoutPass {
     native({n, 0}) = layout;
   }
 
+  // A transposition to the order in which an image lies is a view of it.
+  void transpose_image(int32_t n) {
+    const Value x = old(n).inputs[0];
+    const ImageLayout& layout = native(x);
+    const bool is_view = !layout.is_logical() && layout.split(shape_of(x)) == shape_of(x) &&
+                         layout.from_split() == old(n).attrs.ints("perm");
+    if (!is_view) return follow(n, {});
+    rewriter_.replace({n, 0}, rewriter_.map(x));
+  }
+
   static bool is_same_image(const Dims& a, const Dims& b) {
     const auto proper = [](const Dims& shape) {
       Dims extents{shape[0], shape[1]};
@@ -321,11 +344,22 @@ class LayoutPass {
     int32_t fresh = add(node, node.op, std::move(inputs), std::move(attrs)).node;
     rewriter_.replace({n, 0}, {fresh, 0});
     native({n, 0}) = weights ? filters : forward ? out : in;
-    if (!weights) return;
+    if (!weights || is_stored_so(n, filters)) return;
     // The gradient is brought to logical order here and not at its reader, which stands after the whole backward pass,
     // so that the all-reduce of its bucket can start early.
     rewriter_.replace({n, 0}, to_logical(node, {n, 0}));
     native({n, 0}) = {};
+  }
+
+  // Returns whether what reads a weight gradient at last, behind casts and sums over workers, wants it in this order.
+  bool is_stored_so(int32_t n, const ImageLayout& filters) const {
+    while (readers_[static_cast<size_t>(n)].size() == 1) {
+      n = readers_[static_cast<size_t>(n)].front();
+      const Op op = old(n).op;
+      if (op == Op::transpose) return !filters.is_logical() && old(n).attrs.ints("perm") == filters.from_split();
+      if (op != Op::cast && info(op).cls != OpClass::marker) return false;
+    }
+    return false;
   }
 
   Value pack(const Node& conv, Value weight, Attrs attrs, const char* usage) {
@@ -343,6 +377,7 @@ class LayoutPass {
   Graph to_;
   Rewriter rewriter_;
   ValueIds ids_;
+  std::vector<std::vector<int32_t>> readers_;                       // nodes that read each old node
   std::vector<ImageLayout> native_;                                 // index: old value
   std::vector<std::vector<std::pair<ImageLayout, Value>>> others_;  // the same value in other layouts
 };

@@ -21,8 +21,31 @@ SpaceRange ParameterSpace::range_of(int32_t group) const {
   return {own.front().offset, last.offset + blocks_of(last) * block - own.front().offset};
 }
 
+bool is_filters(const Variable& parameter) { return parameter.type.names == "OIHW"; }
+
+namespace {
+
+// Fewer channels than this are those of images, whose convolutions change on a GPU (space_to_depth).
+constexpr int64_t kLeastChannels = 8;
+
+// Returns whether another order of the filters would move any elements.
+bool has_taps(const Variable& parameter) {
+  const Dims& shape = parameter.type.shape;
+  return is_filters(parameter) && shape[1] >= kLeastChannels && shape[2] * shape[3] > 1;
+}
+
+// Returns the shape in which a segment's elements lie.
+Dims shape_in_memory(const Segment& segment) {
+  if (segment.order.empty()) return segment.type.shape;
+  Dims shape;
+  for (const int64_t axis : segment.order) shape.push_back(segment.type.shape[static_cast<size_t>(axis)]);
+  return shape;
+}
+
+}  // namespace
+
 ParameterSpace make_space(const std::vector<const Variable*>& parameters, const std::vector<ParameterGroup>& groups,
-                          int64_t block) {
+                          int64_t block, bool filters_last) {
   const auto has = [](const std::vector<Role>& roles, Role role) {
     return std::find(roles.begin(), roles.end(), role) != roles.end();
   };
@@ -41,7 +64,8 @@ ParameterSpace make_space(const std::vector<const Variable*>& parameters, const 
                     !has(owner.no_decay, parameter->role),
                     !has(owner.no_adapt, parameter->role),
                     parameter->group,
-                    parameter->rate};
+                    parameter->rate,
+                    filters_last && has_taps(*parameter) ? Ints{0, 2, 3, 1} : Ints{}};
     space.dtype = parameter->type.dtype;
     space.length += space.blocks_of(segment) * block;
     if (!owner.is_frozen) space.gradient_length = space.length;
@@ -84,7 +108,19 @@ Value segment_view(Graph& graph, Value flat, const Segment& segment) {
   Value part =
       graph.add(Op::slice, {flat},
                 {{"begin", Ints{segment.offset}}, {"end", Ints{segment.offset + segment.length}}, {"step", Ints{1}}});
-  return graph.add(Op::reshape, {part}, {{"shape", segment.type.shape}, {"names", segment.type.names}});
+  const bool in_order = segment.order.empty();
+  const Value tensor =
+      graph.add(Op::reshape, {part},
+                {{"shape", shape_in_memory(segment)}, {"names", in_order ? segment.type.names : std::string()}});
+  if (in_order) return tensor;
+  Ints back(segment.order.size());
+  for (size_t i = 0; i < back.size(); ++i) back[static_cast<size_t>(segment.order[i])] = static_cast<int64_t>(i);
+  return graph.add(Op::transpose, {tensor}, {{"perm", back}});
+}
+
+Value segment_vector(Graph& graph, Value value, const Segment& segment) {
+  if (!segment.order.empty()) value = graph.add(Op::transpose, {value}, {{"perm", segment.order}});
+  return graph.add(Op::reshape, {value}, {{"shape", Dims{segment.length}}, {"names", std::string()}});
 }
 
 }  // namespace kb

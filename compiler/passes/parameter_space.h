@@ -16,9 +16,12 @@ const Variable* flat_parameters(const Graph& graph);
 // (UpdateContext::gradient_offset) or an inference program evaluates (CompileOptions::offset).
 bool is_offset_parameters(const Graph& graph, const Node& node);
 
-// Lays out segments for `parameters` in the order given, in which the parameters of each group stand together.
+// Lays out segments for `parameters` in the order given, in which the parameters of each group stand together. With
+// `filters_last` filters of several taps lie as (O, H, W, I).
 ParameterSpace make_space(const std::vector<const Variable*>& parameters, const std::vector<ParameterGroup>& groups,
-                          int64_t block = kSegmentBlock);
+                          int64_t block = kSegmentBlock, bool filters_last = false);
+// Returns whether a parameter is a bank of filters of a convolution, by the names of its axes.
+bool is_filters(const Variable& parameter);
 // Returns the variable that holds all parameters.
 Variable flat_variable(const ParameterSpace& space);
 // Returns the variable `name`, which holds a slot of the update rule over a range of the space.
@@ -26,5 +29,26 @@ Variable slot_variable(const ParameterSpace& space, const std::string& name, con
                        const SpaceRange& range);
 // Returns the part of a flat vector that is one parameter, in the parameter's own shape.
 Value segment_view(Graph& graph, Value flat, const Segment& segment);
+// Returns a value of the parameter's own shape as a vector in the order of the segment.
+Value segment_vector(Graph& graph, Value value, const Segment& segment);
+
+// Calls f(p, i) for every element of a segment: it lies at place p of the segment, and is element i of the tensor in
+// row-major order.
+template <class F>
+void for_each_place(const Segment& segment, F&& f) {
+  const Dims& shape = segment.type.shape;
+  Ints strides(shape.size(), 1), at(shape.size(), 0);
+  for (size_t axis = shape.size(); axis-- > 1;) strides[axis - 1] = strides[axis] * shape[axis];
+  for (int64_t place = 0, element = 0; place < segment.length; ++place) {
+    f(place, element);
+    for (size_t i = shape.size(); i-- > 0;) {
+      const auto axis = static_cast<size_t>(segment.order.empty() ? static_cast<int64_t>(i) : segment.order[i]);
+      element += strides[axis];
+      if (++at[axis] < shape[axis]) break;
+      element -= strides[axis] * shape[axis];
+      at[axis] = 0;
+    }
+  }
+}
 
 }  // namespace kb

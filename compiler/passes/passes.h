@@ -28,6 +28,7 @@ struct Segment {
   bool decay = true, adapt = true;
   int32_t group = 0;  // index into CompileOptions::groups
   double rate = 1;    // Variable::rate
+  Ints order = {};    // axes of `type` in their order in the backend's memory; empty: row-major
 };
 
 // A range of neighbouring elements of the parameter space.
@@ -112,7 +113,8 @@ Graph space_to_depth(Graph graph, CompileState& state);  // changes a GPU's conv
 Graph align_rows(Graph graph, CompileState& state);      // makes a GPU's large 16-bit matrices have aligned rows
 Graph apply_layout(Graph graph, CompileState& state);
 Graph recompute(Graph graph, CompileState& state);
-Graph pack_masks(Graph graph, CompileState& state);  // makes a GPU keep masks of activations as one bit an element
+Graph pack_masks(Graph graph, CompileState& state);       // makes a GPU keep masks of activations as one bit an element
+Graph narrow_gradient(Graph graph, CompileState& state);  // makes a GPU's update read 16-bit gradients of filters
 Graph place_all_reduce(
     Graph graph, CompileState& state);  // puts what leaves a worker into flat vectors, each followed by a worker_sum
 Graph constants_to_tables(Graph graph, CompileState& state);  // turns constants of several numbers into data in memory

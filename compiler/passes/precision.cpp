@@ -115,7 +115,8 @@ class Mixed {
   // A parameter is a view of the flat vector; its low-precision copy is the same view of one cast of the whole vector.
   bool is_parameter_part(Value old) const {
     const Node* node = &from_.node(old);
-    while (node->op == Op::reshape || node->op == Op::slice) node = &from_.node(node->inputs[0]);
+    while (node->op == Op::reshape || node->op == Op::slice || node->op == Op::transpose)
+      node = &from_.node(node->inputs[0]);
     return is_flat_parameters(*node);
   }
 

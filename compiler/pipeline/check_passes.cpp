@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/passes/parameter_space.h"
 #include "graph/interpreter.h"
 #include "graph/text.h"
 
@@ -16,8 +17,10 @@ Array flatten(const ParameterSpace& space, const Bindings& bindings) {
   Array flat{{space.dtype, {space.length}, ""}, std::vector<double>(static_cast<size_t>(space.length), 0.0)};
   for (const Segment& segment : space.segments) {
     auto at = bindings.find(segment.name);
-    if (at != bindings.end())
-      std::copy(at->second.data.begin(), at->second.data.end(), flat.data.begin() + segment.offset);
+    if (at == bindings.end()) continue;
+    for_each_place(segment, [&](int64_t place, int64_t element) {
+      flat.data[static_cast<size_t>(segment.offset + place)] = at->second.data[static_cast<size_t>(element)];
+    });
   }
   return flat;
 }

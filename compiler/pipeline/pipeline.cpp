@@ -26,6 +26,7 @@ constexpr PassRow kPasses[] = {
     {"layout", apply_layout},
     {"recompute", recompute},
     {"pack_masks", pack_masks},
+    {"narrow_gradient", narrow_gradient},
     {"place_all_reduce", place_all_reduce},
     {"tables", constants_to_tables},
     {"cut", cut_graph},

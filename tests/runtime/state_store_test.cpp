@@ -1,6 +1,7 @@
 #include "runtime/state_store.h"
 
 #include <boost/test/unit_test.hpp>
+#include <cstring>
 
 #include "compiler/passes/parameter_space.h"
 #include "graph/interpreter.h"
@@ -42,6 +43,41 @@ struct Fixture {
       if (tensor.name == name) return tensor;
     throw std::runtime_error(name);
   }
+};
+
+// A backend whose memory the host must not touch: only copies in and out, of which the last one in is kept.
+class Elsewhere : public Backend {
+ public:
+  std::vector<float> last;
+
+  std::string description() const override { return "elsewhere"; }
+  const Target& target() const override { return target_; }
+  std::string library() const override { return ""; }
+  DType library_dtype(DType dtype) const override { return dtype; }
+  std::unique_ptr<DeviceMemory> allocate(int64_t bytes) override { return std::make_unique<Bytes>(bytes); }
+  std::unique_ptr<DeviceMemory> allocate_host(int64_t bytes) override { return allocate(bytes); }
+  int64_t memory_bytes() const override { return 0; }
+  bool host_visible() const override { return false; }
+  void upload(std::byte* to, const std::byte* from, int64_t bytes) override {
+    std::copy(from, from + bytes, to);
+    last.resize(static_cast<size_t>(bytes) / sizeof(float));
+    std::memcpy(last.data(), from, static_cast<size_t>(bytes));
+  }
+  void download(std::byte* to, const std::byte* from, int64_t bytes) override { std::copy(from, from + bytes, to); }
+  std::vector<std::unique_ptr<Executable>> load(std::span<const Schedule* const>, const RankGroup&,
+                                                LoadReport&) override {
+    return {};
+  }
+  std::unique_ptr<Runner> make_runner(RunnerParts) override { return nullptr; }
+
+ private:
+  struct Bytes : DeviceMemory {
+    explicit Bytes(int64_t count) : all(static_cast<size_t>(count)) {}
+    std::byte* data() override { return all.data(); }
+    int64_t bytes() const override { return std::ssize(all); }
+    std::vector<std::byte> all;
+  };
+  Target target_ = generic_cpu_target();
 };
 
 double element(const NamedTensor& tensor, int64_t i) { return load_element(tensor.type.dtype, tensor.data.data(), i); }
@@ -137,6 +173,31 @@ BOOST_AUTO_TEST_CASE(a_tensor_of_another_type_changes_nothing) {
   last.data.pop_back();
   BOOST_CHECK_EXCEPTION(store.load(tensors), Error, says("in 59 bytes"));
   BOOST_TEST(store.state_sha256() == hash);
+}
+
+// Filters lie with their channels last in a GPU's memory; names, shapes and bytes of the state are those of a CPU.
+BOOST_AUTO_TEST_CASE(a_backends_order_is_not_seen_outside) {
+  Variable filters = parameter("conv.weight", {2, 8, 1, 3}, Role::weight, kNormal);
+  filters.type.names = "OIHW";
+  const auto state_of = [&](Backend& on, bool filters_last) {
+    const ParameterSpace own = make_space({&scale, &filters}, {}, kSegmentBlock, filters_last);
+    auto state = std::make_unique<StateStore>(on);
+    state->adopt({flat_variable(own)}, own);
+    state->initialise(3);
+    return state;
+  };
+  Elsewhere far;
+  const auto near_state = state_of(*backend, false), far_state = state_of(far, true);
+  BOOST_TEST(near_state->state_sha256() == far_state->state_sha256());
+  const auto* row_major = reinterpret_cast<const float*>(near_state->data(kFlatParameters));
+  const int64_t begin = kSegmentBlock;
+  for (int64_t o = 0; o < 2; ++o)
+    for (int64_t i = 0; i < 8; ++i)
+      for (int64_t w = 0; w < 3; ++w)
+        BOOST_TEST(far.last.at(static_cast<size_t>(begin + (o * 3 + w) * 8 + i)) ==
+                   row_major[begin + (o * 8 + i) * 3 + w]);
+  BOOST_TEST(far_state->load(near_state->canonical()).empty());
+  BOOST_TEST(near_state->state_sha256() == far_state->state_sha256());
 }
 
 BOOST_AUTO_TEST_CASE(a_second_program_adopts_what_is_there) {
