@@ -150,7 +150,15 @@ void verify(const Schedule& schedule);
 // The programs of one training step; they share the state store.
 using Program = StepPrograms<Schedule>;
 
-// Returns the bytes of the arena that all parts of a program take, one after another.
+// Returns the bytes of the arena of a lane (PartCall::lane), whose calls take them one after another; the second, those
+// of all lanes.
+int64_t arena_bytes(const Program& program, int32_t lane);
 int64_t arena_bytes(const Program& program);
+// Returns the least bytes in which the values fit that live at one time, in each lane.
+int64_t liveness_bound_bytes(const Program& program);
+// Returns the number of lanes that the calls of a program have: 1 or 2.
+int64_t lanes(const Program& program);
+// Copies of each input that a GPU keeps for each lane: of the run at work and of the one after it.
+inline constexpr int64_t kInputSlots = 2;
 
 }  // namespace kb

@@ -23,10 +23,14 @@ struct Binding {
   friend bool operator==(const Binding&, const Binding&) = default;
 };
 
+inline constexpr int32_t kMostLanes = 2;  // see PartCall::lane
+
 // One run of a part. A variable of the part that has no binding stands for the session's variable of the same name.
 struct PartCall {
   size_t part = 0;  // index into StepPrograms::parts
   std::vector<Binding> bindings;
+  // 1: the call may run beside the `micro` before it, in an arena of its own, and is waited for by the next call.
+  int32_t lane = 0;
 
   // Returns the name of the session's variable for which the part's variable `name` stands.
   const std::string& variable(const std::string& name) const {

@@ -28,7 +28,9 @@ class Executable {
   virtual ~Executable() = default;
   // Sets the address of each buffer of the schedule; called before the first run and whenever memory moves.
   virtual void bind(std::span<std::byte* const> buffers) = 0;
-  // Computes the program, or enqueues it after all that was enqueued before.
+  // Makes the program run in lane 1: beside what lane 0 computes (PartCall::lane). Only a GPU has two.
+  virtual void use_second_lane() {}
+  // Computes the program, or enqueues it after all that was enqueued before in its lane.
   virtual void run() = 0;
   // Runs once with a clock around every schedule step, and waits for it. Returns the times since the start of the run.
   virtual std::vector<StepTime> profile() = 0;
@@ -48,6 +50,7 @@ struct RunnerParts {
   // A routine is a sequence of programs, by their numbers. The first routine ends a step: it computes the outputs.
   using Routine = std::vector<size_t>;
 
+  std::vector<int32_t> lanes;  // the lane of each program
   // One for each program; a schedule may serve several programs with different memory.
   std::vector<const Schedule*> schedules;
   std::vector<std::unique_ptr<Executable>> programs;

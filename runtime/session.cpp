@@ -26,18 +26,35 @@ std::string names_of(const Map& map) {
 
 }  // namespace
 
-Session::Session(Backend& backend, StateStore& store, Compiled compiled, std::shared_ptr<DeviceMemory> arena,
-                 const RankGroup& among)
+Arena allocate_arena(Backend& backend, std::span<const Program* const> programs) {
+  Arena arena;
+  for (int32_t lane = 0; lane < kMostLanes; ++lane) {
+    int64_t bytes = 0;
+    for (const Program* program : programs) bytes = std::max(bytes, arena_bytes(*program, lane));
+    if (lane == 0 || bytes > 0) arena.push_back(backend.allocate(bytes));
+  }
+  return arena;
+}
+
+Session::Session(Backend& backend, StateStore& store, Compiled compiled, Arena arena, const RankGroup& among)
     : backend_(backend), store_(store), compiled_(std::move(compiled)), arena_(std::move(arena)) {
   store_.adopt(compiled_.variables, compiled_.space);
   allocate_own_variables();
-  const int64_t bytes = kb::arena_bytes(compiled_.program);
-  if (!arena_) arena_ = backend_.allocate(bytes);
-  ensure(arena_->bytes() >= bytes, "an arena that is too small for its program");
+  const Program* program = &compiled_.program;
+  if (arena_.empty()) arena_ = allocate_arena(backend_, {&program, 1});
+  for (int32_t lane = 0; lane < lanes(*program); ++lane)
+    ensure(std::ssize(arena_) > lane && arena_[static_cast<size_t>(lane)]->bytes() >= kb::arena_bytes(*program, lane),
+           "an arena that is too small for its program");
   load_programs(among);
 }
 
 Session::~Session() = default;
+
+int64_t Session::arena_bytes() const {
+  int64_t bytes = 0;
+  for (const auto& memory : arena_) bytes += memory->bytes();
+  return bytes;
+}
 
 void Session::allocate_own_variables() {
   for (const Variable& variable : compiled_.variables) {
@@ -95,8 +112,13 @@ void Session::load_programs(const RankGroup& among) {
     RunnerParts::Routine& programs = parts.routines.emplace_back();
     for (const PartCall& call : routine) programs.push_back(program_of(call));
   }
-  for (const PartCall& call : calls_) parts.schedules.push_back(&compiled_.program.parts[call.part]);
+  for (const PartCall& call : calls_) {
+    parts.schedules.push_back(&compiled_.program.parts[call.part]);
+    parts.lanes.push_back(call.lane);
+  }
   parts.programs = backend_.load(parts.schedules, among, load_);
+  for (size_t p = 0; p < calls_.size(); ++p)
+    if (calls_[p].lane > 0) parts.programs[p]->use_second_lane();
   parts.inputs = find_inputs();
   parts.outputs = find_outputs();
   parts.address = [this](size_t program, const Buffer& buffer) { return address(calls_[program], buffer); };
@@ -110,7 +132,7 @@ void Session::work(int64_t worker) {
 }
 
 std::byte* Session::address(const PartCall& call, const Buffer& buffer) const {
-  if (buffer.kind != BufferKind::store) return arena_->data() + buffer.offset;
+  if (buffer.kind != BufferKind::store) return arena_[static_cast<size_t>(call.lane)]->data() + buffer.offset;
   const std::string& name = call.variable(buffer.name);
   auto own = own_.find(name);
   return own == own_.end() ? store_.data(name) : own->second->data();

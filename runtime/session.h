@@ -14,15 +14,19 @@
 
 namespace kb {
 
+// The memory of activations, gradients and workspace, by lane (compiler/step_programs.h). Sessions whose steps never
+// overlap may share it.
+using Arena = std::vector<std::shared_ptr<DeviceMemory>>;
+// Allocates an arena that is large enough for each of the programs.
+Arena allocate_arena(Backend& backend, std::span<const Program* const> programs);
+
 class Session {
  public:
   // Loads the programs; allocates the arena, the inputs, and the memory of what the program computes for itself
-  // (prepared copies of parameters, tables). Keeps references to backend and store. `arena`: memory that sessions share
-  // whose steps never overlap, with arena_bytes() of the largest program; a session overwrites what another left there,
-  // outputs included. Null: the session has an arena of its own. `among`: the ranks with which a program for several
-  // processes sums. Throws Error if variables of the store differ.
-  Session(Backend& backend, StateStore& store, Compiled compiled, std::shared_ptr<DeviceMemory> arena = nullptr,
-          const RankGroup& among = {});
+  // (prepared copies of parameters, tables). Keeps references to backend and store. `arena`: that of sessions which
+  // share one; a session overwrites what another left there, outputs included. Empty: the session has its own. `among`:
+  // the ranks with which a program for several processes sums. Throws Error if variables of the store differ.
+  Session(Backend& backend, StateStore& store, Compiled compiled, Arena arena = {}, const RankGroup& among = {});
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -78,7 +82,7 @@ class Session {
 
   const Compiled& compiled() const { return compiled_; }
   const LoadReport& load_report() const { return load_; }
-  int64_t arena_bytes() const { return arena_->bytes(); }
+  int64_t arena_bytes() const;
   // Does the last virtual worker's part with the same bits as work(), and measures the time of each piece: the steps of
   // `prepare` (if there is one virtual worker), then those of `final`.
   Profile profile() {
@@ -113,7 +117,7 @@ class Session {
   StateStore& store_;
   Compiled compiled_;
   LoadReport load_;
-  std::shared_ptr<DeviceMemory> arena_;  // all programs share it, since they never run at the same time
+  Arena arena_;  // all programs of a lane share its memory, since they never run at the same time
   std::map<std::string, std::unique_ptr<DeviceMemory>> own_;  // prepared copies, tables and partial sums
   std::vector<PartCall> calls_;                               // each call once; the runner has one program for each
   Places input_at_, output_at_;

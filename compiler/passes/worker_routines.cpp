@@ -61,6 +61,12 @@ std::optional<SumGroup> sum_group(const Node& node) {
   throw InternalError("a worker_sum of the unknown group " + text);
 }
 
+// These are the workers whose routine goes on with a carry, and so waits for what they leave.
+void run_side_by_side(Routines& routines) {
+  for (Routine& routine : routines.routines)
+    if (routine.size() > 1 && routine.back().part == static_cast<size_t>(PartRole::carry)) routine.front().lane = 1;
+}
+
 Routines worker_routines(const std::vector<SumGroup>& groups, int64_t virtual_workers) {
   constexpr size_t kLast = 0, kFirst = 1, kEven = 2;
   const Caller caller(groups);

@@ -25,6 +25,9 @@ std::string carry_name(CarryVariable variable, SumGroup group);
 // Returns the group of a worker_sum that place_all_reduce made; nothing for every other node.
 std::optional<SumGroup> sum_group(const Node& node);
 
+// Lets every second virtual worker's `micro` run beside that of the worker before it.
+void run_side_by_side(Routines& routines);
+
 // Returns the routines of a step whose parts are in the order of PartRole and whose workers leave sums for `groups`.
 Routines worker_routines(const std::vector<SumGroup>& groups, int64_t virtual_workers);
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <set>
 
+#include "compiler/passes/worker_routines.h"
 #include "graph/text.h"
 
 namespace kb {
@@ -88,32 +89,46 @@ Compiled compile_once(Graph graph, const CompileOptions& options) {
   return result;
 }
 
-// Returns the bytes of the device's memory that the programs fill: variables, the arena, and two slots for every input.
+// Returns the bytes of the device's memory that the programs fill: variables, the arena, and the slots of every input.
 int64_t device_bytes(const Compiled& compiled) {
   int64_t bytes = 0;
   std::set<std::string> inputs;  // programs share them
   for (const Variable& variable : compiled.variables) bytes += std::max(variable.bytes, variable.type.bytes());
   for (const Schedule* schedule : compiled.program.all()) {
     for (const Buffer& buffer : schedule->buffers)
-      if (buffer.kind == BufferKind::input && inputs.insert(buffer.name).second) bytes += 2 * buffer.bytes;
+      if (buffer.kind == BufferKind::input && inputs.insert(buffer.name).second)
+        bytes += kInputSlots * lanes(compiled.program) * buffer.bytes;
   }
   return bytes + arena_bytes(compiled.program);
 }
 
-}  // namespace
+bool fits(const Compiled& compiled, const Target& target) {
+  return static_cast<double>(device_bytes(compiled)) <= kMemoryShare * static_cast<double>(target.memory_bytes);
+}
 
 // The program that keeps every activation is compiled first, because only its memory plan tells whether it fits.
-Compiled compile(Graph graph, const CompileOptions& options) {
-  const int64_t memory = options.target.memory_bytes;
-  if (!options.recompute || memory == 0) return compile_once(std::move(graph), options);
+Compiled compile_to_fit(Graph graph, const CompileOptions& options) {
+  if (!options.recompute || options.target.memory_bytes == 0) return compile_once(std::move(graph), options);
   CompileOptions keeping = options;
   keeping.recompute = false;
   keeping.dump = nullptr;
   Compiled kept = compile_once(graph, keeping);
-  const bool fits = static_cast<double>(device_bytes(kept)) <= kMemoryShare * static_cast<double>(memory);
-  if (fits && !options.dump) return kept;
+  const bool whole = fits(kept, options.target);
+  if (whole && !options.dump) return kept;
   keeping.dump = options.dump;
-  return compile_once(std::move(graph), fits ? keeping : options);
+  return compile_once(std::move(graph), whole ? keeping : options);
+}
+
+}  // namespace
+
+// Two workers side by side take a second arena, which must fit beside the first.
+Compiled compile(Graph graph, const CompileOptions& options) {
+  Compiled compiled = compile_to_fit(std::move(graph), options);
+  if (options.target.processor != Processor::gpu) return compiled;
+  const Routines alone = compiled.program;
+  run_side_by_side(compiled.program);
+  if (!fits(compiled, options.target)) static_cast<Routines&>(compiled.program) = alone;
+  return compiled;
 }
 
 }  // namespace kb

@@ -101,20 +101,20 @@ MemoryAnswer memory_answer(const Compiled& compiled) {
   const Program& program = compiled.program;
   answer.inputs = input_bytes(program);
   answer.arena = arena_bytes(program);
-  for (const Schedule* schedule : program.all())
-    answer.liveness_bound = std::max(answer.liveness_bound, schedule->liveness_bound_bytes);
+  answer.liveness_bound = liveness_bound_bytes(program);
   return answer;
 }
 
 int64_t total_memory(std::span<const Compiled* const> programs) {
   const MemoryAnswer first = memory_answer(*programs.front());
-  int64_t bytes = first.total() - first.arena, arena = first.arena;
-  for (const Compiled* other : programs.subspan(1)) {
-    const MemoryAnswer answer = memory_answer(*other);
-    bytes += answer.own();
-    arena = std::max(arena, answer.arena);
+  int64_t bytes = first.total() - first.arena;
+  for (const Compiled* other : programs.subspan(1)) bytes += memory_answer(*other).own();
+  for (int32_t lane = 0; lane < kMostLanes; ++lane) {
+    int64_t most = 0;
+    for (const Compiled* each : programs) most = std::max(most, arena_bytes(each->program, lane));
+    bytes += most;
   }
-  return bytes + arena;
+  return bytes;
 }
 
 std::string to_text(const MemoryAnswer& a) {

@@ -33,9 +33,9 @@ LoadedPrograms::LoadedPrograms(Backend& backend, Programs compiled, uint32_t see
       metrics(std::move(compiled.metrics)),
       dumps(std::move(compiled.dumps)),
       store(backend) {
-  int64_t most = 0;
-  for (const CompiledProgram& program : compiled.list) most = std::max(most, arena_bytes(program.compiled.program));
-  const std::shared_ptr<DeviceMemory> arena = backend.allocate(most);
+  std::vector<const Program*> all;
+  for (const CompiledProgram& program : compiled.list) all.push_back(&program.compiled.program);
+  const Arena arena = allocate_arena(backend, all);
   const auto load = [&](StateStore& on, const CompiledProgram& program, Compiled own) {
     list.push_back(
         {program.use, program.phase, program.bucket,

@@ -28,12 +28,13 @@ OpenDevice::OpenDevice(const Driver& the_driver, int ordinal) : driver(the_drive
   driver(driver.stream_create, &compute, kStreamNonBlocking);
   driver(driver.stream_create, &copies, kStreamNonBlocking);
   driver(driver.stream_create, &communication, kStreamNonBlocking);
+  driver(driver.stream_create, &beside, kStreamNonBlocking);
 }
 
 // Failures are ignored: the call that met a fault first has reported it, and nobody can be told here.
 OpenDevice::~OpenDevice() {
   try_make_current();
-  for (Stream stream : {copies, communication, compute}) {
+  for (Stream stream : {copies, communication, beside, compute}) {
     driver.stream_synchronize.function(stream);
     driver.stream_destroy.function(stream);
   }
@@ -47,7 +48,7 @@ int OpenDevice::attribute(DeviceAttribute which) const {
 }
 
 void OpenDevice::wait() const {
-  for (Stream stream : {copies, communication, compute}) wait(stream);
+  for (Stream stream : {copies, communication, beside, compute}) wait(stream);
 }
 
 void OpenDevice::wait(Stream stream) const {

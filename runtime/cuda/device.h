@@ -42,7 +42,8 @@ class OpenDevice {
   int processors = 0;      // number of multiprocessors
   int driver_version = 0;  // 13000 is CUDA 13.0
   int64_t memory = 0;      // bytes of the device's memory
-  Stream compute = nullptr, copies = nullptr, communication = nullptr;
+  // `beside` computes what may run beside `compute`: lane 1 (compiler/step_programs.h).
+  Stream compute = nullptr, copies = nullptr, communication = nullptr, beside = nullptr;
 
  private:
   int attribute(DeviceAttribute which) const;

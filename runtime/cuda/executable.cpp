@@ -63,6 +63,7 @@ class CudaExecutable : public Executable {
                  std::span<const Kernel> kernels, Reductions reductions)
       : schedule_(schedule),
         device_(environment.device),
+        stream_(environment.device.compute),
         collective_(environment.collective),
         heartbeat_(environment.heartbeat),
         modules_(std::move(modules)),
@@ -89,6 +90,8 @@ class CudaExecutable : public Executable {
     }
   }
 
+  void use_second_lane() override { stream_ = device_.beside; }
+
   void run() override {
     for (size_t s = 0; s < calls_.size(); ++s)
       at_step(s, [&] {
@@ -105,7 +108,7 @@ class CudaExecutable : public Executable {
       starts.emplace_back(device_.driver, kEventTimed);
       ends.emplace_back(device_.driver, kEventTimed);
     }
-    events[0].record(device_.compute);
+    events[0].record(stream_);
     for (size_t s = 0; s < calls_.size(); ++s)
       at_step(s, [&] {
         if (is_exchange(s)) {
@@ -113,7 +116,7 @@ class CudaExecutable : public Executable {
         } else {
           enqueue(s);
         }
-        events[s + 1].record(device_.compute);
+        events[s + 1].record(stream_);
       });
     device_.wait(events.back().get());
     std::vector<StepTime> times(calls_.size());
@@ -203,11 +206,11 @@ class CudaExecutable : public Executable {
     if (call.library)
       enqueue_library(call);
     else if (call.launch.is_set())
-      call.launch.enqueue(device_.driver, device_.compute, call.operands);
+      call.launch.enqueue(device_.driver, stream_, call.operands);
     else if (is_exchange(s))
       enqueue_exchange(s);
     else if (schedule_.steps[s].cls == FusionClass::wait)
-      under_way_[number_of(s)].done.wait_on(device_.compute);
+      under_way_[number_of(s)].done.wait_on(stream_);
     else
       enqueue_copies(call);
   }
@@ -218,7 +221,7 @@ class CudaExecutable : public Executable {
   void enqueue_exchange(size_t s, const EventHandle* start = nullptr, const EventHandle* end = nullptr) {
     if (heartbeat_) heartbeat_->at(schedule_.steps[s].name);
     UnderWay& one = under_way_[number_of(s)];
-    one.ready.record(device_.compute);
+    one.ready.record(stream_);
     one.ready.wait_on(device_.communication);
     if (start) start->record(device_.communication);
     try {
@@ -233,11 +236,11 @@ class CudaExecutable : public Executable {
   }
 
   bool waits() const { return !has_run_ || sync_steps_; }
-  void wait_for(size_t s) const { device_.wait(is_exchange(s) ? device_.communication : device_.compute); }
+  void wait_for(size_t s) const { device_.wait(is_exchange(s) ? device_.communication : stream_); }
 
   void enqueue_library(const Call& call) const {
     std::span<void* const> all(call.operands);
-    call.library->enqueue(device_.compute, all.first(call.inputs), all.subspan(call.inputs), call.scratch);
+    call.library->enqueue(stream_, all.first(call.inputs), all.subspan(call.inputs), call.scratch);
   }
 
   void enqueue_copies(const Call& call) const {
@@ -248,15 +251,15 @@ class CudaExecutable : public Executable {
       const auto bytes = static_cast<size_t>(part.bytes);
       if (bytes == 0) continue;
       if (part.from < 0)
-        driver(driver.fill_bytes, at, static_cast<unsigned char>(0), bytes, device_.compute);
+        driver(driver.fill_bytes, at, static_cast<unsigned char>(0), bytes, stream_);
       else
-        driver(driver.copy_on_device, at, address_of(call.operands[static_cast<size_t>(part.from)]), bytes,
-               device_.compute);
+        driver(driver.copy_on_device, at, address_of(call.operands[static_cast<size_t>(part.from)]), bytes, stream_);
     }
   }
 
   const Schedule& schedule_;
   const OpenDevice& device_;
+  Stream stream_;  // the stream of the program's lane
   Collective* const collective_;
   Heartbeat* const heartbeat_;
   std::shared_ptr<const Modules> modules_;

@@ -1,5 +1,5 @@
-// Schedules on a device. Generated kernels, library calls and copies are enqueued on the compute stream. Sums over
-// ranks are enqueued on the communication stream and run beside the computation until they are waited for.
+// Schedules on a device. Generated kernels, library calls and copies are enqueued on the stream of their lane. Sums
+// over ranks are enqueued on the communication stream and run beside the computation until they are waited for.
 #pragma once
 #include <memory>
 #include <span>

@@ -1,17 +1,21 @@
-// Step k uses slot k % 2: a block of page-locked memory, a block of the device, a captured graph, two events.
-//   host     waits until step k - 2 was copied (its page-locked block is free), fills the block, or lends memory of its
+// Run k uses slot k % S, S = 2: a block of page-locked memory, a block of the device, captured graphs, two events.
+//   host     waits until run k - S was copied (its page-locked block is free), fills the block, or lends memory of its
 //   own
-//   copies   waits until step k - 2 was computed (its device block is free), copies, records `copied`
-//   compute  waits for `copied`, runs the graph - the programs, then the small outputs to the host -, records
+//   copies   waits until run k - S was computed (its device block is free), copies, records `copied`
+//   compute  waits for `copied`, runs the graphs - the programs, then the small outputs to the host -, records
 //   `computed`
-// So a step's inputs are copied beside the computation of the step before, and the host waits for the device only to
+// So a run's inputs are copied beside the computation of the run before, and the host waits for the device only to
 // read. All runners of a device compute on one stream, in the order of the calls.
+//
+// Where a program has two lanes (compiler/step_programs.h) there are four slots, and a routine is cut into segments:
+// calls of one lane that follow one another, a `micro` of lane 0 at the beginning of one. A segment of lane 1 goes to
+// the stream `beside`. It waits for all that lane 0 was given before its last `micro`, and the next segment of lane 0
+// that is no `micro` waits for it.
 #include "runtime/cuda/runner.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -49,7 +53,14 @@ struct Slot {
   std::vector<int64_t> version;                       // the step that brought each input
   std::vector<std::vector<std::byte*>> buffers;       // the buffers of each program
   EventHandle copied, computed;
-  std::vector<CapturedExec> graphs;  // the graph of each routine, once it was captured
+  std::vector<std::vector<CapturedExec>> graphs;  // those of each routine's segments, once it was captured
+};
+
+// Programs of one lane that a routine runs one after the other.
+struct Segment {
+  std::vector<size_t> programs;
+  bool beside = false;  // true for lane 1
+  bool opens = false;   // true for a `micro` of lane 0, beside which lane 1 may run
 };
 
 class CudaRunner : public Runner {
@@ -60,7 +71,11 @@ class CudaRunner : public Runner {
         parts_(std::move(parts)),
         has_ranks_(has_ranks),
         is_captured_(!sync_steps),
-        slots_{Slot(device), Slot(device)} {
+        has_lanes_(std::ranges::any_of(parts_.lanes, [](int32_t lane) { return lane > 0; })),
+        opened_(device.driver),
+        beside_(device.driver) {
+    for (int64_t slot = 0; slot < kInputSlots * (has_lanes_ ? 2 : 1); ++slot) slots_.emplace_back(device);
+    for (const RunnerParts::Routine& routine : parts_.routines) segments_.push_back(segments_of(routine));
     place_inputs();
     place_results();
     for (Slot& slot : slots_) make(slot);
@@ -71,11 +86,11 @@ class CudaRunner : public Runner {
 
   ~CudaRunner() override {
     device_.try_make_current();
-    for (Stream stream : {device_.copies, device_.communication, device_.compute})
+    for (Stream stream : {device_.copies, device_.communication, device_.beside, device_.compute})
       device_.driver.stream_synchronize.function(stream);
     for (Slot& slot : slots_)
-      for (CapturedExec graph : slot.graphs)
-        if (graph) device_.driver.graph_exec_destroy.function(graph);
+      for (const std::vector<CapturedExec>& graphs : slot.graphs)
+        for (CapturedExec graph : graphs) device_.driver.graph_exec_destroy.function(graph);
   }
   CudaRunner(const CudaRunner&) = delete;
   CudaRunner& operator=(const CudaRunner&) = delete;
@@ -100,15 +115,15 @@ class CudaRunner : public Runner {
     finish();
   }
 
-  // A step's inputs may be on their way until the second step after it begins.
-  int depth() const override { return 3; }
+  // A run's inputs may be on their way until the run that takes its slot begins.
+  int depth() const override { return static_cast<int>(slots_.size()) + 1; }
 
   int lag() const override { return parts_.routines.size() == 1 ? 1 : 0; }
 
   const std::byte* output(size_t i, int age) override {
     ensure(age >= 0 && age <= lag() && age < steps_, "an output of a step that has not been, or is forgotten");
     device_.make_current();
-    Slot& slot = slots_[static_cast<size_t>(steps_ - 1 - age) % 2];
+    Slot& slot = slot_of(steps_ - 1 - age);
     device_.wait(slot.computed.get());
     const int64_t bytes = parts_.outputs[i].bytes;
     if (is_kept(i)) return slot.results->data() + results_[i].offset;
@@ -156,8 +171,9 @@ class CudaRunner : public Runner {
     return bytes;
   }
 
-  Slot& next() { return slots_[static_cast<size_t>(steps_) % 2]; }
-  Slot& other() { return slots_[static_cast<size_t>(steps_ + 1) % 2]; }
+  Slot& slot_of(int64_t run) { return slots_[static_cast<size_t>(run) % slots_.size()]; }
+  Slot& next() { return slot_of(steps_); }
+  Slot& before() { return slot_of(steps_ + std::ssize(slots_) - 1); }
   bool is_scalar(size_t i) const { return parts_.inputs[i].type.shape.empty(); }
   bool is_gathered(size_t i) const { return parts_.inputs[i].type.bytes() <= kGathered; }
   bool is_kept(size_t i) const { return parts_.outputs[i].bytes <= kKeptOutputBytes; }
@@ -199,7 +215,7 @@ class CudaRunner : public Runner {
       for (const Buffer& buffer : parts_.schedules[p]->buffers)
         addresses.push_back(buffer.kind == BufferKind::input ? places.at(buffer.name) : parts_.address(p, buffer));
     }
-    slot.graphs.resize(parts_.routines.size(), nullptr);
+    slot.graphs.resize(parts_.routines.size());
   }
 
   std::byte* address(const Slot& slot, size_t output) const {
@@ -220,20 +236,21 @@ class CudaRunner : public Runner {
   void open() {
     if (is_open_) return;
     device_.make_current();
-    if (steps_ >= 2) device_.wait(next().copied.get());
+    if (steps_ >= std::ssize(slots_)) device_.wait(next().copied.get());
     is_open_ = true;
   }
 
   void copy_inputs() {
     Slot& slot = next();
     std::copy(scalars_.begin(), scalars_.end(), slot.gathered->data());
-    if (steps_ >= 2) slot.computed.wait_on(device_.copies);
+    if (steps_ >= std::ssize(slots_)) slot.computed.wait_on(device_.copies);
     for (const Upload& part : parts_to_upload())
       device_.driver(device_.driver.copy_to_device, address_of(slot.inputs->data() + part.to.offset), part.from,
                      static_cast<size_t>(part.to.bytes), device_.copies);
     for (size_t i = 0; i < inputs_.size(); ++i) renew(i);
     slot.copied.record(device_.copies);
     slot.copied.wait_on(device_.compute);
+    if (has_lanes_) slot.copied.wait_on(device_.beside);
   }
 
   // Returns the scalars and the fresh inputs; those that are adjacent on the host and on the device are one copy.
@@ -262,23 +279,59 @@ class CudaRunner : public Runner {
   void renew(size_t i) {
     if (is_scalar(i)) return;
     Slot& slot = next();
-    const int64_t before = other().version[i];
-    if (!fresh_[i] && slot.version[i] != before && inputs_[i].bytes > 0)
+    const int64_t version = before().version[i];
+    if (!fresh_[i] && slot.version[i] != version && inputs_[i].bytes > 0)
       device_.driver(device_.driver.copy_on_device, address_of(slot.inputs->data() + inputs_[i].offset),
-                     address_of(other().inputs->data() + inputs_[i].offset), static_cast<size_t>(inputs_[i].bytes),
+                     address_of(before().inputs->data() + inputs_[i].offset), static_cast<size_t>(inputs_[i].bytes),
                      device_.copies);
-    slot.version[i] = fresh_[i] ? steps_ : before;
+    slot.version[i] = fresh_[i] ? steps_ : version;
   }
 
   // Runs a routine. The first time, and with sync_steps every time, it runs directly, so that a fault names its
   // schedule step; later it runs as a graph, or directly if it cannot be captured.
   void compute(size_t routine) {
     Slot& slot = next();
-    if (slot.graphs[routine] || (may_capture(routine) && try_capture(slot, routine)))
-      return device_.driver(device_.driver.graph_launch, slot.graphs[routine], device_.compute);
-    has_run_[routine] = true;
-    bind(slot);
-    enqueue(slot, routine);
+    const bool captured = !slot.graphs[routine].empty() || (may_capture(routine) && try_capture(slot, routine));
+    if (!captured) bind(slot);
+    for (size_t s = 0; s < segments_[routine].size(); ++s) {
+      const Segment& segment = segments_[routine][s];
+      begin(segment);
+      if (captured)
+        device_.driver(device_.driver.graph_launch, slot.graphs[routine][s], stream_of(segment));
+      else
+        enqueue(slot, routine, s);
+      if (segment.beside) end_beside();
+    }
+    has_run_[routine] |= !captured;
+  }
+
+  std::vector<Segment> segments_of(const RunnerParts::Routine& routine) const {
+    std::vector<Segment> segments;
+    for (const size_t program : routine) {
+      const bool beside = has_lanes_ && parts_.lanes[program] > 0;
+      const bool opens = has_lanes_ && !beside && parts_.schedules[program]->role == PartRole::micro;
+      if (segments.empty() || opens || segments.back().beside != beside) segments.push_back({{}, beside, opens});
+      segments.back().programs.push_back(program);
+    }
+    return segments;
+  }
+
+  void end_beside() {
+    beside_.record(device_.beside);
+    has_run_beside_ = true;
+  }
+
+  Stream stream_of(const Segment& segment) const { return segment.beside ? device_.beside : device_.compute; }
+
+  // Makes a segment wait for those of the other lane that it must not overtake.
+  void begin(const Segment& segment) {
+    if (!has_lanes_) return;
+    if (segment.beside)
+      opened_.wait_on(device_.beside);
+    else if (segment.opens)
+      opened_.record(device_.compute);
+    else if (has_run_beside_)
+      beside_.wait_on(device_.compute);
   }
 
   bool may_capture(size_t routine) const {
@@ -296,9 +349,9 @@ class CudaRunner : public Runner {
     for (size_t p = 0; p < parts_.programs.size(); ++p) parts_.programs[p]->bind(slot.buffers[p]);
   }
 
-  void enqueue(Slot& slot, size_t routine) {
-    for (size_t program : parts_.routines[routine]) parts_.programs[program]->run();
-    if (routine == 0) send_results(slot);
+  void enqueue(Slot& slot, size_t routine, size_t segment) {
+    for (const size_t program : segments_[routine][segment].programs) parts_.programs[program]->run();
+    if (routine == 0 && segment + 1 == segments_[routine].size()) send_results(slot);
   }
 
   void send_results(Slot& slot) {
@@ -318,7 +371,7 @@ class CudaRunner : public Runner {
       return true;
     } catch (const std::exception& error) {
       if (has_ranks_) throw;
-      device_.wait(device_.compute);
+      wait();
       if (++refused_[routine] == kCaptureTries)
         print_error(fmt::format(
             "kilobatch: a step cannot be captured as a CUDA graph: it is enqueued part by part, which costs the host "
@@ -329,31 +382,46 @@ class CudaRunner : public Runner {
   }
 
   void capture(Slot& slot, size_t routine) {
-    const Driver& driver = device_.driver;
     bind(slot);
-    driver(driver.capture_begin, device_.compute, CaptureMode::thread_local_);
+    std::vector<CapturedExec> graphs;
+    try {
+      for (size_t s = 0; s < segments_[routine].size(); ++s) graphs.push_back(captured(slot, routine, s));
+    } catch (...) {
+      for (CapturedExec graph : graphs) device_.driver.graph_exec_destroy.function(graph);
+      throw;
+    }
+    slot.graphs[routine] = std::move(graphs);
+  }
+
+  CapturedExec captured(Slot& slot, size_t routine, size_t segment) {
+    const Driver& driver = device_.driver;
+    const Stream stream = stream_of(segments_[routine][segment]);
+    driver(driver.capture_begin, stream, CaptureMode::thread_local_);
     Captured captured = nullptr;
     try {
-      enqueue(slot, routine);
+      enqueue(slot, routine, segment);
     } catch (...) {
-      driver.capture_end.function(device_.compute, &captured);
+      driver.capture_end.function(stream, &captured);
       if (captured) driver.graph_destroy.function(captured);
       throw;
     }
-    driver(driver.capture_end, device_.compute, &captured);
+    driver(driver.capture_end, stream, &captured);
     CapturedExec graph = nullptr;
     const Result result = driver.graph_instantiate.function(&graph, captured, 0);
     driver.graph_destroy.function(captured);
     if (result != kSuccess) driver.fail(driver.graph_instantiate.symbol, result);
-    slot.graphs[routine] = graph;
-    driver(driver.graph_upload, graph, device_.compute);
+    driver(driver.graph_upload, graph, stream);
+    return graph;
   }
 
   const OpenDevice& device_;
   Transfers& transfers_;
   RunnerParts parts_;
-  const bool has_ranks_, is_captured_;
-  std::array<Slot, 2> slots_;
+  const bool has_ranks_, is_captured_, has_lanes_;
+  const EventHandle opened_;  // all that lane 0 was given before its last `micro`
+  const EventHandle beside_;  // all that lane 1 was given
+  std::vector<Slot> slots_;
+  std::vector<std::vector<Segment>> segments_;  // of each routine
   std::vector<Place> inputs_, results_;
   std::vector<size_t> by_place_;  // numbers of the inputs, in the order of their places
   int64_t input_bytes_ = 0, gathered_bytes_ = 0, result_bytes_ = 0;
@@ -364,6 +432,7 @@ class CudaRunner : public Runner {
   std::vector<std::byte> large_;  // the large output that was read last
   std::vector<char> has_run_;     // tells whether each routine has run
   std::vector<int> refused_;      // number of failed captures of each routine
+  bool has_run_beside_ = false;   // tells whether `beside_` was recorded
   bool is_open_ = false;          // true: the host may write the next slot's block
   int64_t steps_ = 0;             // number of steps enqueued
 };

@@ -303,6 +303,33 @@ BOOST_AUTO_TEST_CASE(many_workers_take_a_gradient_a_level_and_one_more) {
   BOOST_TEST(many <= alone + 9 * gradient + rest);
 }
 
+// On a GPU a worker with an odd number, but for the last, runs in an arena of its own beside the one before it.
+BOOST_AUTO_TEST_CASE(two_workers_are_side_by_side_where_two_arenas_fit) {
+  const auto compiled = [](const Target& target, int64_t virtual_workers) {
+    CompileOptions options;
+    options.target = target;
+    options.workers = {1, virtual_workers};
+    options.groups = {{.rule = test::momentum_sgd()}};
+    return compile(test::small_convnet(2), options);
+  };
+  const Target gpu = gpu_target("sm_90");
+  Target small = gpu;
+  small.memory_bytes = 1000;
+  for (int64_t workers = 1; workers <= 6; ++workers) {
+    const Program program = compiled(gpu, workers).program;
+    for (int64_t worker = 0; worker < workers; ++worker)
+      for (const PartCall& call : program.routines.at(program.of_worker.at(static_cast<size_t>(worker)))) {
+        const bool beside = worker % 2 == 1 && worker + 1 < workers && program.parts[call.part].role == PartRole::micro;
+        BOOST_TEST(call.lane == (beside ? 1 : 0), worker << " of " << workers);
+      }
+    BOOST_TEST(lanes(program) == (workers > 2 ? 2 : 1));
+    const int64_t micro = program.at(PartRole::micro).arena_bytes;
+    BOOST_TEST(arena_bytes(program) == arena_bytes(program, 0) + (workers > 2 ? micro : 0));
+    BOOST_TEST(lanes(compiled(generic_cpu_target(), workers).program) == 1);
+    BOOST_TEST(lanes(compiled(small, workers).program) == 1);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(more_virtual_workers_compile_no_new_kernel) {
   const auto kernels = [](int64_t virtual_workers) {
     CompileOptions options;

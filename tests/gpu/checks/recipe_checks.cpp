@@ -150,6 +150,38 @@ void virtual_workers_train_as_on_the_cpu(TestGpu& gpu) {
   check_beside_cpu(gpu, other, 5, 1e-4, kMaskOfOneActivation);
 }
 
+// With enough memory every second worker runs beside the one before it, on a stream and in an arena of its own.
+void workers_side_by_side_compute_the_same_bits(TestGpu& gpu) {
+  const std::unique_ptr<Backend> backend = gpu.backend();
+  for (const char* samples : {"4", "6", "8", "10", "14"}) {
+    Training training = lenet();
+    training.words.at(1) = samples;  // of --minibatch
+    training.words.insert(training.words.end(), {"--per-worker", "2"});
+    const RunConfig config = *parse_flags(training.recipe, training.recipe.name, training.words);
+    const InputSpec input = input_spec(image_source(training.recipe, config));
+    const auto trained = [&](bool beside) {
+      Programs programs = compile_programs(task_of(training.recipe, config, input),
+                                           settle_for_one_step(config, backend->target(), config.machine.processes));
+      BOOST_TEST(lanes(programs.update().program) == (programs.update().workers.virtual_workers > 2 ? 2 : 1), samples);
+      for (Routine& routine : programs.update().program.routines)
+        for (PartCall& call : routine)
+          if (!beside) call.lane = 0;
+      StateStore store(*backend);
+      Session session(*backend, store, std::move(programs.update()));
+      store.initialise(1);
+      session.set_scalar("learning_rate", 0.1);
+      for (int64_t step = 0; step < 6; ++step)
+        for (int64_t worker = 0; worker < session.virtual_workers(); ++worker) {
+          fill_timed_inputs(session, timed_task(training.recipe, config), config);
+          session.work(worker);
+        }
+      session.wait();
+      return store.state_sha256();
+    };
+    BOOST_TEST(trained(true) == trained(false), samples);
+  }
+}
+
 // Evaluations come between the steps, each after its own estimate of the statistics.
 void batch_norm_is_estimated_as_on_the_cpu(TestGpu& gpu) {
   Training training = resnet8();
@@ -237,6 +269,7 @@ std::vector<GpuCheck> recipe_checks() {
       {"lenet_mnist_trains_in_16_bits", lenet_mnist_trains_in_16_bits, replays, true},
       {"an_output_layer_of_odd_width_trains_in_16_bits", an_output_layer_of_odd_width_trains_in_16_bits, replays, true},
       {"virtual_workers_train_as_on_the_cpu", virtual_workers_train_as_on_the_cpu, replays, true},
+      {"workers_side_by_side_compute_the_same_bits", workers_side_by_side_compute_the_same_bits, replays},
       {"batch_norm_is_estimated_as_on_the_cpu", batch_norm_is_estimated_as_on_the_cpu, replays, true},
       {"a_devices_copy_is_timed", a_devices_copy_is_timed, &DriverCalls::allocations},
       {"memory_changes_no_bit", memory_changes_no_bit, replays},

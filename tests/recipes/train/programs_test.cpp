@@ -68,9 +68,14 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_computed_again) {
     };
     const auto needed = [](const Compiled& one) {
       const MemoryAnswer memory = memory_answer(one);
-      return static_cast<double>(memory.total() + memory.inputs);  // inputs have two slots
+      return static_cast<double>(memory.total() + (kInputSlots * lanes(one.program) - 1) * memory.inputs);
     };
-    const Compiled kept = compiled(80e9), lean = compiled(0);
+    const Compiled beside = compiled(80e9), lean = compiled(0);
+    // Two workers side by side give way before activations do.
+    const bool two = lanes(beside.program) > 1;
+    const Compiled kept = two ? compiled(needed(beside) / 0.9 - 1000) : compiled(80e9);
+    BOOST_TEST(lanes(kept.program) == 1);
+    BOOST_TEST(lanes(compiled(needed(beside) / 0.9 + 1000).program) == (two ? 2 : 1));
     BOOST_TEST(kept.recomputed.empty());
     BOOST_TEST(!lean.recomputed.empty());
     BOOST_TEST(needed(lean) < needed(kept));

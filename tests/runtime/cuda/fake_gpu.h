@@ -107,7 +107,7 @@ class FakeGpu {
 
  private:
   struct Table;
-  static constexpr size_t kStreams = 12;  // places in a clock; the host's is 0
+  static constexpr size_t kStreams = 16;  // places in a clock; the host's is 0
   using Clock = std::array<int64_t, kStreams + 1>;
 
   struct Access {
