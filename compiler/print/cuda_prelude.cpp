@@ -47,6 +47,52 @@ KB_INLINE int choose(bool c, int x, int y) {
   asm("{ .reg .pred p; setp.ne.s32 p, %3, 0; selp.s32 %0, %1, %2, p; }" : "=r"(r) : "r"(x), "r"(y), "r"((int)c));
   return r;
 }
+
+KB_INLINE u32 shared_address(const void* p) { return (u32)__cvta_generic_to_shared(p); }
+// Begins a copy of 16 bytes from global to shared memory, past the registers and the first cache. Both addresses are
+// multiples of 16. If not `there`, it writes zeros and reads nothing. Nobody may touch the 16 bytes until copies_wait.
+KB_INLINE void copy_async(void* to, const void* from, bool there) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+               :
+               : "r"(shared_address(to)), "l"(__cvta_generic_to_global(from)), "r"(there ? 16 : 0)
+               : "memory");
+}
+// Makes the thread's copies since the last call a group, which may be empty.
+KB_INLINE void copies_end() { asm volatile("cp.async.commit_group;" : : : "memory"); }
+// Waits until all groups of the thread but its last N have arrived. Other threads see them after a barrier.
+template <int N>
+KB_INLINE void copies_wait() {
+  asm volatile("cp.async.wait_group %0;" : : "n"(N) : "memory");
+}
+// Loads four 8x8 matrices of 16-bit elements; all lanes of the warp take part. Lane 8 * i + j gives the address of row j
+// of matrix i, a multiple of 16. Lane l gets elements 2 * (l % 4) and the next of row l / 4, in r[i] those of matrix i.
+KB_INLINE void load_matrices(u32 (&r)[4], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(shared_address(row))
+               : "memory");
+}
+// The same, but a lane gets the elements of the transposed matrices.
+KB_INLINE void load_matrices_transposed(u32 (&r)[4], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(shared_address(row))
+               : "memory");
+}
+// d += a * b of a 16x16 and a 16x8 matrix, by all lanes of a warp. With g = l / 4 and t = 2 * (l % 4) lane l holds
+//   a[i]: the elements in row g + 8 * (i % 2) and columns t + 8 * (i / 2) and the next;
+//   b[i]: the elements in rows t + 8 * i and the next and column g;
+//   d[i]: the element in row g + 8 * (i / 2) and column t + i % 2.
+#define KB_MULTIPLY_ADD(type) \
+  KB_INLINE void multiply_add(float (&d)[4], const u32 (&a)[4], const u32 (&b)[2], type) { \
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." #type "." #type ".f32 " \
+                 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1])); \
+  }
+KB_MULTIPLY_ADD(bf16)
+KB_MULTIPLY_ADD(f16)
+#undef KB_MULTIPLY_ADD
 )";
 
 constexpr std::string_view kFunctions =

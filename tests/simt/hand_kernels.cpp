@@ -117,6 +117,25 @@ void HandLaunch::run(const Program& program, const std::string& name) {
   program.launch(name, settings, parameters, memory);
 }
 
+std::string fault(const Program& program, const std::string& name, HandLaunch& launch) {
+  try {
+    launch.run(program, name);
+  } catch (const Fault& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string planted(std::string text, const std::string& name, const std::string& what, const std::string& by) {
+  const size_t at = text.find(what);
+  if (at == std::string::npos || text.find(what, at + 1) != std::string::npos)
+    throw std::runtime_error("not one '" + what + "' to make " + name);
+  text.replace(at, what.size(), by);
+  const std::string old = " " + kernel_head(text).name + "(";
+  text.replace(text.find(old), old.size(), " " + name + "(");
+  return text;
+}
+
 HandLaunch block_sums() { return {{{1280, 3}, {5, 0}, {1, 0}, {1, 0}}, {5}, {5}, {256}}; }
 
 }  // namespace kb::simt

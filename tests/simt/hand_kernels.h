@@ -28,6 +28,12 @@ struct HandLaunch {
   bool same_memory = false;  // true: the first buffer is given twice
 };
 
+// Runs a launch. Returns the message of its fault; empty when there is none.
+std::string fault(const Program& program, const std::string& name, HandLaunch& launch);
+
+// Returns a copy of a kernel `name` with one fault: `by` stands in place of `what`, which the text has once.
+std::string planted(std::string text, const std::string& name, const std::string& what, const std::string& by);
+
 // Returns the launch in which five blocks of 256 threads add 1280 threes. Its parameters are x, partial sums, a
 // counter, the sum and the number of blocks.
 HandLaunch block_sums();

@@ -30,18 +30,27 @@ void arrange(std::vector<uint32_t>& order, Order how, std::mt19937& random) {
 
 }  // namespace
 
+DynamicShared::DynamicShared(int64_t bytes)
+    : data_(static_cast<std::byte*>(::operator new(static_cast<size_t>(bytes), kAlignment))) {
+  std::fill_n(data_.get(), bytes, std::byte{0xff});
+}
+
 thread_local Machine* Machine::running = nullptr;
 
 const Hooks& Machine::hooks() {
   static constexpr Hooks table = {
       .access = [](const void* at, uint32_t bytes, uint32_t use) { running->access(at, bytes, static_cast<Use>(use)); },
       .shared = [](void* at, uint32_t element, uint32_t n, const char* name) { running->shared(at, element, n, name); },
+      .dynamic_shared = [](uint32_t element, const char* name) { return running->dynamic_shared(element, name); },
       .barrier = [](uint32_t line) { running->wait(State::at_barrier, line); },
-      .exchange = [](uint32_t mask, uint32_t line, uint64_t value,
-                     uint64_t* values) { running->exchange(mask, line, value, values); },
-      .sync_warp = [](uint32_t mask, uint32_t line) { running->meet(mask, line, 0, true); },
+      .exchange = [](uint32_t mask, uint32_t line, uint32_t words, const uint64_t* given,
+                     uint64_t* all) { running->exchange(mask, line, words, given, all); },
+      .sync_warp = [](uint32_t mask, uint32_t line) { running->meet(mask, line, 0, nullptr, true); },
       .fence = [] { running->fence(); },
-      .atomic = [](const void* at, uint32_t bytes) { running->atomic(at, bytes); }};
+      .atomic = [](const void* at, uint32_t bytes) { running->atomic(at, bytes); },
+      .copy = [](void* to, const void* from, uint32_t there) { running->copy(to, from, there != 0); },
+      .end_copies = [] { running->copies_[running->thread_].end_group(); },
+      .wait_copies = [](uint32_t groups) { running->wait_copies(groups); }};
   return table;
 }
 
@@ -55,9 +64,11 @@ Machine::Machine(std::string name, const Entry& entry, const Launch& launch, std
       threads_(static_cast<size_t>(count(launch.block))),
       warp_epochs_((threads_.size() + kWarp - 1) / kWarp),
       values_(warp_epochs_.size()),
+      copies_(threads_.size()),
       order_(threads_.size()),
       random_(launch.seed),
-      watches_(watches) {
+      watches_(watches),
+      dynamic_shared_(std::clamp<int64_t>(launch.dynamic_shared, 0, Launch::kShared)) {
   check_launch();
   if (watches) add_memory(memory);
 }
@@ -73,6 +84,8 @@ void Machine::check_launch() const {
     refuse(fmt::format("a block of {} threads, its launch bounds are {}", threads, entry_.max_threads));
   if (count(launch_.grid) == 0 || launch_.grid.x > INT32_MAX || launch_.grid.y > 65535 || launch_.grid.z > 65535)
     refuse(fmt::format("a grid of {} x {} x {} blocks", launch_.grid.x, launch_.grid.y, launch_.grid.z));
+  if (launch_.dynamic_shared < 0 || launch_.dynamic_shared > Launch::kShared)
+    refuse(fmt::format("{} bytes of dynamic shared memory, a block has {}", launch_.dynamic_shared, Launch::kShared));
 }
 
 // Adds the memory of a launch. Regions that begin at one address (in-place operands) become one area with the length of
@@ -159,6 +172,9 @@ void Machine::enter(void* argument) {
   const uint32_t thread = machine->thread_;
   machine->entry_.call(machine->parameters_.data());
   machine->threads_[thread].state = State::ended;
+  if (!machine->copies_[thread].empty())
+    machine->fault_ =
+        fmt::format("thread {} of block {} ends with copies under way: a wait is missing", thread, machine->block_);
 }
 
 bool Machine::finish_exchanges() {
@@ -192,7 +208,7 @@ bool Machine::finish_exchange(uint32_t first) {
     }
     for (uint32_t j = i; j < end; ++j) {
       if (!(leader.mask >> (j - first) & 1)) continue;
-      values_[first / kWarp][j - first] = threads_[j].value;
+      std::copy_n(threads_[j].given, threads_[j].words, values_[first / kWarp][j - first].begin());
       threads_[j].state = State::ready;
     }
     warp_epochs_[first / kWarp] += leader.orders;
@@ -248,7 +264,7 @@ std::string Machine::judge(const void* address, uint32_t bytes, Use use) {
   Area* area = shadow_.find(at);
   if (!area || at + bytes > area->end()) {
     const auto* byte = static_cast<const char*>(address);
-    const bool constant = use != Use::write && byte >= unit_.image_begin && byte < unit_.image_end;
+    const bool constant = !is_write(use) && byte >= unit_.image_begin && byte < unit_.image_end;
     const bool own = constant || within(unit_, address) || within(hooks(), address);
     return !area && own ? "" : out_of_bounds(at, bytes, use);
   }
@@ -267,16 +283,61 @@ std::string Machine::out_of_bounds(uintptr_t at, uint32_t bytes, Use use) const 
   const std::string size =
       area ? fmt::format(" of {} elements", static_cast<int64_t>(area->end() - area->begin()) / area->element()) : "";
   return fmt::format("{}{} is {} out of bounds ({} bytes, thread {} of block {})", where, size,
-                     use == Use::write ? "written" : "read", bytes, thread_, block_);
+                     is_write(use) ? "written" : "read", bytes, thread_, block_);
 }
 
 // Makes an array in shared memory known. Every thread declares it; the first one counts.
 void Machine::shared(void* at, uint32_t element, uint32_t number, const char* name) {
-  if (!watches_ || shadow_.find(reinterpret_cast<uintptr_t>(at))) return;
-  shadow_.add(Area(name, at, int64_t{element} * number, element, false, true));
+  if (std::ranges::find(shared_, at) != shared_.end()) return;
+  shared_.push_back(at);
+  const int64_t bytes = int64_t{element} * number;
+  shared_bytes_ += bytes;
+  if (shared_bytes_ > Launch::kStaticShared)
+    fault_ = fmt::format("{} bytes of static shared memory, a block has {}", shared_bytes_, Launch::kStaticShared);
+  else if (shared_bytes_ + launch_.dynamic_shared > Launch::kShared)
+    fault_ = fmt::format("{} bytes of static and {} of dynamic shared memory, a block has {}", shared_bytes_,
+                         launch_.dynamic_shared, Launch::kShared);
+  if (!fault_.empty()) stop_at_fault();
+  if (watches_) shadow_.add(Area(name, at, bytes, element, false, true));
 }
 
-void Machine::meet(uint32_t mask, uint32_t line, uint64_t value, bool orders) {
+// Arrays of several sizes of elements lie in an array of bytes, so each byte is watched on its own.
+void* Machine::dynamic_shared(uint32_t element, const char* name) {
+  void* const at = dynamic_shared_.data();
+  if (std::ranges::find(shared_, at) != shared_.end()) return at;
+  shared_.push_back(at);
+  if (watches_) shadow_.add(Area(name, at, launch_.dynamic_shared, element, false, true));
+  return at;
+}
+
+// Begins an asynchronous copy. The source is read now, and its bytes lie in the destination after the wait.
+void Machine::copy(void* to, const void* from, bool there) {
+  if (watches_) fault_ = judge_copy(to, from, there);
+  if (!fault_.empty()) stop_at_fault();
+  copies_[thread_].begin(to, there ? from : nullptr);
+}
+
+std::string Machine::judge_copy(const void* to, const void* from, bool there) {
+  const auto source = reinterpret_cast<uintptr_t>(from), destination = reinterpret_cast<uintptr_t>(to);
+  const std::string whose = fmt::format("a copy of thread {} of block {}", thread_, block_);
+  if (const Area* area = shadow_.find(source); there && area && area->shared())
+    return fmt::format("{} is read by {}, but is in shared memory", area->place(source), whose);
+  if (const Area* area = shadow_.find(destination); area && !area->shared())
+    return fmt::format("{} is written by {}, but is not in shared memory", area->place(destination), whose);
+  if (!there && source % kCopyBytes != 0)
+    return fmt::format("the source of {} lies {} bytes past a multiple of {}", whose, source % kCopyBytes, kCopyBytes);
+  const std::string wrong = there ? judge(from, kCopyBytes, Use::read) : "";
+  return wrong.empty() ? judge(to, kCopyBytes, Use::copy) : wrong;
+}
+
+void Machine::wait_copies(uint32_t groups) {
+  copies_[thread_].wait(groups, [&](const Copy& copy) {
+    std::copy(copy.bytes.begin(), copy.bytes.end(), copy.to);
+    if (watches_) shadow_.land(reinterpret_cast<uintptr_t>(copy.to), kCopyBytes, now());
+  });
+}
+
+void Machine::meet(uint32_t mask, uint32_t line, uint32_t words, const uint64_t* given, bool orders) {
   Thread& thread = threads_[thread_];
   if (!(mask >> (thread_ % kWarp) & 1)) {
     fault_ = fmt::format("thread {} of block {} is not among the lanes {:#x} that it waits for in line {}", thread_,
@@ -284,15 +345,15 @@ void Machine::meet(uint32_t mask, uint32_t line, uint64_t value, bool orders) {
     stop_at_fault();
   }
   thread.mask = mask;
-  thread.value = value;
+  thread.words = words;
+  thread.given = given;
   thread.orders = orders;
   wait(State::at_exchange, line);
 }
 
-void Machine::exchange(uint32_t mask, uint32_t line, uint64_t value, uint64_t* values) {
-  meet(mask, line, value, false);
-  const Values& given = values_[thread_ / kWarp];
-  std::copy(given.begin(), given.end(), values);
+void Machine::exchange(uint32_t mask, uint32_t line, uint32_t words, const uint64_t* given, uint64_t* all) {
+  meet(mask, line, words, given, false);
+  for (const auto& lane : values_[thread_ / kWarp]) all = std::copy_n(lane.begin(), words, all);
 }
 
 void Machine::fence() {

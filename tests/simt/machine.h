@@ -2,15 +2,31 @@
 #pragma once
 #include <array>
 #include <memory>
+#include <new>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "tests/simt/copies.h"
 #include "tests/simt/fiber.h"
 #include "tests/simt/shadow.h"
 #include "tests/simt/unit.h"
 
 namespace kb::simt {
+
+// The memory of an `extern __shared__` array, aligned for whatever lies in it, and at first NaNs of every type.
+class DynamicShared {
+ public:
+  explicit DynamicShared(int64_t bytes);
+  void* data() const { return data_.get(); }
+
+ private:
+  static constexpr std::align_val_t kAlignment{1024};
+  struct Free {
+    void operator()(std::byte* data) const { ::operator delete(data, kAlignment); }
+  };
+  std::unique_ptr<std::byte, Free> data_;
+};
 
 class Machine {
  public:
@@ -28,11 +44,12 @@ class Machine {
     State state = State::ready;
     uint32_t line = 0;  // line in which it waits
     uint32_t mask = 0;
-    uint64_t value = 0;
-    bool orders = false;  // true: the exchange is a __syncwarp
+    uint32_t words = 0;               // number of words that it gives to the exchange
+    const uint64_t* given = nullptr;  // they lie on its stack
+    bool orders = false;              // true: the exchange is a __syncwarp
     Fiber* fiber = nullptr;
   };
-  using Values = std::array<uint64_t, 32>;
+  using Values = std::array<std::array<uint64_t, kLaneWords>, 32>;
 
   void check_launch() const;
   void add_memory(std::span<const Region> memory);
@@ -57,8 +74,12 @@ class Machine {
   std::string judge(const void* at, uint32_t bytes, Use use);
   std::string out_of_bounds(uintptr_t at, uint32_t bytes, Use use) const;
   void shared(void* at, uint32_t element, uint32_t count, const char* name);
-  void meet(uint32_t mask, uint32_t line, uint64_t value, bool orders);
-  void exchange(uint32_t mask, uint32_t line, uint64_t value, uint64_t* values);
+  void* dynamic_shared(uint32_t element, const char* name);
+  void copy(void* to, const void* from, bool there);
+  std::string judge_copy(const void* to, const void* from, bool there);
+  void wait_copies(uint32_t groups);
+  void meet(uint32_t mask, uint32_t line, uint32_t words, const uint64_t* given, bool orders);
+  void exchange(uint32_t mask, uint32_t line, uint32_t words, const uint64_t* given, uint64_t* all);
   void fence();
   void atomic(const void* at, uint32_t bytes);
 
@@ -72,12 +93,16 @@ class Machine {
   Shadow shadow_;
   std::vector<Thread> threads_;
   std::vector<uint32_t> warp_epochs_;
-  std::vector<Values> values_;  // values of each warp's last exchange
+  std::vector<Values> values_;  // words of each warp's last exchange
+  std::vector<Copies> copies_;  // copies of each thread that are under way
   std::vector<uint32_t> order_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> idle_;
   std::mt19937 random_;
   const bool watches_;
+  std::vector<const void*> shared_;  // the block's arrays in shared memory
+  int64_t shared_bytes_ = 0;         // what they take, without dynamic shared memory
+  DynamicShared dynamic_shared_;
   std::string fault_;
   uint32_t block_ = 0, thread_ = 0, epoch_ = 0, clock_ = 0;
   LaunchCounts counts_;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cctype>
 
-#include "compiler/print/cuda.h"
 #include "graph/error.h"
 #include "graph/ops.h"
 
@@ -21,11 +20,15 @@ typedef simt_dim dim3;
 struct simt_hooks {
   void (*access)(const void*, simt_u32, simt_u32);
   void (*shared)(void*, simt_u32, simt_u32, const char*);
+  void* (*dynamic_shared)(simt_u32, const char*);
   void (*barrier)(simt_u32);
-  void (*exchange)(simt_u32, simt_u32, simt_u64, simt_u64*);
+  void (*exchange)(simt_u32, simt_u32, simt_u32, const simt_u64*, simt_u64*);
   void (*sync_warp)(simt_u32, simt_u32);
   void (*fence)();
   void (*atomic)(const void*, simt_u32);
+  void (*copy)(void*, const void*, simt_u32);
+  void (*end_copies)();
+  void (*wait_copies)(simt_u32);
 };
 extern "C" __attribute__((visibility("hidden"))) const char __ehdr_start[], __bss_start[];
 static struct {
@@ -67,6 +70,10 @@ template <class T, simt_u32 N>
 SIMT_INLINE void simt_shared(T (&array)[N], const char* name) { simt_unit.hooks->shared(array, sizeof(T), N, name); }
 template <class T>
 SIMT_INLINE void simt_shared(T& single, const char* name) { simt_unit.hooks->shared(&single, sizeof(T), 1, name); }
+struct simt_dynamic_shared {
+  const char* name;
+  template <class T> operator T*() const { return (T*)simt_unit.hooks->dynamic_shared(sizeof(T), name); }
+};
 )";
 
 constexpr std::string_view kWatch = R"(
@@ -99,6 +106,7 @@ constexpr std::string_view kWords = R"(
 #define __global__
 #define __device__
 #define __shared__ static
+#define __align__(bytes) __attribute__((aligned(bytes)))
 #define __forceinline__ inline  // forced, kernels would take twice as long to compile
 #define __launch_bounds__(...)
 #define threadIdx simt_unit.thread
@@ -149,7 +157,8 @@ template <class T>
 SIMT_PLAIN static T simt_shuffle(simt_u32 line, simt_u32 mask, T value, simt_u32 from) {
   static_assert(sizeof(T) <= 8, "a shuffle of more than 8 bytes");
   simt_u64 values[32];
-  simt_unit.hooks->exchange(mask, line, simt_pack(value), values);
+  const simt_u64 given = simt_pack(value);
+  simt_unit.hooks->exchange(mask, line, 1, &given, values);
   return simt_unpack<T>(values[mask >> from & 1 ? from : simt_lane()]);
 }
 template <class T>
@@ -173,8 +182,9 @@ SIMT_PLAIN static T simt_shfl_up(simt_u32 line, simt_u32 mask, T value, simt_u32
   return simt_shuffle(line, mask, value, lane >= first + by ? lane - by : lane);
 }
 SIMT_PLAIN static simt_u32 simt_ballot(simt_u32 line, simt_u32 mask, int holds) {
+  const simt_u64 given = holds != 0;
   simt_u64 values[32];
-  simt_unit.hooks->exchange(mask, line, holds != 0, values);
+  simt_unit.hooks->exchange(mask, line, 1, &given, values);
   simt_u32 bits = 0;
   for (simt_u32 i = 0; i < 32; ++i)
     if (mask >> i & 1) bits |= (simt_u32)values[i] << i;
@@ -240,14 +250,6 @@ SIMT_INLINE double simt_other(double y) {
   SIMT_INLINE double name(double x, double y) { return simt_other(__builtin_##name(x, y)); }
 )";
 
-// What the PTX of cuda_instructions() does, by the functions that stand before it in the text.
-constexpr std::string_view kInstructions = R"(
-KB_INLINE u16 narrow_bf16(float x) { return x != x ? 0x7fff : (u16)(round_high(x) >> 16); }
-KB_INLINE u16 narrow_f16(float x) { return x != x ? 0x7fff : (u16)f16_bits(x); }
-KB_INLINE float widen(f16 x) { return f16_real(x.bits); }
-KB_INLINE int choose(bool c, int x, int y) { return c ? x : y; }
-)";
-
 // Returns the functions of the C library that the table of ops has, except erf.
 std::string other_functions() {
   std::string text;
@@ -257,7 +259,8 @@ std::string other_functions() {
   return text;
 }
 
-constexpr std::string_view kShared = "__shared__", kGlobal = "__global__", kBounds = "__launch_bounds__";
+constexpr std::string_view kShared = "__shared__", kExtern = "extern", kGlobal = "__global__",
+                           kBounds = "__launch_bounds__";
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
@@ -291,12 +294,6 @@ std::string emulation_prelude(bool watched) {
   return text;
 }
 
-std::string without_ptx(std::string prelude) {
-  const std::string ptx = cuda_instructions();
-  if (const size_t at = prelude.find(ptx); at != std::string::npos) prelude.replace(at, ptx.size(), kInstructions);
-  return prelude;
-}
-
 KernelHead kernel_head(std::string_view text) {
   const size_t at = text.find(kGlobal);
   size_t open = text.find('(', at);
@@ -320,9 +317,17 @@ std::string emulated_text(std::string_view text, const KernelHead& head) {
   for (size_t at = text.find(kShared); at != std::string::npos; at = text.find(kShared, from)) {
     const size_t end = text.find(';', at);
     if (end == std::string::npos) throw InternalError("CUDA text: __shared__ without a declaration");
-    const std::string name = word_before(text, std::min(end, text.find('[', at)));
-    out += text.substr(from, end + 1 - from);
-    out += fmt::format(" simt_shared({0}, \"{0}\");", name);
+    const size_t behind_name = std::min(end, text.find('[', at));
+    const std::string name = word_before(text, behind_name);
+    if (word_before(text, at) == kExtern) {  // "extern __shared__ T name[];" becomes a pointer of the same name
+      out += text.substr(from, text.rfind(kExtern, at) - from);
+      at += kShared.size();
+      out += text.substr(at, text.rfind(name, behind_name) - at);
+      out += fmt::format("* const {0} = simt_dynamic_shared{{\"{0}\"}};", name);
+    } else {
+      out += text.substr(from, end + 1 - from);
+      out += fmt::format(" simt_shared({0}, \"{0}\");", name);
+    }
     from = end + 1;
   }
   out += text.substr(from);

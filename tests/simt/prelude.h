@@ -1,6 +1,6 @@
 // Makes CUDA text acceptable to a C++ compiler: it gives a prelude, and rewrites the text. The prelude defines the
 // words that compiler/print/cuda.h lists and, beyond them, atomicAdd, blockDim, __syncwarp, warp shuffles and votes,
-// __ldg and CUDA's vector types.
+// __ldg, __align__, `extern __shared__` and CUDA's vector types.
 #pragma once
 #include <string>
 #include <string_view>

@@ -13,6 +13,10 @@ constexpr uint32_t kWarp = 32;
 
 std::string who(const Stamp& stamp) { return fmt::format("thread {} of block {}", stamp.thread, stamp.block - 1); }
 
+std::string while_copied(const Cell& cell) {
+  return fmt::format(" while a copy of thread {} into it is under way", cell.copying - 1);
+}
+
 bool same_warp(const Stamp& x, const Stamp& y) { return x.thread / kWarp == y.thread / kWarp; }
 
 }  // namespace
@@ -59,7 +63,9 @@ Area* Shadow::find(uintptr_t at) {
 }
 
 const Area* Shadow::nearest(uintptr_t at) const {
-  const auto distance = [&](const Area& area) { return at >= area.end() ? at - area.end() : area.begin() - at; };
+  const auto distance = [&](const Area& area) {
+    return at >= area.end() ? at - area.end() : at < area.begin() ? area.begin() - at : 0;
+  };
   const Area* best = nullptr;
   for (const Area& area : areas_)
     if (!best || distance(area) < distance(*best)) best = &area;
@@ -164,28 +170,39 @@ std::string Shadow::write(Cell& cell, bool shared, const Stamp& now) const {
 }
 
 std::string Shadow::access(Area& area, uintptr_t at, uint32_t bytes, Use use, const Stamp& now) {
-  const int64_t first = static_cast<int64_t>(at - area.begin()) / area.element();
-  const int64_t last = static_cast<int64_t>(at + bytes - 1 - area.begin()) / area.element();
-  for (int64_t i = first; i <= last; ++i) {
+  const int64_t last = area.index(at + bytes - 1);
+  for (int64_t i = area.index(at); i <= last; ++i) {
     Cell& cell = area.cell(i);
     cell.defined |= area.defined();
-    const bool writes = use == Use::write;
-    const std::string wrong =
-        writes ? write(cell, area.shared(), now) : read(cell, use == Use::read_constant, area.shared(), now);
+    const bool writes = is_write(use);
+    const std::string wrong = cell.copying ? while_copied(cell)
+                              : writes     ? write(cell, area.shared(), now)
+                                           : read(cell, use == Use::read_constant, area.shared(), now);
     if (!wrong.empty())
-      return fmt::format("{} is {} by {}, {}", area.place(area.begin() + static_cast<uintptr_t>(i * area.element())),
-                         writes ? "written" : "read", who(now), wrong);
+      return fmt::format("{} is {} by {}{}{}", area.place(area.begin() + static_cast<uintptr_t>(i * area.element())),
+                         writes ? "written" : "read", who(now), cell.copying ? "" : ", ", wrong);
     if (!writes) continue;
     cell.write = now;
     cell.atomic = false;
+    if (use == Use::copy) cell.copying = static_cast<uint16_t>(now.thread + 1);
   }
   return "";
 }
 
+void Shadow::land(uintptr_t at, uint32_t bytes, const Stamp& now) {
+  Area& area = *find(at);
+  const int64_t last = area.index(at + bytes - 1);
+  for (int64_t i = area.index(at); i <= last; ++i) {
+    area.cell(i).write = now;
+    area.cell(i).copying = 0;
+  }
+}
+
 // Checks an atomic. Atomics never race with each other.
 std::string Shadow::atomic(Area& area, uintptr_t at, const Stamp& now) {
-  Cell& cell = area.cell(static_cast<int64_t>(at - area.begin()) / area.element());
+  Cell& cell = area.cell(area.index(at));
   cell.defined |= area.defined();
+  if (cell.copying) return fmt::format("{} is counted up by {}{}", area.place(at), who(now), while_copied(cell));
   const bool written = cell.write.block != 0 && (!area.shared() || cell.write.block == now.block);
   if (!written && !cell.defined) return area.place(at) + " is counted up but never written";
   if (written && !cell.atomic && !ordered(cell.write, now))

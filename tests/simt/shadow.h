@@ -6,6 +6,7 @@
 //    then the second access.
 // PTX's memory model requires this of the "last block finishes" pattern. Blocks are emulated one after another, so the
 // access that is seen first is the one that must be ordered first.
+//   An asynchronous copy is a write when it begins and a write when it lands; nobody may access its elements between.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -32,6 +33,7 @@ struct Cell {
   bool constant_read = false;  // was read by __ldg in this launch
   // Several blocks, warps or threads read it since the accesses were last ordered.
   bool several_blocks = false, several_warps = false, several_threads = false;
+  uint16_t copying = 0;  // number + 1 of the thread with an asynchronous copy under way to it
 };
 
 // One array: a buffer, or an array in shared memory.
@@ -48,6 +50,8 @@ class Area {
   bool shared() const { return shared_; }
   bool defined() const { return defined_; }
   bool contains(uintptr_t at) const { return at >= begin_ && at < end_; }
+  // Returns the number of the element that holds the byte at an address of the array.
+  int64_t index(uintptr_t at) const { return static_cast<int64_t>(at - begin_) / element_; }
   Cell& cell(int64_t number) { return cells_[number]; }
   // Returns the element at an address, as "b1[17]".
   std::string place(uintptr_t at) const;
@@ -66,7 +70,7 @@ class Shadow {
   void add(Area area) { areas_.push_back(std::move(area)); }
   // Returns the array that contains `at`; null when there is none.
   Area* find(uintptr_t at);
-  // Returns the array that ends nearest before `at` or begins nearest after it.
+  // Returns the array that contains `at`, or ends nearest before it or begins nearest after it.
   const Area* nearest(uintptr_t at) const;
 
   void fence(const Stamp& now);
@@ -74,6 +78,8 @@ class Shadow {
   // atomic() then counts `now` as an atomic of its block.
   std::string access(Area& area, uintptr_t at, uint32_t bytes, Use use, const Stamp& now);
   std::string atomic(Area& area, uintptr_t at, const Stamp& now);
+  // Records that an asynchronous copy, which began as an access with Use::copy, arrives.
+  void land(uintptr_t at, uint32_t bytes, const Stamp& now);
 
  private:
   struct Fence {

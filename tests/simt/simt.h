@@ -4,7 +4,8 @@
 // barriers and warp exchanges. With Instrument::accesses every load and store of a kernel is watched, through the
 // compiler's instrumentation for thread sanitizers. Errors that a GPU does not forgive become faults: accesses out of
 // bounds, misaligned, or of a value that was not written, and races: two threads or two blocks that access one element
-// without an order by barriers, fences and atomics. They are found in whatever order the accesses happened to run.
+// without an order by barriers, fences and atomics. They are found in whatever order the accesses happened to run. So
+// are accesses to memory that an asynchronous copy is under way to: copies arrive as late as a GPU may make them.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -23,7 +24,7 @@ class Fault : public std::runtime_error {
 };
 
 enum class Instrument : uint8_t {
-  none,        // finds barriers that not all threads reach, and nothing else
+  none,        // finds barriers that not all threads reach and copies that no wait covers, and nothing else
   accesses,    // watches every access
   sanitizers,  // uses the build's sanitizers (KB_SANITIZE), which guard the memory
 };
@@ -42,6 +43,10 @@ struct Launch {
   Order blocks = Order::forward;
   Order threads = Order::forward;  // a new order after every barrier
   uint32_t seed = 0;               // seed of shuffled orders
+  int64_t dynamic_shared = 0;      // bytes of the block's `extern __shared__` array
+
+  // The most shared memory of a block, bytes: that of its own arrays, and with the dynamic one (sm_90).
+  static constexpr int64_t kStaticShared = 49152, kShared = 232448;
 };
 
 // Memory that a launch may touch. A pointer among the parameters points into one of these.

@@ -12,16 +12,6 @@ using simt::Program;
 
 namespace {
 
-// Returns the message of the fault; empty when there is none.
-std::string fault(const Program& program, const std::string& name, HandLaunch& launch) {
-  try {
-    launch.run(program, name);
-  } catch (const Fault& error) {
-    return error.what();
-  }
-  return "";
-}
-
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 const Program& watched() {

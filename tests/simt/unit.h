@@ -11,16 +11,26 @@ namespace kb::simt {
 struct Hooks {
   void (*access)(const void* at, uint32_t bytes, uint32_t use);  // `use` is a value of Use below
   void (*shared)(void* at, uint32_t element, uint32_t count, const char* name);
+  void* (*dynamic_shared)(uint32_t element, const char* name);  // returns the launch's dynamic shared memory
   void (*barrier)(uint32_t line);
-  // Every lane of `mask` gives a value, and all of them get the values of all lanes.
-  void (*exchange)(uint32_t mask, uint32_t line, uint64_t value, uint64_t* values);
+  // Every lane of `mask` gives `words` words, at most kLaneWords, and all of them get those of all lanes, lane by lane.
+  void (*exchange)(uint32_t mask, uint32_t line, uint32_t words, const uint64_t* given, uint64_t* all);
   void (*sync_warp)(uint32_t mask, uint32_t line);
   void (*fence)();
   void (*atomic)(const void* at, uint32_t bytes);  // called before the read-modify-write
+  // An asynchronous copy of kCopyBytes bytes, or of zeros if not `there`; the end of a group of copies; a wait for all
+  // groups of the thread but the last `groups`.
+  void (*copy)(void* to, const void* from, uint32_t there);
+  void (*end_copies)();
+  void (*wait_copies)(uint32_t groups);
 };
 
-// `read_constant` is __ldg, which need not see writes of this launch.
-enum class Use : uint32_t { read, write, read_constant };
+constexpr uint32_t kLaneWords = 4, kCopyBytes = 16;
+
+// `read_constant` is __ldg, which need not see writes of this launch; `copy` is the write of an asynchronous copy.
+enum class Use : uint32_t { read, write, read_constant, copy };
+
+inline bool is_write(Use use) { return use == Use::write || use == Use::copy; }
 
 struct Unit {
   Dim thread, block, block_dim, grid_dim;
