@@ -61,20 +61,46 @@ enum class Code : uint8_t {
   barrier,      // GPU: all threads of the block
   last_block,   // GPU: `b` blocks count in `buffer`[a]; the body runs in the block that counts last, which sets the
                 // counter back to 0
+  // Products of matrices of bf16 or f16, which all threads of a block work on together (GPU, outside thread loops).
+  // Matrices lie in block storage by rows, `pitch` elements apart; `tile` has their extents.
+  tile_copy,   // local [d + r * pitch + k] = buffer[a + r * b + k] for r < rows, k < columns; 0 where r >= c or
+               // k >= valid. The copy is asynchronous: its elements are there after the tile_wait for its group
+  tile_group,  // ends a group of copies
+  tile_wait,   // waits until all groups but the last `integer` have arrived, for all threads: it is a barrier, too
+  tile_mma,    // accumulators `buffer` += A x B, A in `tile.local` from a on, B in `tile.other` from b on: (m, k) of A
+               // is [a + m * pitch + k], (k, n) of B is [b + n * other_pitch + k]; transposed: [a + k * pitch + m] and
+               // [b + k * other_pitch + n]. Sums are f32, in an order of the processor's choice
+  tile_store,  // local [a + m * pitch + n] = accumulators `buffer` (m, n) in the type of the local array
 };
 
 enum class Access : uint8_t { uniform, contiguous, gather };
-enum class Storage : uint8_t { register_, block };
+// Storage::accumulators: sums of products, `tile.rows` x `tile.columns` f32 in registers of the whole block, which are
+// 0 where they are declared.
+enum class Storage : uint8_t { register_, block, accumulators };
+
+// A tile_copy moves so many elements at once: its positions, pitches and columns are multiples of it.
+inline constexpr int64_t kCopiedElements = 8;
+// A tensor core multiplies 16 x 16 by 16 x 8: extents of products are multiples of 16.
+inline constexpr int64_t kTileDepth = 16;
+
+struct Tile {
+  int32_t local = -1, other = -1;      // numbers of arrays in block storage
+  int32_t rows = 0, columns = 0;       // extents of a copy, of accumulators
+  int32_t depth = 0;                   // tile_mma: elements that are multiplied for each sum
+  int32_t pitch = 0, other_pitch = 0;  // elements from one row of an array to the next
+  bool transposed = false, other_transposed = false;
+  friend bool operator==(const Tile&, const Tile&) = default;
+};
 
 struct Instr {
   Code code = Code::constant;
   DType type = DType::f32;  // type of dst; of a store, type of the stored value
-  Reg dst = kNone, a = kNone, b = kNone, c = kNone;
+  Reg dst = kNone, a = kNone, b = kNone, c = kNone, d = kNone;
   Op op = Op::add;      // used by `compute`
   double number = 0;    // constant, load's else-value
-  int64_t integer = 0;  // i64 constant; argument number; loop step; local's extent
-  int32_t buffer = -1;  // load, store, last_block: index into Kernel::buffers; local, local_load, local_store: index of
-                        // the local array
+  int64_t integer = 0;  // i64 constant; argument number; loop step; local's extent; groups under way
+  int32_t buffer = -1;  // load, store, tile_copy, last_block: index into Kernel::buffers; local, local_load,
+                        // local_store, tile_mma, tile_store: index of the local array
   Access access = Access::uniform;
   Storage storage = Storage::register_;
   Bind bind = Bind::serial;
@@ -82,8 +108,9 @@ struct Instr {
   bool aligned = false;       // GPU, contiguous access: lane 0 is at a multiple of the lanes
   bool lane_varying = false;  // dst differs from lane to lane: a vector where lanes are vectors
   int32_t unroll = 1;  // serial loop on a GPU: rounds that should be under way at once; it does not change the result
-  Reg valid = kNone;   // loop bound to lanes: number of valid lanes (i64); kNone = all
+  Reg valid = kNone;   // loop bound to lanes: number of valid lanes (i64); kNone = all. tile_copy: columns
   bool part = false;   // loop bound to lanes: `valid` is at least 1 and less than the lanes in every call
+  Tile tile{};         // tile_copy, tile_mma, tile_store, local of accumulators
   std::vector<Instr> body{};  // loop, branch, last_block
 };
 
@@ -110,11 +137,24 @@ struct Kernel {
   std::vector<Phase> phases;
   int32_t registers = 0;
   int64_t block_threads = 0;  // GPU: threads of a block; 0 on a CPU
-  // GPU: a multiprocessor runs one block of this kernel at a time, so a thread may use all registers that the block
-  // leaves it, and the CUDA compiler need not delay loads to save registers.
-  bool alone = false;
+  // GPU: blocks of this kernel that a multiprocessor runs at a time, so that a thread may use all registers that they
+  // leave it, and the CUDA compiler neither delays loads to save registers nor takes more; 0: unknown.
+  int64_t resident = 0;
   bool narrow_index = false;  // GPU: every i64 of the kernel fits 32 bits
 };
+
+// The bytes of block storage that a kernel may have without asking for them at launch.
+inline constexpr int64_t kStaticBlockStorage = 48 * 1024;
+// Returns the bytes of all arrays in a GPU kernel's block storage, each of which begins at a multiple of 16 bytes.
+int64_t block_storage_bytes(const Kernel& kernel);
+// Returns the bytes of block storage that a launch has to ask for: all, or 0 if it need not.
+int64_t launched_storage_bytes(const Kernel& kernel);
+// The warps of a block share the rows and columns of accumulators in a grid: `down` warps share the rows, `across` the
+// columns. A warp has a multiple of 16 rows and of 16 columns.
+struct WarpGrid {
+  int64_t down = 1, across = 1;
+};
+WarpGrid warp_grid(int64_t rows, int64_t columns, int64_t threads);
 
 // Gives the kernel as text, for golden tests and dumps. Equal kernels have equal text, in which the name does not
 // occur.

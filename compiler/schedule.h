@@ -33,6 +33,7 @@ struct Group {
   std::vector<Value> outputs;  // values this group materialises
   Dims domain;                 // iteration space: the outputs' shape, or the shape of the reductions' input
   Ints axes;                   // reduced axes of the domain; empty for pointwise
+  int32_t product = -1;        // a convolution that the launch itself computes as a product of matrices; -1: none
   Epilogue epilogue;           // only library groups use it
 };
 

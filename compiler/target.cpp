@@ -28,6 +28,7 @@ Target gpu_target(const std::string& arch) {
   // A reduction is cut into as many blocks as run on the device at once: three a multiprocessor, with up to 80
   // registers a thread. One block more would run alone after all others.
   target.max_partials = 3 * target.processors;
+  target.products = Products::picked;
   return target;
 }
 

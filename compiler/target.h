@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "graph/graph.h"
@@ -19,7 +20,15 @@ class LibraryQuery {
   virtual int64_t scratch_bytes(const Graph& graph, const Node& node, const Epilogue& epilogue) const = 0;
   // Returns the bytes of pack_weights' result in the library's own format; 0 if the op wants no packed weights.
   virtual int64_t packed_bytes(const Graph& graph, const Node& pack) const = 0;
+  // Returns whether a kernel of our own computes this convolution, with what reads its result, in less time than the
+  // library and the launches behind it; nothing if that was not measured.
+  virtual std::optional<bool> own_product(const Graph&, const Node&) const { return {}; }
 };
+
+// Convolutions of 16 bits with one tap and a stride of 1 are products of matrices. As kernels of our own they take in
+// what reads their results. None of them are, all are, or those that are picked: by what the backend measured
+// (LibraryQuery::own_product), else by a model.
+enum class Products : uint8_t { none, picked, all };
 
 enum class Processor : uint8_t { cpu, gpu };
 
@@ -48,6 +57,7 @@ struct Target {
   bool narrow_weight_gradients = false;
   // True: the library has the ops of graph/flash_attention.h in 16 bits, each run with the same bits.
   bool has_flash_attention = false;
+  Products products = Products::none;
   int shards = 2;                               // CPU: number of shards into which library calls split the samples
   int64_t redzone_bytes = 0;                    // free bytes after every planned buffer, which sanitizer builds poison
   std::shared_ptr<const LibraryQuery> library;  // null: library calls need no scratch memory and no packed weights

@@ -3,7 +3,8 @@
 //
 // Every root (a value that memory needs, see materialise.h) is a seed. Seeds are visited in graph order; each joins the
 // first group that a rule lets it into without making a cycle, or opens its own. Ops that run alone open their groups
-// at once; library ops then take an epilogue.
+// at once; library ops then take an epilogue. A convolution that is a product of matrices opens a point-wise group,
+// which takes in what reads its result.
 #include "compiler/fuse/fuse.h"
 
 #include <algorithm>
@@ -28,6 +29,7 @@ bool may_join(const Drafts& drafts, int32_t n, int32_t group, const Trace& insid
   if (into.nodes + inside.nodes.size() > kMaxGroupNodes || into.reads.size() + inside.inputs.size() > kMaxOperands)
     return false;
   const Joining joining{drafts, n, group, into, inside};
+  if (into.group.product >= 0 && !joins_product(joining)) return false;
   return std::any_of(std::begin(kJoinRules), std::end(kJoinRules), [&](JoinRule rule) { return rule(joining); }) &&
          drafts.keeps_order(inside, group);
 }
@@ -93,6 +95,11 @@ std::vector<Group> fuse(const Graph& graph, const Target& target) {
   Epilogues epilogues(drafts, target);
   for (int32_t n = 0; n < static_cast<int32_t>(graph.nodes.size()); ++n) {
     if (!drafts.is_seed(n)) continue;
+    if (is_product(drafts.memory(), n, target)) {
+      const int32_t group = drafts.open(n, FusionClass::pointwise, drafts.node(n).type().shape, {});
+      drafts[group].group.product = n;
+      continue;
+    }
     const FusionClass alone = class_alone(graph, drafts.node(n), drafts.on_gpu());
     if (alone == FusionClass::pointwise) {
       join_or_open(drafts, n);

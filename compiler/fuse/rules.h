@@ -15,6 +15,11 @@ bool makes_columns(const Joining& joining);     // columns.cpp
 bool joins_finish(const Joining& joining);      // finish.cpp
 bool joins_reductions(const Joining& joining);  // reductions.cpp
 
+// Returns whether a launch of its own computes convolution `n` on the tensor cores of a GPU (products.cpp).
+bool is_product(const Memory& memory, int32_t n, const Target& target);
+// Returns whether its launch may compute the node too, if one of the rules says so (products.cpp).
+bool joins_product(const Joining& joining);
+
 // Finds the bias and the relu that a library call takes inside (epilogue.cpp).
 class Epilogues {
  public:

@@ -19,6 +19,21 @@ struct Local {
   Storage storage = Storage::register_;
 };
 
+// A matrix in block storage: its first element, and the elements from one row to the next.
+struct Matrix {
+  Local local;
+  Reg at = kNone;
+  int64_t pitch = 0;
+  bool transposed = false;
+};
+
+// What tile_copy copies: `rows` x `columns` elements, of which `valid_rows` and `valid_columns` are there.
+struct TileCopy {
+  int32_t buffer = -1;
+  Reg at = kNone, pitch = kNone, valid_rows = kNone, valid_columns = kNone;
+  int64_t rows = 0, columns = 0;
+};
+
 class Builder {
  public:
   Builder(std::string kind, int64_t lanes, int64_t block_threads = 0);
@@ -89,6 +104,15 @@ class Builder {
   Local local(DType type, int64_t extent, Storage storage = Storage::register_);
   Reg local_load(const Local& local, Reg at, Access access, bool aligned = false);
   void local_store(const Local& local, Reg at, Access access, Reg value, bool aligned = false);
+
+  // ---- products of matrices, which a whole block works on (kernel_ir.h) ----
+
+  Local accumulators(int64_t rows, int64_t columns);
+  void tile_copy(const TileCopy& from, const Matrix& to);
+  void tile_group();
+  void tile_wait(int64_t under_way);
+  void tile_mma(const Local& accumulators, const Matrix& a, const Matrix& b, int64_t depth);
+  void tile_store(const Local& accumulators, const Matrix& to);
 
   // ---- control ----
 

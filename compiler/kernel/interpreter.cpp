@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdlib>
 
+#include "compiler/kernel/interpreter_tiles.h"
 #include "graph/error.h"
 
 namespace kb::ir {
@@ -13,80 +14,7 @@ namespace {
 
 constexpr int64_t kMaxLanes = 16;
 
-// Says who accesses an element, and when. Two accesses are ordered if they are in different periods (a period is a
-// phase, or the body of last_block), in one tile with a barrier between them, or in one thread but not in different
-// lanes of one lane loop.
-struct Stamp {
-  int32_t period = -1;
-  int32_t tile = 0;
-  int32_t epoch = 0;       // number of barriers so far
-  int32_t thread = -1;     // -1 outside thread loops
-  int32_t lane_loop = -1;  // number of this run of a lane loop; -1 outside
-  int32_t lane = -1;       // -1 if the access is for all lanes at once
-};
-
-bool ordered(const Stamp& x, const Stamp& y) {
-  if (x.period != y.period) return true;
-  if (x.tile != y.tile) return false;
-  if (x.epoch != y.epoch) return true;
-  return x.thread == y.thread && (x.lane_loop != y.lane_loop || x.lane_loop < 0 || x.lane == y.lane);
-}
-
-// The accesses to one element that later ones are checked against.
-struct Cell {
-  Stamp write, read;
-  bool defined = false;
-  // Whether several tiles of `read`'s period, threads of its epoch, or lanes of its lane loop read the element.
-  bool many_tiles = false, many_threads = false, many_lanes = false;
-};
-
-// Notes a read; returns why it is at fault, or null.
-const char* note_read(Cell& cell, const Stamp& now) {
-  if (!cell.defined) return "is read but was never written";
-  if (!ordered(cell.write, now)) return "is read in a race with its write";
-  const Stamp& before = cell.read;
-  if (before.period != now.period) {
-    cell.many_tiles = cell.many_threads = cell.many_lanes = false;
-  } else if (before.tile != now.tile) {
-    cell.many_tiles = true;
-  } else if (before.epoch != now.epoch) {
-    cell.many_threads = cell.many_lanes = false;
-  } else if (before.thread != now.thread) {
-    cell.many_threads = true;
-  } else if (before.lane_loop != now.lane_loop) {
-    cell.many_lanes = false;
-  } else if (before.lane != now.lane) {
-    cell.many_lanes = true;
-  }
-  cell.read = now;
-  return nullptr;
-}
-
-// Notes a write; returns why it is at fault, or null.
-const char* note_write(Cell& cell, const Stamp& now) {
-  if (cell.defined && !ordered(cell.write, now)) return "is written twice in a race";
-  const Stamp& read = cell.read;
-  const bool same_tile = read.period == now.period && read.tile == now.tile;
-  const bool same_thread = same_tile && read.epoch == now.epoch && read.thread == now.thread;
-  const bool raced = !ordered(read, now) || (read.period == now.period && cell.many_tiles) ||
-                     (same_tile && read.epoch == now.epoch && cell.many_threads) ||
-                     (same_thread && read.lane_loop == now.lane_loop && now.lane_loop >= 0 && cell.many_lanes);
-  if (raced) return "is written in a race with a read";
-  cell.write = now;
-  cell.defined = true;
-  return nullptr;
-}
-
-struct LocalArray {
-  DType type = DType::f32;
-  Storage storage = Storage::register_;
-  int64_t extent = 0;
-  int64_t copies = 1;  // one for each thread if an array of registers is declared outside thread loops
-  std::vector<Scalar> values;
-  std::vector<Cell> cells;
-};
-
-class Machine {
+class Machine : private TileHost {
  public:
   Machine(const Kernel& kernel, std::span<const int64_t> arguments, std::span<const Memory> buffers)
       : kernel_(kernel),
@@ -94,7 +22,8 @@ class Machine {
         buffers_(buffers),
         values_(static_cast<size_t>(kernel.registers * kMaxLanes)),
         types_(static_cast<size_t>(kernel.registers), DType::f32),
-        varying_(static_cast<size_t>(kernel.registers), false) {
+        varying_(static_cast<size_t>(kernel.registers), false),
+        tiles_(kernel, *this) {
     for (const Phase& phase : kernel.phases) describe(phase.body);
     for (size_t i = 0; i < buffers.size(); ++i) {
       size_t owner = 0;
@@ -111,6 +40,7 @@ class Machine {
       tile_ = tile;
       locals_.clear();
       body(phase.body);
+      tiles_.end();
     }
     now_.period = ++last_period_;
   }
@@ -131,7 +61,8 @@ class Machine {
     return values_[r * kMaxLanes + static_cast<size_t>(varying_[r] ? lane : 0)];
   }
   Scalar get(Reg reg, int64_t lane) { return reg == kNone ? Scalar{} : at(reg, lane); }
-  int64_t integer(Reg reg, int64_t lane = 0) { return at(reg, lane).integer; }
+  int64_t integer(Reg reg, int64_t lane) { return at(reg, lane).integer; }
+  int64_t integer(Reg reg) override { return integer(reg, 0); }
 
   void body(const std::vector<Instr>& instrs) {
     for (const Instr& instr : instrs) execute(instr);
@@ -153,6 +84,12 @@ class Machine {
         return declare(instr);
       case Code::store_bits:
         return store_bits(instr);
+      case Code::tile_copy:
+      case Code::tile_group:
+      case Code::tile_wait:
+      case Code::tile_mma:
+      case Code::tile_store:
+        return tiles_.execute(instr);
       default:
         break;
     }
@@ -248,9 +185,14 @@ class Machine {
   }
 
   [[noreturn]] void fault(char space, const Instr& instr, int64_t element, const char* what) const {
-    throw InternalError(fmt::format("kernel IR: {}{}[{}] {} (tile {}, thread {}, lane {})\n{}", space, instr.buffer,
-                                    element, what, now_.tile, now_.thread, now_.lane, to_text(kernel_)));
+    Machine::fault(space, instr.buffer, element, what);
   }
+  [[noreturn]] void fault(char space, int32_t array, int64_t element, const char* what) const final {
+    throw InternalError(fmt::format("kernel IR: {}{}[{}] {} (tile {}, thread {}, lane {})\n{}", space, array, element,
+                                    what, now_.tile, now_.thread, now_.lane, to_text(kernel_)));
+  }
+  LocalArray& array(int32_t number) override { return locals_[static_cast<size_t>(number)]; }
+  Stamp& now() override { return now_; }
 
   void global(const Instr& instr, int64_t lane) {
     const bool load = instr.code == Code::load;
@@ -261,18 +203,29 @@ class Machine {
     }
     const int64_t element = place(instr, lane);
     if (instr.aligned && integer(instr.a) % lanes_ != 0) fault('b', instr, element, "is not aligned as stated");
+    if (load) {
+      at(instr.dst, lane) = read(instr, element);
+      return;
+    }
+    const Scalar value = get(instr.b, lane);
+    const Memory& memory = checked(instr, element, note_write);
+    store_element(memory.dtype, memory.data, element,
+                  is_float(memory.dtype) ? value.number : static_cast<double>(value.integer));
+  }
+
+  // Returns the buffer's memory after `note` has noted and judged an access to one element.
+  const Memory& checked(const Instr& instr, int64_t element, const char* (*note)(Cell&, const Stamp&)) {
     const Memory& memory = buffers_[static_cast<size_t>(instr.buffer)];
     if (element < 0 || element >= memory.elements) fault('b', instr, element, "is out of bounds");
     Cell& cell = cells_[owner_[static_cast<size_t>(instr.buffer)]][static_cast<size_t>(element)];
-    if (const char* what = load ? note_read(cell, now_) : note_write(cell, now_)) fault('b', instr, element, what);
-    if (load) {
-      const double value = load_element(memory.dtype, memory.data, element);
-      at(instr.dst, lane) = is_float(memory.dtype) ? Scalar{value, 0} : Scalar{0, static_cast<int64_t>(value)};
-    } else {
-      const Scalar value = get(instr.b, lane);
-      store_element(memory.dtype, memory.data, element,
-                    is_float(memory.dtype) ? value.number : static_cast<double>(value.integer));
-    }
+    if (const char* what = note(cell, now_)) fault('b', instr, element, what);
+    return memory;
+  }
+
+  Scalar read(const Instr& instr, int64_t element) override {
+    const Memory& memory = checked(instr, element, note_read);
+    const double value = load_element(memory.dtype, memory.data, element);
+    return is_float(memory.dtype) ? Scalar{value, 0} : Scalar{0, static_cast<int64_t>(value)};
   }
 
   // Packs the lanes' booleans, which are all known here.
@@ -281,10 +234,7 @@ class Machine {
     int64_t byte = 0;
     for (int64_t lane = 0; lane < kPackedBits; ++lane) byte |= (integer(instr.b, lane) != 0 ? 1 : 0) << lane;
     const int64_t element = integer(instr.a);
-    const Memory& memory = buffers_[static_cast<size_t>(instr.buffer)];
-    if (element < 0 || element >= memory.elements) fault('b', instr, element, "is out of bounds");
-    Cell& cell = cells_[owner_[static_cast<size_t>(instr.buffer)]][static_cast<size_t>(element)];
-    if (const char* what = note_write(cell, now_)) fault('b', instr, element, what);
+    const Memory& memory = checked(instr, element, note_write);
     store_element(memory.dtype, memory.data, element, static_cast<double>(byte));
   }
 
@@ -292,7 +242,7 @@ class Machine {
     const size_t number = static_cast<size_t>(instr.buffer);
     if (locals_.size() <= number) locals_.resize(number + 1);
     LocalArray& array = locals_[number];
-    array = {instr.type, instr.storage, instr.integer, 1, {}, {}};
+    array = {instr.type, instr.storage, instr.integer, std::max(instr.tile.columns, 1), 1, {}, {}};
     if (kernel_.block_threads > 0 && now_.thread < 0 && instr.storage == Storage::register_)
       array.copies = kernel_.block_threads;
     array.values.resize(static_cast<size_t>(array.extent * array.copies));
@@ -380,6 +330,7 @@ class Machine {
   Stamp now_{0, 0, 0, -1, -1, -1};
   int64_t tile_ = 0, lanes_ = 1, valid_ = 1;
   int32_t lane_loops_ = 0, last_period_ = 0;
+  Tiles tiles_;
 };
 
 }  // namespace

@@ -11,11 +11,12 @@ namespace kb::ir {
 namespace {
 
 constexpr std::string_view kCodeNames[] = {
-    "constant",    "argument",  "tile",      "index_add", "index_sub",     "index_mul", "index_div",
-    "index_mod",   "index_min", "index_max", "index_lt",  "index_mul_add", "compute",   "fma",
-    "bitcast",     "convert",   "load",      "store",     "store_bits",    "local",     "local_load",
-    "local_store", "loop",      "branch",    "barrier",   "last_block"};
+    "constant",  "argument",   "tile",       "index_add",     "index_sub",  "index_mul",   "index_div", "index_mod",
+    "index_min", "index_max",  "index_lt",   "index_mul_add", "compute",    "fma",         "bitcast",   "convert",
+    "load",      "store",      "store_bits", "local",         "local_load", "local_store", "loop",      "branch",
+    "barrier",   "last_block", "tile_copy",  "tile_group",    "tile_wait",  "tile_mma",    "tile_store"};
 constexpr std::string_view kAccessNames[] = {"uniform", "contiguous", "gather"};
+constexpr std::string_view kStorageNames[] = {"", " block", " accumulators"};
 constexpr std::string_view kBindNames[] = {"serial", "threads", "lanes"};
 
 std::string number_text(double number) {
@@ -89,8 +90,10 @@ class Writer {
       case Code::store_bits:
         return put("{} b{}[r{}] = r{}", code, instr.buffer, instr.a, instr.b);
       case Code::local:
-        return put("local l{}:{}[{}]{}", instr.buffer, name(instr.type), instr.integer,
-                   instr.storage == Storage::block ? " block" : "");
+        put("local l{}:{}[{}]{}", instr.buffer, name(instr.type), instr.integer,
+            kStorageNames[static_cast<int>(instr.storage)]);
+        if (instr.storage == Storage::accumulators) put(" {} x {}", instr.tile.rows, instr.tile.columns);
+        return;
       case Code::loop:
         put("{} r{} = r{} .. r{}", kBindNames[static_cast<int>(instr.bind)], instr.dst, instr.a, instr.b);
         if (instr.integer != 1) put(" by {}", instr.integer);
@@ -99,10 +102,29 @@ class Writer {
         return;
       case Code::last_block:
         return put("last_block b{}[r{}] of r{}", instr.buffer, instr.a, instr.b);
+      case Code::tile_copy:
+      case Code::tile_mma:
+      case Code::tile_store:
+        put("{} ", code);
+        return tile(instr, instr.tile);
+      case Code::tile_wait:
+        return put("{} {}", code, instr.integer);
       default:
         put("{}", code);
         return operands(instr);
     }
+  }
+
+  void tile(const Instr& instr, const Tile& tile) {
+    const auto transposed = [](bool is) { return is ? " transposed" : ""; };
+    if (instr.code == Code::tile_copy)
+      return put("l{}[r{}] pitch {} = {} x {} of b{}[r{}] pitch r{}, r{} rows, r{} columns", tile.local, instr.d,
+                 tile.pitch, tile.rows, tile.columns, instr.buffer, instr.a, instr.b, instr.c, instr.valid);
+    if (instr.code == Code::tile_store)
+      return put("l{}[r{}] pitch {} = l{}", tile.local, instr.a, tile.pitch, instr.buffer);
+    put("l{} += l{}[r{}] pitch {}{} x l{}[r{}] pitch {}{}, depth {}", instr.buffer, tile.local, instr.a, tile.pitch,
+        transposed(tile.transposed), tile.other, instr.b, tile.other_pitch, transposed(tile.other_transposed),
+        tile.depth);
   }
 };
 
@@ -117,7 +139,7 @@ std::string to_text(const Kernel& kernel) {
   Writer writer;
   writer.text = fmt::format("kernel {}", kernel.kind);
   if (kernel.block_threads != 0) writer.text += fmt::format(" threads {}", kernel.block_threads);
-  if (kernel.alone) writer.text += " alone";
+  if (kernel.resident != 0) writer.text += fmt::format(" resident {}", kernel.resident);
   if (kernel.narrow_index) writer.text += " index 32";
   writer.text += fmt::format("\narguments {}", kernel.arguments);
   if (kernel.streaming_argument >= 0) writer.text += fmt::format(" streaming {}", kernel.streaming_argument);

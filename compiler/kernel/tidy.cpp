@@ -14,6 +14,11 @@ bool has_effect(const Instr& instr) {
     case Code::branch:
     case Code::barrier:
     case Code::last_block:
+    case Code::tile_copy:
+    case Code::tile_group:
+    case Code::tile_wait:
+    case Code::tile_mma:
+    case Code::tile_store:
       return true;
     default:
       return false;
@@ -33,7 +38,7 @@ void drop_unused(std::vector<Instr>& body, std::vector<int32_t>& uses) {
     const bool dead =
         has_body(instr) ? instr.body.empty() : !has_effect(instr) && uses[static_cast<size_t>(instr.dst)] == 0;
     if (dead) {
-      for (Reg reg : {instr.a, instr.b, instr.c, instr.valid})
+      for (Reg reg : {instr.a, instr.b, instr.c, instr.d, instr.valid})
         if (reg != kNone) uses[static_cast<size_t>(reg)]--;
       instr.code = Code::barrier;
       instr.integer = -1;
@@ -44,7 +49,7 @@ void drop_unused(std::vector<Instr>& body, std::vector<int32_t>& uses) {
 
 void count_uses(const std::vector<Instr>& body, std::vector<int32_t>& uses) {
   for (const Instr& instr : body) {
-    for (Reg reg : {instr.a, instr.b, instr.c, instr.valid})
+    for (Reg reg : {instr.a, instr.b, instr.c, instr.d, instr.valid})
       if (reg != kNone) uses[static_cast<size_t>(reg)]++;
     count_uses(instr.body, uses);
   }
@@ -52,7 +57,7 @@ void count_uses(const std::vector<Instr>& body, std::vector<int32_t>& uses) {
 
 void renumber(std::vector<Instr>& body, std::vector<Reg>& names, Reg& next) {
   for (Instr& instr : body) {
-    for (Reg* reg : {&instr.a, &instr.b, &instr.c, &instr.valid})
+    for (Reg* reg : {&instr.a, &instr.b, &instr.c, &instr.d, &instr.valid})
       if (*reg != kNone) *reg = names[static_cast<size_t>(*reg)];
     if (instr.dst != kNone) instr.dst = names[static_cast<size_t>(instr.dst)] = next++;
     renumber(instr.body, names, next);

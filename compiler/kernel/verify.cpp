@@ -109,6 +109,12 @@ class Verifier {
         return body(instr.body);
       case Code::barrier:
         return require(kernel_.block_threads > 0 && !in_threads_ && !in_lanes_, "a barrier inside a thread loop");
+      case Code::tile_copy:
+      case Code::tile_group:
+      case Code::tile_wait:
+      case Code::tile_mma:
+      case Code::tile_store:
+        return tile(instr);
       case Code::last_block:
         require(kernel_.block_threads > 0 && !in_threads_ && !in_lanes_, "last_block inside a thread loop");
         buffer(instr, DType::u32);
@@ -219,15 +225,53 @@ class Verifier {
     require(instr.integer > 0, "an empty local array");
     require(instr.storage == Storage::register_ || kernel_.block_threads > 0, "block storage without a block");
     require(instr.storage == Storage::register_ || !(in_threads_ || in_lanes_), "block storage inside a thread loop");
+    if (instr.storage == Storage::accumulators) accumulators(instr);
     locals_[number] = {instr.type, instr.storage, true, true, in_lanes_};
+  }
+
+  void accumulators(const Instr& instr) const {
+    const auto [down, across] = warp_grid(instr.tile.rows, instr.tile.columns, kernel_.block_threads);
+    require(instr.type == DType::f32 && instr.integer == int64_t{instr.tile.rows} * instr.tile.columns,
+            "extents of accumulators");
+    require(instr.tile.rows % (kTileDepth * down) == 0 && instr.tile.columns % (kTileDepth * across) == 0,
+            "accumulators that warps cannot share");
   }
 
   void local(const Instr& instr) const {
     require(instr.buffer >= 0 && static_cast<size_t>(instr.buffer) < locals_.size(), "local array out of range");
     const LocalState& state = locals_[static_cast<size_t>(instr.buffer)];
-    require(state.visible && state.type == instr.type && state.storage == instr.storage, "use of a local array");
+    require(state.visible && state.type == instr.type && state.storage == instr.storage &&
+                state.storage != Storage::accumulators,
+            "use of a local array");
     access(instr);
     instr.code == Code::local_load ? loaded(instr) : stored(instr, state.in_lanes);
+  }
+
+  void tile(const Instr& instr) const {
+    require(kernel_.block_threads > 0 && !in_threads_ && !in_lanes_, "a product of matrices inside a thread loop");
+    const Tile& tile = instr.tile;
+    if (instr.code == Code::tile_wait) require(instr.integer >= 0, "groups under way");
+    if (instr.code == Code::tile_group || instr.code == Code::tile_wait) return;
+    for (const Reg reg : {instr.a, instr.b, instr.c, instr.d, instr.valid})
+      if (reg != kNone) scalar_index(reg);
+    const DType type = array(tile.local, Storage::block).type;
+    if (instr.code == Code::tile_copy) {
+      buffer(instr, type);
+      require(is_low_precision(type), "a copy of other than 16 bits");
+      require(tile.columns % kCopiedElements == 0 && tile.pitch % kCopiedElements == 0, "a copy that is not aligned");
+      return require(kernel_.buffers[static_cast<size_t>(instr.buffer)].aligned, "a copy of an unaligned buffer");
+    }
+    array(instr.buffer, Storage::accumulators);
+    if (instr.code == Code::tile_store) return;
+    require(is_low_precision(type) && array(tile.other, Storage::block).type == type, "types of a product");
+    require(tile.depth > 0 && tile.depth % kTileDepth == 0, "depth of a product");
+  }
+
+  const LocalState& array(int32_t number, Storage storage) const {
+    require(number >= 0 && static_cast<size_t>(number) < locals_.size(), "local array out of range");
+    const LocalState& state = locals_[static_cast<size_t>(number)];
+    require(state.visible && state.storage == storage, "use of a local array");
+    return state;
   }
 
   void loop(const Instr& instr) {

@@ -87,6 +87,9 @@ class Context {
   // share rounded up to a multiple of `unit`.
   static int64_t chunk_of(int64_t extent, int64_t most, int64_t unit);
 
+  // Returns an element of the group's product (compiler/lower/product.h) at its indices.
+  std::function<ir::Reg(const Indices&)> product;
+
   bool prefetches = true;  // false for kernels that do not walk through their inputs
 
   // Positions of loads and stores, and indices that are used as numbers, in the order in which they are lowered; only

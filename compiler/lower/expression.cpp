@@ -60,6 +60,7 @@ Reg Expression::own_result(Value v) const {
 Reg Expression::evaluate(Value v, const Indices& at) {
   if (const int32_t buffer = cx_.input_buffer(v); buffer >= 0)
     return cx_.load(buffer, math_.flatten(at, cx_.graph.type(v).shape), guard_);
+  if (v == Value{cx_.group.product, 0}) return product(v, at);
   const Node& node = cx_.graph.node(v);
   switch (node.op) {
     case Op::constant:
@@ -102,6 +103,14 @@ Reg Expression::evaluate(Value v, const Indices& at) {
     throw InternalError("lower: a group reads the result of " + std::string(name(node.op)) +
                         ", which is neither materialised nor computed in it at this index");
   return pointwise(node, at);
+}
+
+// Returns an element of the group's product; where only positions are noted, the position at which memory would have
+// it.
+Reg Expression::product(Value v, const Indices& at) {
+  if (cx_.product) return cx_.product(at);
+  cx_.note(math_.flatten(at, cx_.graph.type(v).shape), false);
+  return emit_number(b_, cx_.graph.type(v).dtype, 0);
 }
 
 Reg Expression::pointwise(const Node& node, const Indices& at) {

@@ -38,6 +38,7 @@ class Expression {
  private:
   ir::Reg own_result(Value v) const;
   ir::Reg evaluate(Value v, const Indices& at);
+  ir::Reg product(Value v, const Indices& at);
   ir::Reg pointwise(const Node& node, const Indices& at);
   ir::Reg guarded(ir::Reg condition, Value v, const Indices& at, ir::Reg otherwise);
   ir::Reg pad(const Node& node, const Indices& at);

@@ -16,12 +16,14 @@ int64_t formula_ops(const Formula& formula) {
 
 // Returns the number of operations of a group: one for each element of a point-wise node (a composite: for each op of
 // its formula), each input element of a reduction (moments: three), each tap of a pooling window, and each element of
-// the updates of a scatter or of the last input of another window op.
+// the updates of a scatter or of the last input of another window op; two for each product of matrices' factors.
 int64_t count_flops(const Graph& graph, const Group& group) {
   int64_t flops = 0;
   for (const int32_t n : group.nodes) {
     const Node& node = graph.nodes[static_cast<size_t>(n)];
-    if (is_pointwise(node.op)) {
+    if (n == group.product) {
+      flops += 2 * node.type().elements() * graph.type(node.inputs[0]).shape.back();
+    } else if (is_pointwise(node.op)) {
       const FormulaRef formula = formula_of(node.op);
       flops += node.type().elements() * (formula ? formula_ops(*formula) : 1);
     } else if (info(node.op).cls == OpClass::reduction) {
@@ -40,6 +42,7 @@ int64_t count_flops(const Graph& graph, const Group& group) {
 Lowered lower_class(const Graph& graph, const Group& group, const Target& target) {
   switch (group.cls) {
     case FusionClass::pointwise:
+      return group.product >= 0 ? lower_product(graph, group, target) : lower_pointwise(graph, group, target);
     case FusionClass::window:
     case FusionClass::copy:
     case FusionClass::carry:
@@ -63,7 +66,8 @@ Lowered lower_class(const Graph& graph, const Group& group, const Target& target
 // Returns whether a point-wise group writes large tensors of 32-bit numbers, in rows that a block of `target` covers at
 // once. A thread stores 32 bytes in two halves, each of which fills only half of the memory's units of 32 bytes.
 bool stores_words(const Graph& graph, const Group& group, int64_t row, const Target& target) {
-  if (group.cls != FusionClass::pointwise || row > target.lanes * target.block_threads) return false;
+  if (group.cls != FusionClass::pointwise || group.product >= 0 || row > target.lanes * target.block_threads)
+    return false;
   return std::any_of(group.outputs.begin(), group.outputs.end(), [&](Value v) {
     const Type& type = graph.type(v);
     return size_of(type.dtype) == 4 && 2 * type.elements() >= element_count(group.domain);

@@ -35,8 +35,8 @@ bool ReduceTiles::gathers() const {
 }
 
 bool ReduceTiles::fits_wide() const {
-  return fits() && !takes_registers() && two_phases_ && !lanes_reduce() && 4 * tiles_ <= cx_.target.processors &&
-         chunk_ * reduced_in_index() >= batch();
+  return fits() && !has_product() && !takes_registers() && two_phases_ && !lanes_reduce() &&
+         4 * tiles_ <= cx_.target.processors && chunk_ * reduced_in_index() >= batch();
 }
 
 int64_t ReduceTiles::suitable_threads() const {
@@ -58,9 +58,18 @@ void ReduceTiles::choose_tiles() {
 }
 
 void ReduceTiles::choose_chunks_of_blocks() {
+  if (has_product()) return choose_chunks_of_product();
   choose_chunks(reduced_in_index() * columns_ * (lanes_reduce() ? 1 : cx_.b.lanes()),
                 std::max<int64_t>(blocks_at_once() / tiles_, 1));
   if (is_wide() && two_phases_ && reduced_in_index() == 1) fill_batches();
+}
+
+// A chunk is whole tiles of rows, so that few rows of a tile are empty.
+void ReduceTiles::choose_chunks_of_product() {
+  choose_chunks(0, std::max<int64_t>(Product::kResident * cx_.target.processors / tiles_, 1));
+  if (!two_phases_ || reduced_in_index() > 1) return;
+  chunk_ = (chunk_ + Product::kRows - 1) / Product::kRows * Product::kRows;
+  chunks_ = (nest_.dims[0].extent + chunk_ - 1) / chunk_;
 }
 
 int64_t ReduceTiles::reduced_in_index() const {

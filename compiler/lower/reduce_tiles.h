@@ -1,6 +1,7 @@
 // How a reduction on a GPU is cut into blocks (compiler/lower/reduce_gpu.cpp): columns of kept elements, chunks of
 // reduced ones, and how many loads a thread has under way.
 #pragma once
+#include "compiler/lower/product.h"
 #include "compiler/lower/reduce.h"
 
 namespace kb {
@@ -25,6 +26,7 @@ class ReduceTiles : protected Reduce {
  protected:
   int64_t threads() const { return cx_.target.block_threads; }
   bool is_wide() const { return threads() == kWideThreads; }
+  bool has_product() const { return cx_.group.product >= 0; }
   int64_t groups() const { return threads() / columns_; }  // number of threads that have the same columns
   // Returns how many rounds a thread has under way at once: kLoads loads, or kWideBytes bytes, where each round loads
   // every large input once; one round where it gathers, which is several loads.
@@ -34,6 +36,8 @@ class ReduceTiles : protected Reduce {
   int64_t columns_ = 1;  // vectors of kept elements of a block
 
   int64_t stretches_ = 1;  // blocks along the innermost kept dim
+  // Returns how many elements of a result one index of dims[0] has if that is cut into chunks, else all of them.
+  int64_t reduced_in_index() const;
 
  private:
   bool has_node(bool (*is)(Op)) const;
@@ -41,8 +45,7 @@ class ReduceTiles : protected Reduce {
   bool takes_registers() const;  // whether an element takes many registers
   void choose_tiles();
   void choose_chunks_of_blocks();
-  // Returns how many elements of a result one index of dims[0] has if that is cut into chunks, else all of them.
-  int64_t reduced_in_index() const;
+  void choose_chunks_of_product();
   // Enlarges chunks to whole batches if more than half of a batch is left over: rounds after a thread's last batch wait
   // for memory one by one, and many of them take longer than a batch does.
   void fill_batches();

@@ -53,7 +53,7 @@ void CudaPrinter::parameters() {
   }
   for (int32_t i = 0; i < kernel_.arguments; ++i) list += fmt::format("{}long long e{}", list.empty() ? "" : ", ", i);
   line("extern \"C\" __global__ void __launch_bounds__({}{}) {}({}) {{", kernel_.block_threads,
-       kernel_.alone ? ", 1" : "", kernel_.name, list);
+       kernel_.resident > 0 ? fmt::format(", {}", kernel_.resident) : "", kernel_.name, list);
 }
 
 // ---- pieces ----
@@ -227,8 +227,9 @@ void CudaPrinter::last_block(const Instr& instr) {
 }
 
 void CudaPrinter::local(const Instr& instr) {
-  const bool shared = instr.storage == Storage::block;
-  line("{}{} l{}[{}];", shared ? "alignas(16) __shared__ " : "", memory_type(instr.type), instr.buffer, instr.integer);
+  if (instr.storage == Storage::accumulators) return accumulators(instr);
+  if (instr.storage == Storage::block) return block_storage(instr);
+  line("{} l{}[{}];", memory_type(instr.type), instr.buffer, instr.integer);
 }
 
 }  // namespace cuda

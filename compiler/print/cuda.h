@@ -4,6 +4,7 @@
 // Besides C++20 expressions, declarations, templates, `for` and `if`, the text holds only what this list names. A
 // program that runs the text without CUDA has to implement the list:
 //   extern "C" __global__ __launch_bounds__(N)   static __device__ __forceinline__   __shared__   alignas
+//   extern __shared__ __align__(N)   (block storage that is given at launch)
 //   #pragma unroll [N]
 //   threadIdx.x   blockIdx.x   (unsigned; a launch is one-dimensional in both)
 //   __syncthreads()   __threadfence()   atomicInc(unsigned*, unsigned)

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "compiler/print/cuda.h"
+#include "compiler/print/cuda_tiles_prelude.h"
 #include "compiler/print/prelude.h"
 
 namespace kb {
@@ -185,6 +186,8 @@ KB_INLINE void store_all(T* p, T x, int n = N) {
 
 std::string cuda_instructions() { return std::string(kInstructions); }
 
-std::string cuda_prelude() { return fmt::format("{}{}{}{}", kCudaTypes, kSharedPrelude, kInstructions, kFunctions); }
+std::string cuda_prelude() {
+  return fmt::format("{}{}{}{}{}", kCudaTypes, kSharedPrelude, kInstructions, kFunctions, kCudaTiles);
+}
 
 }  // namespace kb

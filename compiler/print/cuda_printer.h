@@ -1,5 +1,5 @@
 // CudaPrinter does the work of print_cuda() in cuda.h. Its statements are in cuda.cpp, its values in cuda_values.cpp,
-// its loads and stores in cuda_memory.cpp.
+// its loads and stores in cuda_memory.cpp, its products of matrices in cuda_tiles.cpp.
 //
 // The body of a lane loop is cut into pieces. Accesses to whole vectors and values that are equal in all lanes are
 // printed as plain statements; the instructions between two such statements are a piece, which is printed as one
@@ -64,7 +64,10 @@ class CudaPrinter : public KernelPrinter {
   void close(Piece& piece);
   void last_block(const Instr& instr) override;
   void local(const Instr& instr) override;
+  void accumulators(const Instr& instr);
+  void block_storage(const Instr& instr);
   void barrier() override { line("__syncthreads();"); }
+  void tile(const Instr& instr) override;
 
   // ---- values ----
   void select(const Instr& instr) override;
@@ -91,6 +94,7 @@ class CudaPrinter : public KernelPrinter {
   std::unordered_map<const Instr*, int> pieces_;  // number of the piece of each instruction that is printed per lane
   std::unordered_set<const Instr*> moved_up_;     // instructions printed before the piece that they are found in
   int piece_count_ = 0;
+  int64_t storage_used_ = 0;  // bytes of the block storage that is given at launch
   int64_t lanes_ = 1;
   Reg lane_ = kNone;   // variable of the lane loop that is being printed
   std::string valid_;  // its number of valid lanes; empty: all

@@ -97,6 +97,12 @@ void KernelPrinter::statement(const Instr& instr) {
       return barrier();
     case Code::last_block:
       return last_block(instr);
+    case Code::tile_copy:
+    case Code::tile_group:
+    case Code::tile_wait:
+    case Code::tile_mma:
+    case Code::tile_store:
+      return tile(instr);
     default:
       return index(instr);
   }
@@ -113,6 +119,7 @@ void KernelPrinter::loop(const Instr& instr) {
 
 void KernelPrinter::store_bits(const Instr&) { throw InternalError("bits of a thread's lanes in a kernel for a CPU"); }
 void KernelPrinter::barrier() { throw InternalError("a barrier of threads in a kernel for a CPU"); }
+void KernelPrinter::tile(const Instr&) { throw InternalError("products of matrices in a kernel for a CPU"); }
 void KernelPrinter::last_block(const Instr&) { throw InternalError("blocks of threads in a kernel for a CPU"); }
 
 void KernelPrinter::index(const Instr& instr) {

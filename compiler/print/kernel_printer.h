@@ -72,9 +72,10 @@ class KernelPrinter {
   virtual void loop(const Instr& instr);
   virtual void lane_loop(const Instr& instr) = 0;
   virtual void local(const Instr& instr) = 0;
-  virtual void store_bits(const Instr& instr);  // only GPU kernels have this, barrier and last_block
+  virtual void store_bits(const Instr& instr);  // only GPU kernels have this, barrier, last_block and tiles
   virtual void barrier();
   virtual void last_block(const Instr& instr);
+  virtual void tile(const Instr& instr);
   virtual void index(const Instr& instr);
 
   // ---- values ----

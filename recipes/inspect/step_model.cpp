@@ -16,6 +16,7 @@ namespace {
 // graph.
 constexpr double kCopyShare = 0.98, kLibraryCopyShare = 0.98, kLibraryMultiplyShare = 0.80;
 constexpr double kAttentionShare = 0.5;  // share of a matmul's rate for flash attention; assumed
+constexpr double kProductShare = 0.55;   // share of a matmul's rate for generated products of matrices; assumed
 constexpr double kPipeShare = 0.75;      // share of a multiprocessor's pipes; assumed
 constexpr double kClock = 1.98e9;        // Hz of an H100's or H200's multiprocessors under load
 constexpr double kLaunchMs = 1e-3;       // milliseconds for the start and end of a launch
@@ -24,10 +25,9 @@ constexpr double kLastBlockMs = 11e-3;   // milliseconds for uneven ends of the 
 constexpr int64_t kStream = 16;          // an operand this many times smaller than the largest one is no stream
 constexpr int64_t kJudgedBytes = 100'000'000;
 
-bool has_last_block(const std::vector<ir::Instr>& body) {
-  return std::any_of(body.begin(), body.end(), [](const ir::Instr& instr) {
-    return instr.code == ir::Code::last_block || has_last_block(instr.body);
-  });
+bool has_code(const std::vector<ir::Instr>& body, ir::Code code) {
+  return std::any_of(body.begin(), body.end(),
+                     [&](const ir::Instr& instr) { return instr.code == code || has_code(instr.body, code); });
 }
 
 // The operands that the main loop walks through.
@@ -73,8 +73,12 @@ LaunchModel model_kernel(const Step& step, const ir::Kernel& kernel, const Kerne
   launch.dram_ms = 1e3 * static_cast<double>(step.bytes) / (rates.bytes * kCopyShare);
   if (const auto found = work.find(kernel.name); found != work.end())
     add_code(launch, found->second, streams_of(step, kernel), target);
+  const std::vector<ir::Instr>& body = kernel.phases.at(0).body;
+  if (has_code(body, ir::Code::tile_mma) && rates.multiply > 0)
+    launch.code_ms =
+        std::max(launch.code_ms, 1e3 * static_cast<double>(step.flops) / (rates.multiply * kProductShare));
   launch.total_ms = std::max(launch.dram_ms, launch.code_ms) + kLaunchMs +
-                    (has_last_block(kernel.phases.at(0).body) ? kLastBlockMs : 0);
+                    (has_code(body, ir::Code::last_block) ? kLastBlockMs : 0);
   launch.is_judged = step.bytes >= kJudgedBytes;
   return launch;
 }

@@ -98,8 +98,8 @@ class TreeReduction : public Reduction {
     for (size_t i = 0; i < moves_.size(); ++i) {
       if (!adds(moves_[i])) continue;
       const Lowered& lowered = sums_[i].lowered;
-      sums_[i].launch =
-          Launch(lowered.kernel, modules.kernel(lowered.kernel.name), lowered.tiles.at(0), lowered.arguments);
+      sums_[i].launch = Launch(ranks_.driver, lowered.kernel, modules.kernel(lowered.kernel.name), lowered.tiles.at(0),
+                               lowered.arguments);
     }
   }
 

@@ -43,6 +43,7 @@ enum class DeviceAttribute : int {
   capability_major = 75,
   capability_minor = 76
 };
+enum class KernelAttribute : int { most_dynamic_shared_bytes = 8 };
 enum class CaptureMode : int { thread_local_ = 1 };
 inline constexpr unsigned kStreamNonBlocking = 1;  // such a stream does not wait for the null stream
 inline constexpr unsigned kEventTimed = 0, kEventUntimed = 2;
@@ -122,6 +123,7 @@ struct Driver : FunctionTable {
   Call<Module*, const void*> module_load{slots, "cuModuleLoadData"};
   Call<Module> module_unload{slots, "cuModuleUnload"};
   Call<Kernel*, Module, const char*> module_function{slots, "cuModuleGetFunction"};
+  Call<Kernel, KernelAttribute, int> function_attribute{slots, "cuFuncSetAttribute"};
   // The arguments are kernel, grid x y z, block x y z, dynamic shared bytes, stream, parameters, extra.
   Call<Kernel, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**> launch{
       slots, "cuLaunchKernel"};

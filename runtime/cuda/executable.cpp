@@ -184,7 +184,7 @@ class CudaExecutable : public Executable {
     } else if (const KernelLaunch* launch = step.launch()) {
       const auto k = static_cast<size_t>(launch->kernel);
       ensure(launch->tiles.size() == 1, "a kernel for a GPU has one phase");
-      call.launch = Launch(schedule_.kernels[k], kernels[k], launch->tiles[0], launch->arguments);
+      call.launch = Launch(device_.driver, schedule_.kernels[k], kernels[k], launch->tiles[0], launch->arguments);
     } else if (const Copies* copies = step.copies()) {
       call.parts = copies->parts;
     }

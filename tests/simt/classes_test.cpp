@@ -45,6 +45,17 @@ BOOST_AUTO_TEST_CASE(wide_blocks) {
   for (const simt::EmulatedGraphs* graphs : {&few, &many}) BOOST_TEST(graphs->kernels().widest_block() == 512);
 }
 
+// A block of so few goes through several tiles of rows, and the last one merges the blocks' sums.
+BOOST_AUTO_TEST_CASE(products_of_matrices) {
+  Target target = gpu_target("sm_90");
+  target.products = Products::all;
+  target.processors = 2;
+  simt::EmulatedGraphs graphs(target);
+  test::products(graphs);
+  graphs.check();
+  BOOST_TEST(graphs.kernels().count("tile_mma") == 18);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(edges_of_kernels)

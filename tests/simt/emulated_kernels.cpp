@@ -48,6 +48,10 @@ void EmulatedKernels::add(const ir::Kernel& kernel) {
 
 void EmulatedKernels::add(const ir::Kernel& kernel, const std::string& text) { texts_[kernel.name] = text; }
 
+int64_t EmulatedKernels::count(const std::string& word) const {
+  return std::ranges::count_if(texts_, [&](const auto& text) { return text.second.find(word) != std::string::npos; });
+}
+
 void EmulatedKernels::compile() {
   std::vector<std::string> texts;
   for (const auto& [name, text] : texts_) texts.push_back(text);
@@ -68,6 +72,7 @@ void EmulatedKernels::run(const ir::Kernel& kernel, std::span<const int64_t> arg
   for (const auto& span : spans) memory.push_back(span->region());
 
   Launch launch{{static_cast<uint32_t>(tiles[0])}, {static_cast<uint32_t>(kernel.block_threads)}};
+  launch.dynamic_shared = ir::launched_storage_bytes(kernel);
   widest_block_ = std::max(widest_block_, kernel.block_threads);
   std::vector<std::vector<std::byte>> results;
   for (const bool again : {false, true}) {

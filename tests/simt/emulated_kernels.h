@@ -20,6 +20,8 @@ class EmulatedKernels : public test::GpuKernels {
   void add(const ir::Kernel& kernel, const std::string& text);
   void compile() override;
   size_t count() const { return texts_.size(); }
+  // Returns the number of kernels in whose text `word` stands.
+  int64_t count(const std::string& word) const;
 
   // Runs a kernel twice, with blocks and threads in two orders. Every buffer is copied to memory of its own that ends
   // where the buffer does. Throws Fault.

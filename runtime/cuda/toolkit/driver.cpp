@@ -47,6 +47,7 @@ KB_CHECK(event_elapsed, cuEventElapsedTime);
 KB_CHECK(module_load, cuModuleLoadData);
 KB_CHECK(module_unload, cuModuleUnload);
 KB_CHECK(module_function, cuModuleGetFunction);
+KB_CHECK(function_attribute, cuFuncSetAttribute);
 KB_CHECK(launch, cuLaunchKernel);
 KB_CHECK(capture_begin, cuStreamBeginCapture);
 KB_CHECK(capture_end, cuStreamEndCapture);

@@ -58,15 +58,17 @@ class EmulatedCompiler : public cuda::Compiler {
   }
 
  private:
-  std::function<void(const FakeKernel&, unsigned, unsigned, std::span<void* const>)> run(
+  std::function<void(const FakeKernel&, unsigned, unsigned, unsigned, std::span<void* const>)> run(
       std::shared_ptr<simt::Program> program, const std::string& name) {
-    return [this, program, name](const FakeKernel& kernel, unsigned blocks, unsigned threads,
+    return [this, program, name](const FakeKernel& kernel, unsigned blocks, unsigned threads, unsigned shared,
                                  std::span<void* const> parameters) {
       std::vector<simt::Region> memory;
       for (size_t i = 0; i < parameters.size(); ++i)
         if (kernel.parameters[i] != FakeKernel::number) add_region(memory, *static_cast<void**>(parameters[i]));
       const std::scoped_lock lock(launching);
-      program->launch(name, {{blocks}, {threads}}, parameters, memory);
+      simt::Launch launch{{blocks}, {threads}};
+      launch.dynamic_shared = shared;
+      program->launch(name, launch, parameters, memory);
     };
   }
 

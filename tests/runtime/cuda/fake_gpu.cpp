@@ -313,10 +313,11 @@ Result FakeGpu::fill(Address to, unsigned char value, size_t bytes, Stream handl
   return kSuccess;
 }
 
-Result FakeGpu::launch(const FakeKernel& kernel, unsigned blocks, unsigned threads, Stream handle, void** parameters) {
+Result FakeGpu::launch(const FakeKernel& kernel, unsigned blocks, unsigned threads, unsigned shared, Stream handle,
+                       void** parameters) {
   stream(handle);
   const std::string what = "kernel " + kernel.name;
-  if (blocks == 0 || threads == 0 || threads > 1024) return kInvalidValue;
+  if (blocks == 0 || threads == 0 || threads > 1024 || shared > kernel.most_shared) return kInvalidValue;
   const size_t count = kernel.parameters.size();
   std::vector<uint64_t> values;
   std::vector<MemoryRange> reads, writes;
@@ -333,12 +334,12 @@ Result FakeGpu::launch(const FakeKernel& kernel, unsigned blocks, unsigned threa
   }
   if (parameters[count]) fault(fmt::format("{}: {} arguments, got more", what, count));
   add(number(handle), {what, reads, writes,
-                       [this, &kernel, blocks, threads, values]() mutable {
+                       [this, &kernel, blocks, threads, shared, values]() mutable {
                          broken_ = kernel.name == poisoned_;
                          if (broken_) return;
                          std::vector<void*> places;
                          for (uint64_t& value : values) places.push_back(&value);
-                         kernel.run(kernel, blocks, threads, places);
+                         kernel.run(kernel, blocks, threads, shared, places);
                        },
                        nullptr, nullptr});
   return kSuccess;

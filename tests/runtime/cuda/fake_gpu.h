@@ -39,7 +39,11 @@ struct FakeKernel {
   std::string name;
   enum Parameter : uint8_t { number, read, written };
   std::vector<Parameter> parameters;
-  std::function<void(const FakeKernel&, unsigned blocks, unsigned threads, std::span<void* const> parameters)> run;
+  // `shared`: bytes of shared memory that the launch asks for.
+  std::function<void(const FakeKernel&, unsigned blocks, unsigned threads, unsigned shared,
+                     std::span<void* const> parameters)>
+      run;
+  unsigned most_shared = 48 << 10;  // that a launch may ask for; cuFuncSetAttribute raises it
 };
 
 struct MemoryRange {
@@ -193,7 +197,7 @@ class FakeGpu {
   cuda::Result copy(cuda::Address to, cuda::Address from, size_t bytes, bool to_device, bool from_device,
                     cuda::Stream handle);
   cuda::Result fill(cuda::Address to, unsigned char value, size_t bytes, cuda::Stream handle);
-  cuda::Result launch(const FakeKernel& kernel, unsigned blocks, unsigned threads, cuda::Stream handle,
+  cuda::Result launch(const FakeKernel& kernel, unsigned blocks, unsigned threads, unsigned shared, cuda::Stream handle,
                       void** parameters);
   cuda::Result launch_graph(size_t exec, cuda::Stream handle);
 
@@ -207,9 +211,9 @@ class FakeGpu {
   std::deque<std::vector<FakeKernel>> images_;
   std::deque<ModuleState> modules_;
   std::deque<GraphState> graphs_, execs_;
-  std::deque<Capture> captures_;         // index: number of the capture
-  std::map<size_t, size_t> side_lanes_;  // streams for work captured on other streams than the first
-  std::deque<std::pair<size_t, const FakeKernel*>> kernels_;  // module, kernel
+  std::deque<Capture> captures_;                        // index: number of the capture
+  std::map<size_t, size_t> side_lanes_;                 // streams for work captured on other streams than the first
+  std::deque<std::pair<size_t, FakeKernel*>> kernels_;  // module, kernel
   std::map<std::string, std::pair<int, cuda::Result>> failures_;
   std::set<std::string> skipped_;
   std::string uncapturable_;

@@ -272,7 +272,7 @@ void FakeGpu::Table::fill_modules(Driver& d) {
   };
   d.module_function.function = [](Kernel* kernel, Module module, const char* name) -> Result {
     KB_CALL("cuModuleGetFunction", "")
-    for (const FakeKernel& one : gpu.images_[gpu.modules_.at(number(module)).image]) {
+    for (FakeKernel& one : gpu.images_[gpu.modules_.at(number(module)).image]) {
       if (one.name != name) continue;
       gpu.kernels_.emplace_back(number(module), &one);
       *kernel = handle<Kernel>(gpu.kernels_.size() - 1);
@@ -280,14 +280,21 @@ void FakeGpu::Table::fill_modules(Driver& d) {
     }
     return kNotFound;
   };
+  d.function_attribute.function = [](Kernel kernel, KernelAttribute attribute, int value) -> Result {
+    KB_CALL("cuFuncSetAttribute", "")
+    constexpr int kMost = 227 << 10;
+    if (attribute != KernelAttribute::most_dynamic_shared_bytes || value < 0 || value > kMost) return kInvalidValue;
+    gpu.kernels_.at(number(kernel)).second->most_shared = static_cast<unsigned>(value);
+    return kSuccess;
+  };
   d.launch.function = [](Kernel kernel, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned ty, unsigned tz,
                          unsigned shared, Stream s, void** parameters, void** extra) -> Result {
     if (number(kernel) == 0 || number(kernel) >= here().kernels_.size()) here().fault("no kernel of a module");
     const auto& [module, known] = here().kernels_[number(kernel)];
     KB_CALL("cuLaunchKernel", fmt::format("{} {}x{} {}", known->name, x, threads, stream_name(s)))
     if (!gpu.modules_[module].live) gpu.fault("a kernel of a module that was unloaded");
-    if (y != 1 || z != 1 || ty != 1 || tz != 1 || shared != 0 || extra) return kInvalidValue;
-    return gpu.launch(*known, x, threads, s, parameters);
+    if (y != 1 || z != 1 || ty != 1 || tz != 1 || extra) return kInvalidValue;
+    return gpu.launch(*known, x, threads, shared, s, parameters);
   };
 }
 

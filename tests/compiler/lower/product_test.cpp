@@ -1,0 +1,132 @@
+// Tests which convolutions a GPU's launches compute as products of matrices, what joins them, and their steps against
+// the interpreter.
+#include <boost/test/unit_test.hpp>
+
+#include "tests/compiler/sample_graphs.h"
+#include "tests/support/compile_check.h"
+
+namespace kb::product_test {
+namespace {
+
+using namespace kb::test;
+
+Target with_products(int64_t processors = 132) {
+  Target target = gpu_target("sm_90");
+  target.products = Products::all;
+  target.processors = processors;
+  return target;
+}
+
+struct Layer {
+  int64_t samples = 3, in = 24, size = 7, out = 40, kernel = 1, stride = 1, groups = 1;
+  DType dtype = DType::bf16;
+};
+
+Graph convolution_with_moments(const Layer& layer) {
+  Graph graph;
+  const Tensor y =
+      convolution(input_of(graph, {layer.samples, layer.in, layer.size, layer.size}, layer.dtype),
+                  input_of(graph, {layer.out, layer.in / layer.groups, layer.kernel, layer.kernel}, layer.dtype, "w"),
+                  {{layer.kernel, layer.kernel}, {layer.stride, layer.stride}}, layer.groups);
+  const Moments m = moments(cast(y, DType::f32), {0, 2, 3});
+  output("y", y);
+  output("mean", m.mean);
+  output("variance", m.variance);
+  return graph;
+}
+
+Schedule scheduled(const Graph& graph, const Target& target) {
+  CompileOptions options;
+  options.target = target;
+  return compile(graph, options).program.at(PartRole::final);
+}
+
+int64_t count(const Schedule& schedule, FusionClass cls) { return std::ranges::count(schedule.steps, cls, &Step::cls); }
+
+bool is_own(const Layer& layer, const Target& target = with_products()) {
+  return count(scheduled(convolution_with_moments(layer), target), FusionClass::library) == 0;
+}
+
+CheckOptions check_with(const Target& target) {
+  CheckOptions check;
+  check.target = target;
+  check.tolerance = tolerance_of(DType::bf16);
+  return check;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(products)
+
+BOOST_AUTO_TEST_CASE(one_launch_multiplies_and_adds_up) {
+  const Schedule schedule = scheduled(convolution_with_moments({}), with_products());
+  BOOST_TEST(count(schedule, FusionClass::column_reduce) == 1);
+  BOOST_TEST(count(schedule, FusionClass::library) == 0);
+  const Layer layer;
+  for (const Step& step : schedule.steps)
+    if (step.cls == FusionClass::column_reduce)
+      BOOST_TEST(step.flops >= 2 * layer.samples * layer.size * layer.size * layer.in * layer.out);
+}
+
+BOOST_AUTO_TEST_CASE(steps_are_those_of_the_interpreter) {
+  check_compiled(convolution_with_moments({}), check_with(with_products()));
+  check_compiled(convolution_with_moments({.in = 40, .size = 9, .out = 136}), check_with(with_products(2)));
+}
+
+BOOST_AUTO_TEST_CASE(the_library_computes_what_is_no_product) {
+  BOOST_TEST(is_own({}));
+  BOOST_TEST(!is_own({.kernel = 3}));
+  BOOST_TEST(!is_own({.stride = 2}));
+  BOOST_TEST(!is_own({.groups = 2}));
+  BOOST_TEST(!is_own({.dtype = DType::f32}));
+  BOOST_TEST(!is_own({.in = 12}));
+  BOOST_TEST(!is_own({.out = 8}));
+  Target none = with_products();
+  none.products = Products::none;
+  BOOST_TEST(!is_own({}, none));
+  none = generic_cpu_target();
+  none.products = Products::all;
+  BOOST_TEST(!is_own({.dtype = DType::f32}, none));
+}
+
+// Without a device a model picks those that memory bounds and that fill the processors.
+BOOST_AUTO_TEST_CASE(a_model_picks_without_a_measurement) {
+  const Target target = gpu_target("sm_90");
+  BOOST_TEST(is_own({.samples = 32, .in = 64, .size = 56, .out = 256}, target));
+  BOOST_TEST(is_own({.samples = 64, .in = 512, .size = 28, .out = 128}, target));
+  BOOST_TEST(!is_own({.samples = 64, .in = 1024, .size = 14, .out = 256}, target));
+  BOOST_TEST(!is_own({.samples = 1, .in = 64, .size = 56, .out = 256}, target));
+}
+
+// A measurement takes precedence over the model.
+BOOST_AUTO_TEST_CASE(what_was_measured_is_picked) {
+  struct Measured : LibraryQuery {
+    explicit Measured(bool own) : own(own) {}
+    int64_t scratch_bytes(const Graph&, const Node&, const Epilogue&) const override { return 0; }
+    int64_t packed_bytes(const Graph&, const Node&) const override { return 0; }
+    std::optional<bool> own_product(const Graph&, const Node&) const override { return own; }
+    const bool own;
+  };
+  for (const bool own : {false, true}) {
+    Target target = gpu_target("sm_90");
+    target.library = std::make_shared<Measured>(own);
+    BOOST_TEST(is_own({}, target) == own);
+    BOOST_TEST(is_own({.samples = 32, .in = 64, .size = 56, .out = 256}, target) == own);
+  }
+}
+
+// Sums over each image are no sums of whole columns.
+BOOST_AUTO_TEST_CASE(only_sums_of_columns_join) {
+  Graph graph;
+  const Tensor y = convolution(input_of(graph, {3, 24, 7, 7}, DType::bf16),
+                               input_of(graph, {40, 24, 1, 1}, DType::bf16, "w"), {{1, 1}});
+  output("y", y);
+  output("pooled", mean(cast(y, DType::f32), {2, 3}));
+  output("sum", sum(cast(y, DType::f32), {0, 2, 3}));
+  check_compiled(graph, check_with(with_products()));
+  BOOST_TEST(count(scheduled(graph, with_products()), FusionClass::library) == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::product_test

@@ -1,0 +1,66 @@
+// Graphs with convolutions of one tap, which are products of matrices in launches of our own: alone, with moments of
+// the result, and with what backward computes from it.
+#include "tests/compiler/sample_graphs.h"
+#include "tests/simt/class_graphs.h"
+
+namespace kb::test {
+namespace {
+
+const Window kOneTap{{1, 1}};
+
+struct Shape {
+  int64_t samples, height, width, in, out;
+};
+
+std::string text(const char* what, DType dtype, const Shape& s) {
+  return std::string(what) + " " + std::string(name(dtype)) + " " +
+         shape_name({s.samples, s.height, s.width, s.in, s.out});
+}
+
+// Batch norm's moments are of the rounded result.
+void with_moments(KernelGraphs& graphs, DType dtype, const Shape& s) {
+  Graph graph;
+  const Tensor y = convolution(input_of(graph, {s.samples, s.in, s.height, s.width}, dtype),
+                               input_of(graph, {s.out, s.in, 1, 1}, dtype, "w"), kOneTap);
+  const Moments m = moments(cast(y, DType::f32), {0, 2, 3});
+  output("y", y);
+  output("mean", m.mean);
+  output("variance", m.variance);
+  graphs.add(text("moments", dtype, s), graph, on_gpu(tolerance_of(dtype)));
+}
+
+void alone(KernelGraphs& graphs, DType dtype, const Shape& s) {
+  Graph graph;
+  const Tensor y = convolution(input_of(graph, {s.samples, s.in, s.height, s.width}, dtype),
+                               input_of(graph, {s.out, s.in, 1, 1}, dtype, "w"), kOneTap);
+  output("z", relu(y) * 2.0);
+  graphs.add(text("alone", dtype, s), graph, on_gpu(tolerance_of(dtype)));
+}
+
+// The gradient of a residual block's input, through the mask of the block before, with the sums of its batch norm.
+void backward(KernelGraphs& graphs, DType dtype, const Shape& s) {
+  Graph graph;
+  const Dims small{s.samples, s.in, s.height, s.width};
+  const Tensor dx =
+      convolution_input_grad(input_of(graph, {s.samples, s.out, s.height, s.width}, dtype, "dy"),
+                             input_of(graph, {s.out, s.in, 1, 1}, dtype, "w"), kOneTap, 1, {s.height, s.width}, s.in);
+  const Tensor d = select(input_of(graph, small, dtype, "z") > 0.0, dx + input_of(graph, small, dtype, "other"), 0.0);
+  const Tensor wide = cast(d, DType::f32);
+  output("d", d);
+  output("bias", sum(wide, {0, 2, 3}));
+  output("weight", sum(wide * cast(input_of(graph, small, dtype, "x2"), DType::f32), {0, 2, 3}));
+  graphs.add(text("backward", dtype, s), graph, on_gpu(tolerance_of(dtype)));
+}
+
+}  // namespace
+
+void products(KernelGraphs& graphs) {
+  for (const DType dtype : {DType::bf16, DType::f16})
+    for (const Shape& s : std::vector<Shape>{{2, 5, 3, 16, 24}, {3, 16, 9, 72, 136}, {9, 10, 10, 40, 16}}) {
+      with_moments(graphs, dtype, s);
+      alone(graphs, dtype, s);
+      backward(graphs, dtype, s);
+    }
+}
+
+}  // namespace kb::test
