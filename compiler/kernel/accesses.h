@@ -1,4 +1,4 @@
-// What the interpreter knows of memory: who accessed each element, and when, so that it finds races in whatever order a
+// The interpreter's knowledge of memory: who accessed each element, and when, so that it finds races in whatever order a
 // kernel happens to be run.
 #pragma once
 #include <vector>

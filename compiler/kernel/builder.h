@@ -27,7 +27,7 @@ struct Matrix {
   bool transposed = false;
 };
 
-// What tile_copy copies: `rows` x `columns` elements, of which `valid_rows` and `valid_columns` are there.
+// The source of a tile_copy: `rows` x `columns` elements, of which `valid_rows` and `valid_columns` are there.
 struct TileCopy {
   int32_t buffer = -1;
   Reg at = kNone, pitch = kNone, valid_rows = kNone, valid_columns = kNone;

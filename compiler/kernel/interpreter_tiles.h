@@ -6,7 +6,7 @@
 
 namespace kb::ir {
 
-// What these instructions need of the interpreter that runs the kernel.
+// Gives these instructions what they need of the interpreter that runs the kernel.
 class TileHost {
  public:
   virtual Scalar read(const Instr& instr, int64_t element) = 0;  // from the instruction's buffer, checked

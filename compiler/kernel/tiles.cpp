@@ -35,9 +35,10 @@ int64_t launched_storage_bytes(const Kernel& kernel) {
 }
 
 // A warp's part is as square as it can be: each row and column of it is loaded once for all products that it is in.
+// Throws InternalError if there is no such grid.
 WarpGrid warp_grid(int64_t rows, int64_t columns, int64_t threads) {
   const int64_t warps = threads / 32;
-  WarpGrid best{warps, 1};
+  WarpGrid best;
   int64_t least = INT64_MAX;
   for (int64_t across = 1; across <= warps; across *= 2) {
     const int64_t down = warps / across, loads = rows / down + columns / across;
@@ -45,10 +46,12 @@ WarpGrid warp_grid(int64_t rows, int64_t columns, int64_t threads) {
     least = loads;
     best = {down, across};
   }
+  ensure(least < INT64_MAX, "accumulators that warps cannot share");
   return best;
 }
 
 Local Builder::accumulators(int64_t rows, int64_t columns) {
+  warp_grid(rows, columns, kernel_.block_threads);
   effect({.code = Code::local,
           .type = DType::f32,
           .integer = rows * columns,

@@ -230,11 +230,9 @@ class Verifier {
   }
 
   void accumulators(const Instr& instr) const {
-    const auto [down, across] = warp_grid(instr.tile.rows, instr.tile.columns, kernel_.block_threads);
     require(instr.type == DType::f32 && instr.integer == int64_t{instr.tile.rows} * instr.tile.columns,
             "extents of accumulators");
-    require(instr.tile.rows % (kTileDepth * down) == 0 && instr.tile.columns % (kTileDepth * across) == 0,
-            "accumulators that warps cannot share");
+    warp_grid(instr.tile.rows, instr.tile.columns, kernel_.block_threads);
   }
 
   void local(const Instr& instr) const {

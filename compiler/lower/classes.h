@@ -7,6 +7,7 @@ namespace kb {
 
 Lowered lower_pointwise(const Graph& graph, const Group& group, const Target& target);  // also windows, copies, carries
 Lowered lower_product(const Graph& graph, const Group& group, const Target& target);    // point-wise behind a product
+Lowered lower_product_weights(const Graph& graph, const Group& group, const Target& target);
 Lowered lower_reduce(const Graph& graph, const Group& group, const Target& target);
 Lowered lower_order(const Graph& graph, const Group& group, const Target& target);
 Lowered lower_scatter(const Graph& graph, const Group& group, const Target& target);

@@ -14,6 +14,13 @@ int64_t formula_ops(const Formula& formula) {
   return count;
 }
 
+// Counts two operations for each pair of factors. A gradient of filters has a factor for each pixel.
+int64_t product_flops(const Graph& graph, const Node& node) {
+  const Type& first = graph.type(node.inputs[0]);
+  const int64_t depth = node.op == Op::conv2d_weight_grad ? first.elements() / first.shape.back() : first.shape.back();
+  return 2 * node.type().elements() * depth;
+}
+
 // Returns the number of operations of a group: one for each element of a point-wise node (a composite: for each op of
 // its formula), each input element of a reduction (moments: three), each tap of a pooling window, and each element of
 // the updates of a scatter or of the last input of another window op; two for each product of matrices' factors.
@@ -22,7 +29,7 @@ int64_t count_flops(const Graph& graph, const Group& group) {
   for (const int32_t n : group.nodes) {
     const Node& node = graph.nodes[static_cast<size_t>(n)];
     if (n == group.product) {
-      flops += 2 * node.type().elements() * graph.type(node.inputs[0]).shape.back();
+      flops += product_flops(graph, node);
     } else if (is_pointwise(node.op)) {
       const FormulaRef formula = formula_of(node.op);
       flops += node.type().elements() * (formula ? formula_ops(*formula) : 1);
@@ -42,7 +49,10 @@ int64_t count_flops(const Graph& graph, const Group& group) {
 Lowered lower_class(const Graph& graph, const Group& group, const Target& target) {
   switch (group.cls) {
     case FusionClass::pointwise:
-      return group.product >= 0 ? lower_product(graph, group, target) : lower_pointwise(graph, group, target);
+      if (group.product < 0) return lower_pointwise(graph, group, target);
+      if (graph.nodes[static_cast<size_t>(group.product)].op == Op::conv2d_weight_grad)
+        return lower_product_weights(graph, group, target);
+      return lower_product(graph, group, target);
     case FusionClass::window:
     case FusionClass::copy:
     case FusionClass::carry:

@@ -9,6 +9,7 @@
 // the result: the filters of a convolution) or, transposed, of `columns` (its input's gradient).
 #pragma once
 #include "compiler/lower/context.h"
+#include "compiler/lower/product_stages.h"
 
 namespace kb {
 
@@ -28,12 +29,8 @@ class Product {
              const std::function<void(const Index&, ir::Reg)>& body);
 
  private:
-  struct Ring {
-    ir::Local local;
-    int64_t pitch = 0, stage = 0;  // elements of a row, of a stage
-  };
   ir::Reg steps();  // parts of the depth that a tile is summed over
-  ir::Matrix at_stage(const Ring& ring, ir::Reg number, bool transposed);
+  int64_t tile_pitch() const { return columns_ + kProductPad; }
   void copy(ir::Reg number);
   ir::Reg value(const Indices& at);
 
@@ -43,10 +40,9 @@ class Product {
   int64_t width_ = 0, depth_ = 0;  // columns of the whole product, elements of a sum
   bool transposed_ = false;        // b lies by rows of `columns`
   int64_t columns_;
-  Ring ring_a_, ring_b_;
+  ProductRing ring_a_, ring_b_;
   ir::Local tile_;
-  int64_t tile_pitch_ = 0;
-  // Of the tiles under way:
+  // These describe the tiles that are being written.
   Index first_row_, first_column_, tile_row_;
   ir::Reg rows_left_ = ir::kNone;
 };

@@ -4,7 +4,7 @@
 // (lanes reduce), or some columns, or a chunk of one of those. Among the blocks with chunks of the same results, the
 // last to finish merges all chunks: groups of threads merge runs of chunks, and combine what they have by halves.
 //
-// Where the group has a product (product.h), a block goes through its chunk by tiles of rows, each of which it computes
+// If the group has a product (product.h), a block goes through its chunk by tiles of rows, each of which it computes
 // before its threads step over it.
 //
 // Chunks of columns go to wide blocks, one for each multiprocessor: fewer chunks, more groups in the last block. Short

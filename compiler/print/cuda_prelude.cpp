@@ -73,7 +73,7 @@ KB_INLINE void load_matrices(u32 (&r)[4], const void* row) {
                : "r"(shared_address(row))
                : "memory");
 }
-// The same, but a lane gets the elements of the transposed matrices.
+// Loads them likewise, but a lane gets the elements of the transposed matrices.
 KB_INLINE void load_matrices_transposed(u32 (&r)[4], const void* row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])

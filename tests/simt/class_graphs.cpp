@@ -362,6 +362,7 @@ std::vector<KernelClass> kernel_classes() {
           {"written_columns", written_columns},
           {"packed_masks", packed_masks},
           {"pools_in_their_launches", pools_in_their_launches},
+          {"products", products},
           {"windows", windows},
           {"indexed", indexed},
           {"values_at_edges", values_at_edges},

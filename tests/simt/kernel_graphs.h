@@ -29,6 +29,8 @@ class KernelGraphs {
   void add_exact(const std::string& name, const Graph& graph, const CheckOptions& options = on_gpu());
   // Adds a graph whose results from the CPU's kernels are checked too.
   void add_beside_cpu(const std::string& name, const Graph& graph, const CheckOptions& options = on_gpu());
+  // Convolutions of graphs added from now on are products of matrices in kernels of our own, where they can be.
+  void use_products() { target_.products = Products::all; }
   // Compiles all kernels at once and runs all graphs.
   void check();
 
@@ -47,7 +49,7 @@ class KernelGraphs {
   std::vector<Case> cases_;
   GpuKernels& kernels_;
   const CpuKernels cpu_;
-  const Target target_;
+  Target target_;
   KernelRunner cpu_kernels_;
 };
 

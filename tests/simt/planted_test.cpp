@@ -23,10 +23,9 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 class Planted {
  public:
   // Takes a kernel of `graph`: the only one, or that of its launch number `group`.
-  explicit Planted(const Graph& graph, Instrument instrument = Instrument::accesses, size_t group = 0)
-      : run_(
-            test::prepare_group(graph, test::kernel_groups(graph, gpu_target("sm_90")).at(group), gpu_target("sm_90"))),
-        kernels_(instrument) {
+  explicit Planted(const Graph& graph, Instrument instrument = Instrument::accesses, size_t group = 0,
+                   const Target& target = gpu_target("sm_90"))
+      : run_(test::prepare_group(graph, test::kernel_groups(graph, target).at(group), target)), kernels_(instrument) {
     run_.lowered.kernel.name = "whole";
     text_ = print_cuda(run_.lowered.kernel);
     kernels_.add(run_.lowered.kernel);
@@ -117,6 +116,31 @@ Graph crowded_scatter() {
   return graph;
 }
 
+// A convolution of one tap over images with their channels last, with moments of the result.
+Graph product() {
+  Graph graph;
+  const Tensor x = input(graph, "x", DType::bf16, {3, 16, 9, 40}, "");
+  const Tensor w = input(graph, "w", DType::bf16, {72, 1, 1, 40}, "");
+  const Tensor y(graph, graph.add(Op::conv2d, {x.value(), w.value()},
+                                  {{"stride", Ints{1, 1}},
+                                   {"padding", Ints{0, 0}},
+                                   {"dilation", Ints{1, 1}},
+                                   {"groups", int64_t{1}},
+                                   {"block_in", int64_t{40}},
+                                   {"block_out", int64_t{72}},
+                                   {"weights_last", int64_t{1}}}));
+  test::output("y", y);
+  test::output("mean", moments(cast(y, DType::f32), {0, 1, 2}).mean);
+  return graph;
+}
+
+Target with_products() {
+  Target target = gpu_target("sm_90");
+  target.products = Products::all;
+  target.processors = 1;  // a block goes through two tiles of rows and more
+  return target;
+}
+
 // Runs the faulty kernel in a child process, and returns all that it wrote.
 std::string run_apart(Planted& planted) {
   const test::TemporaryDirectory scratch;
@@ -142,9 +166,9 @@ BOOST_AUTO_TEST_SUITE(planted)
 // is read, and counted, by the thread that wrote it.
 BOOST_AUTO_TEST_CASE(every_missing_barrier) {
   const std::pair<Graph, std::vector<size_t>> cases[] = {
-      {column_reduce(), {6, 14}}, {row_reduce(), {}}, {full_reduce(), {9, 10, 20}}};
+      {column_reduce(), {6, 14}}, {row_reduce(), {}}, {full_reduce(), {9, 10, 20}}, {product(), {}}};
   for (const auto& [graph, needless] : cases) {
-    Planted planted(graph);
+    Planted planted(graph, Instrument::accesses, 0, with_products());
     const size_t count = planted.plant("__syncthreads();", "");
     BOOST_TEST(count >= 7);
     planted.compile();
@@ -153,8 +177,8 @@ BOOST_AUTO_TEST_CASE(every_missing_barrier) {
     for (size_t i = 1; i <= count; ++i) {
       const std::string message = planted.fault(i);
       if (message.empty()) unnoticed.push_back(i);
-      const bool found =
-          message.empty() || contains(message, "a race, no barrier") || contains(message, "never written");
+      const bool found = message.empty() || contains(message, "a race, no barrier") ||
+                         contains(message, "never written") || contains(message, "while a copy");
       BOOST_TEST(found, message);
     }
     BOOST_TEST(unnoticed == needless, boost::test_tools::per_element());
@@ -194,6 +218,27 @@ BOOST_AUTO_TEST_CASE(missing_barriers_of_a_sort) {
   for (size_t i = 1; i <= count; ++i) {
     const std::string message = planted.fault(i);
     BOOST_TEST((contains(message, "a race, no barrier") || contains(message, "never written")), message);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(faults_of_a_product) {
+  struct Fault {
+    std::string what, by;
+    std::vector<std::string> found;
+  };
+  const std::string under_way = "while a copy", race = "a race, no barrier", unwritten = "never written";
+  const Fault faults[] = {{"copies_wait<1>();", "", {under_way}},
+                          {"copies_wait<1>();", "copies_wait<2>();", {under_way}},
+                          {"copies_wait<1>();\n", "copies_wait<1>(); if (0) \n", {race, under_way, unwritten}},
+                          {"tile_store<", "if (0) tile_store<", {unwritten}}};
+  Planted planted(product(), Instrument::accesses, 0, with_products());
+  for (const Fault& fault : faults) BOOST_REQUIRE(planted.plant(fault.what, fault.by) == 1u);
+  planted.compile();
+  BOOST_TEST(planted.fault(0) == "");
+  for (size_t i = 0; i < std::size(faults); ++i) {
+    const std::string message = planted.fault(i + 1);
+    BOOST_TEST(std::ranges::any_of(faults[i].found, [&](const std::string& part) { return contains(message, part); }),
+               faults[i].what << ": " << message);
   }
 }
 

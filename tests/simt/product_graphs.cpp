@@ -52,14 +52,26 @@ void backward(KernelGraphs& graphs, DType dtype, const Shape& s) {
   graphs.add(text("backward", dtype, s), graph, on_gpu(tolerance_of(dtype)));
 }
 
+void of_filters(KernelGraphs& graphs, DType dtype, const Shape& s) {
+  Graph graph;
+  const Tensor dw =
+      convolution_weight_grad(input_of(graph, {s.samples, s.in, s.height, s.width}, dtype),
+                              input_of(graph, {s.samples, s.out, s.height, s.width}, dtype, "dy"), kOneTap, 1);
+  output("dw", dw);
+  output("half", dw * 0.5);
+  graphs.add(text("filters", dtype, s), graph, on_gpu(tolerance_of(dtype)));
+}
+
 }  // namespace
 
 void products(KernelGraphs& graphs) {
+  graphs.use_products();
   for (const DType dtype : {DType::bf16, DType::f16})
     for (const Shape& s : std::vector<Shape>{{2, 5, 3, 16, 24}, {3, 16, 9, 72, 136}, {9, 10, 10, 40, 16}}) {
       with_moments(graphs, dtype, s);
       alone(graphs, dtype, s);
       backward(graphs, dtype, s);
+      of_filters(graphs, dtype, s);
     }
 }
 

@@ -94,7 +94,8 @@ BOOST_AUTO_TEST_CASE(a_model_picks_without_a_measurement) {
   const Target target = gpu_target("sm_90");
   BOOST_TEST(is_own({.samples = 32, .in = 64, .size = 56, .out = 256}, target));
   BOOST_TEST(is_own({.samples = 64, .in = 512, .size = 28, .out = 128}, target));
-  BOOST_TEST(!is_own({.samples = 64, .in = 1024, .size = 14, .out = 256}, target));
+  BOOST_TEST(is_own({.samples = 256, .in = 256, .size = 14, .out = 1024}, target));
+  BOOST_TEST(!is_own({.samples = 256, .in = 1024, .size = 14, .out = 256}, target));
   BOOST_TEST(!is_own({.samples = 1, .in = 64, .size = 56, .out = 256}, target));
 }
 
@@ -112,6 +113,20 @@ BOOST_AUTO_TEST_CASE(what_was_measured_is_picked) {
     target.library = std::make_shared<Measured>(own);
     BOOST_TEST(is_own({}, target) == own);
     BOOST_TEST(is_own({.samples = 32, .in = 64, .size = 56, .out = 256}, target) == own);
+  }
+}
+
+// Blocks of a tile share the pixels, and the last one adds up what they have left.
+BOOST_AUTO_TEST_CASE(gradients_of_filters_are_those_of_the_interpreter) {
+  for (const auto& [in, out] : {std::pair<int64_t, int64_t>(24, 40), {136, 16}}) {
+    Graph graph;
+    const Tensor dw = convolution_weight_grad(input_of(graph, {3, in, 7, 9}, DType::bf16),
+                                              input_of(graph, {3, out, 7, 9}, DType::bf16, "dy"), {{1, 1}}, 1);
+    output("dw", dw);
+    output("wide", cast(dw, DType::f32) * 2.0);
+    output("norm", sum(cast(dw * dw, DType::f32)));
+    check_compiled(graph, check_with(with_products(3)));
+    BOOST_TEST(count(scheduled(graph, with_products()), FusionClass::library) == 0);
   }
 }
 

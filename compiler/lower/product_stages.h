@@ -1,0 +1,61 @@
+// A product of matrices goes through its depth in parts. Copies of the next parts to block storage are under way while
+// one is multiplied: a ring of stages has room for them.
+#pragma once
+#include <functional>
+
+#include "compiler/kernel/builder.h"
+
+namespace kb {
+
+inline constexpr int64_t kProductDepth = 32;  // elements of the depth in a part
+inline constexpr int64_t kProductStages = 3;  // parts in block storage: one at work, the others under way
+inline constexpr int64_t kProductPad =
+    8;  // free elements behind a row: eight rows of an 8 x 8 matrix lie in other banks
+
+// Block storage for the parts of one matrix, each of `rows` x `columns` elements.
+class ProductRing {
+ public:
+  ProductRing() = default;
+  ProductRing(ir::Builder& b, DType type, int64_t rows, int64_t columns)
+      : pitch_(columns + kProductPad),
+        stage_(rows * pitch_),
+        local_(b.local(type, kProductStages * stage_, ir::Storage::block)) {}
+
+  // Returns the matrix in the stage of part `number`.
+  ir::Matrix at(ir::Builder& b, ir::Reg number, bool transposed) const {
+    const ir::Reg stage = b.mod(number, b.index(kProductStages));
+    return {local_, b.mul(stage, b.index(stage_)), pitch_, transposed};
+  }
+
+ private:
+  int64_t pitch_ = 0, stage_ = 0;  // elements of a row, of a stage
+  ir::Local local_;
+};
+
+// Begins the copies of `parts` parts in their order, each by `copy`.
+class ProductCopies {
+ public:
+  using Copy = std::function<void(ir::Reg number)>;
+  ProductCopies(ir::Builder& b, ir::Reg parts, Copy copy) : b_(b), parts_(parts), copy_(std::move(copy)) {
+    for (int64_t number = 0; number < kProductStages - 1; ++number) begin(b_.index(number));
+  }
+
+  // Waits for part `number`, and begins the copy into the stage of the part before it. The wait is also the barrier
+  // behind the product that read that stage.
+  void wait_for(ir::Reg number) {
+    b_.tile_wait(kProductStages - 2);
+    begin(b_.add(number, b_.index(kProductStages - 1)));
+  }
+
+ private:
+  void begin(ir::Reg number) {
+    b_.branch(b_.less(number, parts_), [&] { copy_(number); });
+    b_.tile_group();
+  }
+
+  ir::Builder& b_;
+  ir::Reg parts_;
+  Copy copy_;
+};
+
+}  // namespace kb
