@@ -21,7 +21,8 @@ class LibraryQuery {
   // Returns the bytes of pack_weights' result in the library's own format; 0 if the op wants no packed weights.
   virtual int64_t packed_bytes(const Graph& graph, const Node& pack) const = 0;
   // Returns whether a kernel of our own computes this convolution, with what reads its result, in less time than the
-  // library and the launches behind it; nothing if that was not measured.
+  // library and the launches behind it; nothing if that was not measured. On a device, the first question about a size
+  // measures it, and the answer stays the same.
   virtual std::optional<bool> own_product(const Graph&, const Node&) const { return {}; }
 };
 

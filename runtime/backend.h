@@ -109,8 +109,9 @@ class Backend {
   // Returns the dtype in which convolutions and matmuls of `dtype` are computed: `dtype` itself, or f32, which they
   // round.
   virtual DType library_dtype(DType dtype) const = 0;
-  // A library's implementations that were chosen by measuring: from a call to what computes it. A resumed run gives
-  // them back before anything is compiled, and so computes the same bits. A CPU makes no such choices.
+  // The map has the implementations that were chosen by measuring, a library's or the backend's own: from a call to
+  // what computes it. A resumed run gives them back before anything is compiled, and so computes the same bits. A CPU
+  // makes no such choices.
   using AlgorithmChoices = std::map<std::string, std::string>;
   virtual AlgorithmChoices algorithm_choices() const { return {}; }
   virtual void use_algorithm_choices(const AlgorithmChoices&) {}

@@ -65,6 +65,13 @@ Graph run_graph_passes(Graph graph, CompileState& state, std::vector<PassReport>
   return graph;
 }
 
+Schedule compile_program(Graph graph, const CompileOptions& options) {
+  CompileState state{options, {}, {}};
+  std::vector<PassReport> reports;
+  PassRunner runner(state, reports);
+  return schedule_of({PartRole::final, std::move(graph)}, runner, options);
+}
+
 namespace {
 
 Compiled compile_once(Graph graph, const CompileOptions& options) {

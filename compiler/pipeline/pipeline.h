@@ -27,6 +27,9 @@ struct Compiled {
 // mistakes, and InternalError, with the graph's text as a reproducer, for a pass that fails its check.
 Compiled compile(Graph graph, const CompileOptions& options);
 
+// Runs only the passes after the cut, on a program that is in physical layouts already.
+Schedule compile_program(Graph graph, const CompileOptions& options);
+
 // Runs the graph passes alone, for tests and tools that look at one pass, and returns the graph before the cut.
 Graph run_graph_passes(Graph graph, CompileState& state, std::vector<PassReport>& reports);
 

@@ -4,6 +4,7 @@
 
 #include "runtime/cuda/executable.h"
 #include "runtime/cuda/memory.h"
+#include "runtime/cuda/product_trials.h"
 #include "runtime/cuda/runner.h"
 
 namespace kb::cuda {
@@ -12,7 +13,8 @@ namespace {
 // Answers the compiler's questions; the thread that compiles calls it.
 class Query : public LibraryQuery {
  public:
-  Query(const OpenDevice& device, const DeviceLibrary& library) : device_(device), library_(library) {}
+  Query(const OpenDevice& device, const DeviceLibrary& library, ProductTrials& products)
+      : device_(device), library_(library), products_(products) {}
   int64_t scratch_bytes(const Graph& graph, const Node& node, const Epilogue& epilogue) const override {
     device_.make_current();
     return library_.scratch_bytes(graph, node, epilogue);
@@ -20,10 +22,15 @@ class Query : public LibraryQuery {
   int64_t packed_bytes(const Graph& graph, const Node& pack) const override {
     return library_.packed_bytes(graph, pack);
   }
+  std::optional<bool> own_product(const Graph& graph, const Node& node) const override {
+    device_.make_current();
+    return products_.own_product(graph, node);
+  }
 
  private:
   const OpenDevice& device_;
   const DeviceLibrary& library_;
+  ProductTrials& products_;
 };
 
 class CudaBackend : public Backend {
@@ -35,8 +42,9 @@ class CudaBackend : public Backend {
         transfers_(device_),
         compiler_(factories.compiler(device_)),
         library_(factories.library({*driver_, device_.handle, device_.compute, device_.capability})),
-        target_(device_target(device_)) {
-    target_.library = std::make_shared<Query>(device_, *library_);
+        target_(device_target(device_)),
+        products_({device_, *compiler_, *library_, target_}) {
+    target_.library = std::make_shared<Query>(device_, *library_, products_);
     if (!options.communicator || options.communicator->size() == 1) return;
     collective_ = std::make_unique<Collective>(factories.nccl, device_, *options.communicator, options.all_reduce,
                                                options.heartbeat);
@@ -53,6 +61,7 @@ class CudaBackend : public Backend {
   const Target& target() const override { return target_; }
   std::string library() const override { return library_->name(); }
   DType library_dtype(DType dtype) const override { return library_->compute_dtype(dtype); }
+  // The library owns the choices between it and kernels of our own, too: see ProductTrials.
   AlgorithmChoices algorithm_choices() const override { return library_->algorithm_choices(); }
   void use_algorithm_choices(const AlgorithmChoices& picks) override { library_->use_algorithm_choices(picks); }
 
@@ -93,6 +102,7 @@ class CudaBackend : public Backend {
   std::unique_ptr<Compiler> compiler_;
   std::unique_ptr<DeviceLibrary> library_;
   Target target_;
+  ProductTrials products_;
   std::unique_ptr<Collective> collective_;  // null if there is one rank
 };
 

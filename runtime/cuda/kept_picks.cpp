@@ -68,6 +68,10 @@ class KeptPicks : public DeviceLibrary {
     known_ = picks.size();
     library_->use_algorithm_choices(std::move(picks));
   }
+  void add_choice(const std::string& call, const std::string& pick) override {
+    library_->add_choice(call, pick);
+    keep();
+  }
 
  private:
   // Writes the picks. Other processes may have written theirs since the file was read, so it is read again.

@@ -58,6 +58,9 @@ class DeviceLibrary {
   // checkpoints. If they are given back before the first question, they are used and nothing is timed.
   virtual LibraryPicks algorithm_choices() const = 0;
   virtual void use_algorithm_choices(LibraryPicks picks) = 0;
+  // Adds a choice that the backend made by trials of its own (product_trials.h). The library owns it, beside its
+  // own choices, and does not read it.
+  virtual void add_choice(const std::string& call, const std::string& pick) = 0;
 };
 
 // Answers the compiler's questions by a library, without a device.

@@ -38,6 +38,7 @@ class VendorLibrary : public DeviceLibrary {
 
   LibraryPicks algorithm_choices() const override { return picks_; }
   void use_algorithm_choices(LibraryPicks picks) override { picks_ = std::move(picks); }
+  void add_choice(const std::string& call, const std::string& pick) override { picks_[call] = pick; }
 
  private:
   std::unique_ptr<LibraryOp> make_plan(const Graph& graph, const Node& node, const Epilogue& epilogue) const {

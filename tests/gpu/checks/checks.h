@@ -22,7 +22,8 @@ inline std::ostream& operator<<(std::ostream& stream, const GpuCheck& check) { r
 std::vector<GpuCheck> kernel_checks();
 // Convolutions, attention, their gradients and matrix products, compared with the graph interpreter.
 std::vector<GpuCheck> library_checks();
-// Steps of a small net, compared with the CPU's: captured and not captured, with state and inputs that stay.
+// Steps of a small net, compared with the CPU's: captured and not captured, with state and inputs that stay;
+// and products of matrices, whose pick by measuring stays.
 std::vector<GpuCheck> session_checks();
 // Recipes, compared with the CPU's: the loop, the loader, evaluations, metrics, checkpoints.
 std::vector<GpuCheck> recipe_checks();

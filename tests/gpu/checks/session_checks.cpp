@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "graph/functions.h"
+#include "runtime/evaluate.h"
 #include "tests/gpu/checks/checks.h"
 #include "tests/gpu/checks/net_session.h"
 
@@ -127,6 +129,50 @@ void profiled_steps_count(TestGpu& gpu) {
   BOOST_TEST(net.store.state_sha256() == state_sha256(views_of(expected.state)));
 }
 
+// Returns a graph of two convolutions that may be products of matrices, with what a step computes of their results.
+Graph products(int64_t samples) {
+  Graph graph;
+  const auto tensor = [&](const char* name, Dims shape) { return input(graph, name, DType::bf16, std::move(shape)); };
+  const Tensor y = convolution(tensor("x", {samples, 16, 4, 5}), tensor("w", {24, 16, 1, 1}), {{1, 1}});
+  const Tensor dx = convolution_input_grad(y, tensor("v", {24, 32, 1, 1}), {{1, 1}}, 1, {4, 5}, 32);
+  const auto add_output = [&](const char* name, Tensor value) { graph.outputs.push_back({name, value.value()}); };
+  add_output("y", y);
+  add_output("mean", moments(cast(y, DType::f32), {0, 2, 3}).mean);
+  add_output("dx", dx);
+  add_output("sum", sum(cast(dx, DType::f32), {0, 2, 3}));
+  return graph;
+}
+
+// Whether the library or a kernel of our own computes a product is measured once for a size. Given to another backend,
+// the pick gives the same bits without trials.
+void a_products_pick_is_used_again(TestGpu& gpu) {
+  constexpr int64_t kSamples = 2;
+  const Graph graph = products(kSamples);
+  std::vector<float> x(kSamples * 16 * 20), w(24 * 16), v(24 * 32);
+  for (std::vector<float>* each : {&x, &w, &v})
+    for (size_t i = 0; i < each->size(); ++i) (*each)[i] = static_cast<float>((7 * i) % 33) / 16 - 1;
+  const auto run = [&](Backend& backend) {
+    CompiledGraph compiled(graph, {.backend = &backend});
+    const DriverCalls before = gpu.calls;
+    const GraphResults results = compiled.run({{"x", x}, {"w", w}, {"v", v}});
+    std::vector<float> all;
+    for (const char* name : {"y", "mean", "dx", "sum"})
+      for (const float value : results.values<float>(name)) all.push_back(value);
+    BOOST_TEST(gpu.calls.launches > before.launches);
+    return all;
+  };
+  const std::unique_ptr<Backend> measuring = gpu.backend(), told = gpu.backend();
+  const std::vector<float> results = run(*measuring);
+  const Backend::AlgorithmChoices choices = measuring->algorithm_choices();
+  for (const char* product : {"product forward bf16 40 x 16 x 24", "product input_grad bf16 40 x 24 x 32"})
+    BOOST_TEST(choices.contains(product), product);
+  told->use_algorithm_choices(choices);
+  const int64_t captures = gpu.calls.captures;
+  BOOST_TEST((run(*told) == results), "equal picks, other bits");
+  BOOST_TEST(gpu.calls.captures == captures, "trials of what was picked");
+  BOOST_TEST((told->algorithm_choices() == choices));
+}
+
 void steady_steps_allocate_nothing_on_the_device(TestGpu& gpu) {
   const std::unique_ptr<Backend> backend = gpu.backend();
   NetSession net(*backend);
@@ -149,6 +195,7 @@ std::vector<GpuCheck> session_checks() {
           {"large_inputs_keep_their_values", [](TestGpu& gpu) { inputs_keep_their_values(gpu, 96); }, replays, true},
           {"lent_inputs_are_copied_from_where_they_lie", lent_inputs_are_copied_from_where_they_lie, replays, true},
           {"captured_steps_equal_uncaptured_ones", captured_steps_equal_uncaptured_ones, replays},
+          {"a_products_pick_is_used_again", a_products_pick_is_used_again, &DriverCalls::launches},
           {"profiled_steps_count", profiled_steps_count, replays},
           {"steady_steps_allocate_nothing_on_the_device", steady_steps_allocate_nothing_on_the_device, replays}};
 }

@@ -243,6 +243,7 @@ class CpuLibrary : public cuda::DeviceLibrary {
 
   cuda::LibraryPicks algorithm_choices() const override { return picks_; }
   void use_algorithm_choices(cuda::LibraryPicks picks) override { picks_ = std::move(picks); }
+  void add_choice(const std::string& call, const std::string& pick) override { picks_[call] = pick; }
 
  private:
   static constexpr int kShards = 2;

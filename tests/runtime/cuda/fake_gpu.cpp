@@ -264,8 +264,14 @@ void FakeGpu::drain(size_t at, const Record* until) {
   }
 }
 
+double FakeGpu::milliseconds_of(const std::string& what) const {
+  for (const auto& [beginning, milliseconds] : slow_)
+    if (what.starts_with(beginning)) return milliseconds;
+  return options_.operation_ms;
+}
+
 void FakeGpu::execute(Operation& operation) {
-  now_ += options_.operation_ms;
+  now_ += milliseconds_of(operation.what);
   ++operations_;
   for (const auto* ranges : {&operation.reads, &operation.writes})
     for (MemoryRange range : *ranges) find(range, operation.what);

@@ -103,6 +103,8 @@ class FakeGpu {
   void fail_in_captures(const std::string& symbol) { uncapturable_ = symbol; }
   // From now on these calls do nothing and succeed: a fault planted in the backend.
   void skip(const std::string& symbol) { skipped_.insert(symbol); }
+  // From now on work whose name begins so takes this time: "kernel k_17", "library call".
+  void slow(const std::string& what, double milliseconds) { slow_[what] = milliseconds; }
   // The next run of a kernel of this name fails, and with it the next wait and every later one.
   void poison(const std::string& kernel) { poisoned_ = kernel; }
 
@@ -189,6 +191,7 @@ class FakeGpu {
   cuda::Result ask(size_t stream, const Record* until, const Clock& clock);
   // Runs what is due, as advance does, and waits where that cannot go on yet; faults after kPatience.
   void drain(size_t stream, const Record* until);
+  double milliseconds_of(const std::string& what) const;
   void execute(Operation& operation);
   void open_memory(const Operation& operation, bool open);
   void drain_all();
@@ -219,6 +222,7 @@ class FakeGpu {
   std::string uncapturable_;
   cuda::Result losing_ = cuda::kSuccess, lost_ = cuda::kSuccess;
   std::map<std::pair<std::string, uint64_t>, int64_t> known_;  // bytes, keyed by kernel and address
+  std::map<std::string, double> slow_;                         // milliseconds, keyed by the beginnings of names
   std::string poisoned_;
   bool broken_ = false, has_faulted_ = false, is_initialised_ = false;
   int retained_ = 0;

@@ -29,6 +29,7 @@ class Moody : public DeviceLibrary {
   }
   LibraryPicks algorithm_choices() const override { return picks_; }
   void use_algorithm_choices(LibraryPicks picks) override { picks_ = std::move(picks); }
+  void add_choice(const std::string& call, const std::string& pick) override { picks_[call] = pick; }
 
  private:
   int mood_;
@@ -50,6 +51,14 @@ BOOST_AUTO_TEST_CASE(a_later_run_chooses_as_the_first) {
   second->plan(Graph("conv b"), {}, {});
   BOOST_TEST((second->algorithm_choices() == LibraryPicks{{"conv a", "engine 1"}, {"conv b", "engine 2"}}));
   BOOST_TEST(read_file(file) == "conv a\tengine 1\nconv b\tengine 2\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_choice_of_the_backend_is_kept_as_the_librarys_are) {
+  const test::TemporaryDirectory directory;
+  const auto file = directory.path() / "picks.txt";
+  keep_picks(std::make_unique<Moody>(1), file)->add_choice("product a", "own");
+  BOOST_TEST(read_file(file) == "product a\town\n");
+  BOOST_TEST((keep_picks(std::make_unique<Moody>(2), file)->algorithm_choices() == LibraryPicks{{"product a", "own"}}));
 }
 
 BOOST_AUTO_TEST_CASE(what_a_checkpoint_gives_goes_first) {

@@ -1,0 +1,188 @@
+// Tests, on a fake GPU, which side computes a product of matrices: a kernel of our own, or the library's call and the
+// launches behind it.
+#include "runtime/cuda/product_trials.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "compiler/pipeline/pipeline.h"
+#include "graph/functions.h"
+#include "tests/compiler/sample_graphs.h"
+#include "tests/runtime/cuda/fake_backend.h"
+
+namespace kb::product_trials_test {
+namespace {
+
+using namespace kb::test;
+using Choices = Backend::AlgorithmChoices;
+
+// The sides of a trial have different kernels: those that multiply matrices are our own, all others follow the
+// library's call.
+enum class Side : uint8_t { none, own, library };
+
+// Compiles as the fake GPU does, except that kernels of one side are slow or refused.
+class PlantedCompiler : public cuda::Compiler {
+ public:
+  PlantedCompiler(std::unique_ptr<cuda::Compiler> under, FakeGpu& gpu, Side slow, Side refused)
+      : under_(std::move(under)), gpu_(gpu), slow_(slow), refused_(refused) {}
+  std::string name() const override { return under_->name(); }
+  cuda::CompiledImages compile(const KernelBatch& batch) override {
+    for (const KernelSource& kernel : batch.kernels) {
+      const Side side = kernel.text.find("tile_mma") != std::string::npos ? Side::own : Side::library;
+      if (side == refused_) throw InternalError("a kernel that nobody can compile");
+      if (side == slow_) gpu_.slow("kernel " + kernel.name, 1);
+    }
+    return under_->compile(batch);
+  }
+
+ private:
+  const std::unique_ptr<cuda::Compiler> under_;
+  FakeGpu& gpu_;
+  const Side slow_, refused_;
+};
+
+struct Device {
+  explicit Device(Side slow = Side::none, Side refused = Side::none, const FakeOptions& options = {}) : fake(options) {
+    cuda::Factories parts = fake.factories({});
+    parts.compiler = [this, slow, refused, under = parts.compiler](const cuda::OpenDevice& device) {
+      return std::make_unique<PlantedCompiler>(under(device), fake.gpu, slow, refused);
+    };
+    backend = cuda::make_backend(fake.driver(), {}, parts);
+  }
+  FakeTestGpu fake;
+  std::unique_ptr<Backend> backend;
+};
+
+Graph forward(int64_t samples = 2) {
+  Graph graph;
+  const Tensor y = convolution(input_of(graph, {samples, 16, 4, 5}, DType::bf16),
+                               input_of(graph, {24, 16, 1, 1}, DType::bf16, "w"), {{1, 1}});
+  output("y", y);
+  output("mean", moments(cast(y, DType::f32), {0, 2, 3}).mean);
+  return graph;
+}
+
+Graph backward() {
+  Graph graph;
+  const Tensor dx = convolution_input_grad(input_of(graph, {2, 24, 4, 5}, DType::f16, "dy"),
+                                           input_of(graph, {24, 16, 1, 1}, DType::f16, "w"), {{1, 1}}, 1, {4, 5}, 16);
+  const Tensor d = select(input_of(graph, {2, 16, 4, 5}, DType::f16, "z") > 0.0, dx, 0.0);
+  output("d", d);
+  output("bias", sum(cast(d, DType::f32), {0, 2, 3}));
+  return graph;
+}
+
+Graph filters() {
+  Graph graph;
+  output("dw", convolution_weight_grad(input_of(graph, {2, 16, 4, 5}, DType::bf16),
+                                       input_of(graph, {2, 24, 4, 5}, DType::bf16, "dy"), {{1, 1}}, 1));
+  return graph;
+}
+
+// Returns whether a launch of our own computes the graph's convolution.
+bool is_own(const Backend& backend, const Graph& graph) {
+  CompileOptions options;
+  options.target = backend.target();
+  const Schedule schedule = compile(graph, options).program.at(PartRole::final);
+  return std::ranges::count(schedule.steps, FusionClass::library, &Step::cls) == 0;
+}
+
+Choices products_of(const Backend& backend) {
+  Choices choices = backend.algorithm_choices();
+  std::erase_if(choices, [](const auto& choice) { return !choice.first.starts_with("product "); });
+  return choices;
+}
+
+constexpr const char* kForward = "product forward bf16 40 x 16 x 24";
+constexpr const char* kBackward = "product input_grad f16 40 x 24 x 16";
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(cuda_product_trials)
+
+BOOST_AUTO_TEST_CASE(the_faster_side_is_picked) {
+  for (const Side slow : {Side::own, Side::library}) {
+    Device device(slow);
+    const bool own = slow == Side::library;
+    BOOST_TEST(is_own(*device.backend, forward()) == own);
+    BOOST_TEST(is_own(*device.backend, backward()) == own);
+    const char* pick = own ? "own" : "library";
+    BOOST_TEST((products_of(*device.backend) == Choices{{kForward, pick}, {kBackward, pick}}));
+  }
+}
+
+// The library's side takes its call as well as the launches behind it, which are faster than ours here.
+BOOST_AUTO_TEST_CASE(the_librarys_call_counts) {
+  Device device(Side::own);
+  device.fake.gpu.slow("library call", 2);
+  BOOST_TEST(is_own(*device.backend, forward()));
+}
+
+// Nothing that is read behind a gradient of filters counts.
+BOOST_AUTO_TEST_CASE(gradients_of_filters_are_timed_alone) {
+  for (const bool own : {false, true}) {
+    Device device(own ? Side::none : Side::own);
+    if (own) device.fake.gpu.slow("library call", 2);
+    BOOST_TEST(is_own(*device.backend, filters()) == own);
+    BOOST_TEST(
+        (products_of(*device.backend) == Choices{{"product weight_grad bf16 24 x 40 x 16", own ? "own" : "library"}}));
+  }
+}
+
+// Equal sizes are timed once. A pick that a checkpoint or rank 0 gives is not timed at all, whatever would be faster.
+BOOST_AUTO_TEST_CASE(a_pick_is_used_again) {
+  Choices choices;
+  {
+    Device first(Side::own);
+    BOOST_TEST(!is_own(*first.backend, forward()));
+    const int64_t before = first.fake.gpu.operations();
+    BOOST_TEST(before > 100);
+    BOOST_TEST(!is_own(*first.backend, forward()));
+    BOOST_TEST(first.fake.gpu.operations() == before);
+    choices = first.backend->algorithm_choices();
+  }
+  Device second(Side::library);
+  second.backend->use_algorithm_choices(choices);
+  const int64_t before = second.fake.gpu.operations();
+  BOOST_TEST(!is_own(*second.backend, forward()));
+  BOOST_TEST(second.fake.gpu.operations() == before);
+  BOOST_TEST((second.backend->algorithm_choices() == choices));
+}
+
+BOOST_AUTO_TEST_CASE(another_size_is_another_product) {
+  Device device(Side::own);
+  device.backend->use_algorithm_choices({{kForward, "own"}});
+  BOOST_TEST(is_own(*device.backend, forward()));
+  BOOST_TEST(!is_own(*device.backend, forward(3)));
+  BOOST_TEST(
+      (products_of(*device.backend) == Choices{{kForward, "own"}, {"product forward bf16 60 x 16 x 24", "library"}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_side_that_cannot_be_compiled_is_not_picked) {
+  for (const Side refused : {Side::own, Side::library}) {
+    Device device(refused == Side::own ? Side::library : Side::own, refused);
+    BOOST_TEST(is_own(*device.backend, forward()) == (refused == Side::library));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_side_that_fails_in_its_first_run_is_not_picked) {
+  Device device(Side::library);
+  device.fake.gpu.fail("cuLaunchKernel", 0, cuda::kInvalidValue);
+  BOOST_TEST(!is_own(*device.backend, forward()));
+}
+
+// The model decides where trials have no memory, and for good: no other rank and no resumed run may find otherwise.
+BOOST_AUTO_TEST_CASE(a_model_picks_where_memory_is_short) {
+  const Choices expected{{kForward, "model"}};
+  {
+    Device small(Side::library, Side::none, {.memory = 8 << 10});
+    BOOST_TEST(!is_own(*small.backend, forward()));
+    BOOST_TEST((products_of(*small.backend) == expected));
+  }
+  Device large(Side::library);
+  large.backend->use_algorithm_choices(expected);
+  BOOST_TEST(!is_own(*large.backend, forward()));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::product_trials_test
