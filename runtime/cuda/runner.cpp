@@ -1,4 +1,5 @@
-// Run k uses slot k % S, S = 2: a block of page-locked memory, a block of the device, captured graphs, two events.
+// Run k uses slot k % S, S = 2 or, with two lanes (lanes.h), 4: a block of page-locked memory, a block of the device,
+// captured graphs, two events.
 //   host     waits until run k - S was copied (its page-locked block is free), fills the block, or lends memory of its
 //   own
 //   copies   waits until run k - S was computed (its device block is free), copies, records `copied`
@@ -6,11 +7,6 @@
 //   `computed`
 // So a run's inputs are copied beside the computation of the run before, and the host waits for the device only to
 // read. All runners of a device compute on one stream, in the order of the calls.
-//
-// Where a program has two lanes (compiler/step_programs.h) there are four slots, and a routine is cut into segments:
-// calls of one lane that follow one another, a `micro` of lane 0 at the beginning of one. A segment of lane 1 goes to
-// the stream `beside`. It waits for all that lane 0 was given before its last `micro`, and the next segment of lane 0
-// that is no `micro` waits for it.
 #include "runtime/cuda/runner.h"
 
 #include <fmt/format.h>
@@ -20,6 +16,7 @@
 #include <functional>
 #include <map>
 
+#include "runtime/cuda/lanes.h"
 #include "runtime/standard_streams.h"
 
 namespace kb::cuda {
@@ -56,13 +53,6 @@ struct Slot {
   std::vector<std::vector<CapturedExec>> graphs;  // those of each routine's segments, once it was captured
 };
 
-// Programs of one lane that a routine runs one after the other.
-struct Segment {
-  std::vector<size_t> programs;
-  bool beside = false;  // true for lane 1
-  bool opens = false;   // true for a `micro` of lane 0, beside which lane 1 may run
-};
-
 class CudaRunner : public Runner {
  public:
   CudaRunner(const OpenDevice& device, Transfers& transfers, RunnerParts parts, bool has_ranks, bool sync_steps)
@@ -71,11 +61,8 @@ class CudaRunner : public Runner {
         parts_(std::move(parts)),
         has_ranks_(has_ranks),
         is_captured_(!sync_steps),
-        has_lanes_(std::ranges::any_of(parts_.lanes, [](int32_t lane) { return lane > 0; })),
-        opened_(device.driver),
-        beside_(device.driver) {
-    for (int64_t slot = 0; slot < kInputSlots * (has_lanes_ ? 2 : 1); ++slot) slots_.emplace_back(device);
-    for (const RunnerParts::Routine& routine : parts_.routines) segments_.push_back(segments_of(routine));
+        lanes_(device, parts_) {
+    for (int64_t slot = 0; slot < kInputSlots * (lanes_.are_two() ? 2 : 1); ++slot) slots_.emplace_back(device);
     place_inputs();
     place_results();
     for (Slot& slot : slots_) make(slot);
@@ -250,7 +237,7 @@ class CudaRunner : public Runner {
     for (size_t i = 0; i < inputs_.size(); ++i) renew(i);
     slot.copied.record(device_.copies);
     slot.copied.wait_on(device_.compute);
-    if (has_lanes_) slot.copied.wait_on(device_.beside);
+    if (lanes_.are_two()) slot.copied.wait_on(device_.beside);
   }
 
   // Returns the scalars and the fresh inputs; those that are adjacent on the host and on the device are one copy.
@@ -291,51 +278,19 @@ class CudaRunner : public Runner {
   // schedule step; later it runs as a graph, or directly if it cannot be captured.
   void compute(size_t routine) {
     Slot& slot = next();
-    const bool captured = !slot.graphs[routine].empty() || (may_capture(routine) && try_capture(slot, routine));
+    const bool may_capture = is_captured_ && has_run_[routine] && refused_[routine] < kCaptureTries;
+    const bool captured = !slot.graphs[routine].empty() || (may_capture && try_capture(slot, routine));
     if (!captured) bind(slot);
-    for (size_t s = 0; s < segments_[routine].size(); ++s) {
-      const Segment& segment = segments_[routine][s];
-      begin(segment);
+    for (size_t s = 0; s < lanes_.segments(routine).size(); ++s) {
+      const Segment& segment = lanes_.segments(routine)[s];
+      lanes_.begin(segment);
       if (captured)
-        device_.driver(device_.driver.graph_launch, slot.graphs[routine][s], stream_of(segment));
+        device_.driver(device_.driver.graph_launch, slot.graphs[routine][s], lanes_.stream_of(segment));
       else
         enqueue(slot, routine, s);
-      if (segment.beside) end_beside();
+      lanes_.end(segment);
     }
     has_run_[routine] |= !captured;
-  }
-
-  std::vector<Segment> segments_of(const RunnerParts::Routine& routine) const {
-    std::vector<Segment> segments;
-    for (const size_t program : routine) {
-      const bool beside = has_lanes_ && parts_.lanes[program] > 0;
-      const bool opens = has_lanes_ && !beside && parts_.schedules[program]->role == PartRole::micro;
-      if (segments.empty() || opens || segments.back().beside != beside) segments.push_back({{}, beside, opens});
-      segments.back().programs.push_back(program);
-    }
-    return segments;
-  }
-
-  void end_beside() {
-    beside_.record(device_.beside);
-    has_run_beside_ = true;
-  }
-
-  Stream stream_of(const Segment& segment) const { return segment.beside ? device_.beside : device_.compute; }
-
-  // Makes a segment wait for those of the other lane that it must not overtake.
-  void begin(const Segment& segment) {
-    if (!has_lanes_) return;
-    if (segment.beside)
-      opened_.wait_on(device_.beside);
-    else if (segment.opens)
-      opened_.record(device_.compute);
-    else if (has_run_beside_)
-      beside_.wait_on(device_.compute);
-  }
-
-  bool may_capture(size_t routine) const {
-    return is_captured_ && has_run_[routine] && refused_[routine] < kCaptureTries;
   }
 
   void finish() {
@@ -350,8 +305,8 @@ class CudaRunner : public Runner {
   }
 
   void enqueue(Slot& slot, size_t routine, size_t segment) {
-    for (const size_t program : segments_[routine][segment].programs) parts_.programs[program]->run();
-    if (routine == 0 && segment + 1 == segments_[routine].size()) send_results(slot);
+    for (const size_t program : lanes_.segments(routine)[segment].programs) parts_.programs[program]->run();
+    if (routine == 0 && segment + 1 == lanes_.segments(routine).size()) send_results(slot);
   }
 
   void send_results(Slot& slot) {
@@ -385,7 +340,7 @@ class CudaRunner : public Runner {
     bind(slot);
     std::vector<CapturedExec> graphs;
     try {
-      for (size_t s = 0; s < segments_[routine].size(); ++s) graphs.push_back(captured(slot, routine, s));
+      for (size_t s = 0; s < lanes_.segments(routine).size(); ++s) graphs.push_back(captured(slot, routine, s));
     } catch (...) {
       for (CapturedExec graph : graphs) device_.driver.graph_exec_destroy.function(graph);
       throw;
@@ -395,7 +350,7 @@ class CudaRunner : public Runner {
 
   CapturedExec captured(Slot& slot, size_t routine, size_t segment) {
     const Driver& driver = device_.driver;
-    const Stream stream = stream_of(segments_[routine][segment]);
+    const Stream stream = lanes_.stream_of(lanes_.segments(routine)[segment]);
     driver(driver.capture_begin, stream, CaptureMode::thread_local_);
     Captured captured = nullptr;
     try {
@@ -417,11 +372,9 @@ class CudaRunner : public Runner {
   const OpenDevice& device_;
   Transfers& transfers_;
   RunnerParts parts_;
-  const bool has_ranks_, is_captured_, has_lanes_;
-  const EventHandle opened_;  // all that lane 0 was given before its last `micro`
-  const EventHandle beside_;  // all that lane 1 was given
+  const bool has_ranks_, is_captured_;
+  Lanes lanes_;
   std::vector<Slot> slots_;
-  std::vector<std::vector<Segment>> segments_;  // of each routine
   std::vector<Place> inputs_, results_;
   std::vector<size_t> by_place_;  // numbers of the inputs, in the order of their places
   int64_t input_bytes_ = 0, gathered_bytes_ = 0, result_bytes_ = 0;
@@ -432,7 +385,6 @@ class CudaRunner : public Runner {
   std::vector<std::byte> large_;  // the large output that was read last
   std::vector<char> has_run_;     // tells whether each routine has run
   std::vector<int> refused_;      // number of failed captures of each routine
-  bool has_run_beside_ = false;   // tells whether `beside_` was recorded
   bool is_open_ = false;          // true: the host may write the next slot's block
   int64_t steps_ = 0;             // number of steps enqueued
 };
