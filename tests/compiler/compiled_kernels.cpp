@@ -13,6 +13,7 @@
 #include "compiler/print/cpp.h"
 #include "runtime/host_compiler.h"
 #include "runtime/processor.h"
+#include "tests/support/support.h"
 
 namespace kb::test {
 namespace {
@@ -45,6 +46,7 @@ double draw(DType dtype, std::mt19937& engine) {
 
 std::vector<int> vector_widths() {
   const int widest = vector_bytes(instruction_set());
+  if (was_asked("--widest")) return {widest};
   std::vector<int> widths{16};
   if (widest >= 32) widths.push_back(32);
   if (widest >= 64) widths.push_back(64);
