@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "compiler/print/cuda.h"
+#include "runtime/cuda/launch.h"
 #include "tests/gpu/checks/device_block.h"
 
 namespace kb::test {
@@ -41,17 +42,13 @@ DeviceKernels::Results DeviceKernels::launch(const ir::Kernel& kernel, std::span
     if (range.defined || !range.scratch)  // a launch may write only a part of an output
       memory.back()->write({range.begin, static_cast<size_t>(range.bytes)});
   }
-  std::vector<void*> values, parameters;
+  std::vector<void*> operands;
   for (const ir::Memory& buffer : buffers) {
     const size_t at = range_of(ranges, buffer);
-    values.push_back(memory[at]->data() + (static_cast<std::byte*>(buffer.data) - ranges[at].begin));
+    operands.push_back(memory[at]->data() + (static_cast<std::byte*>(buffer.data) - ranges[at].begin));
   }
-  for (const int64_t argument : arguments) values.push_back(reinterpret_cast<void*>(argument));
-  for (void*& value : values) parameters.push_back(&value);
-  parameters.push_back(nullptr);
-  device.driver(device.driver.launch, modules_->kernel(kernel.name), blocks, 1u, 1u,
-                static_cast<unsigned>(kernel.block_threads), 1u, 1u, 0u, device.compute, parameters.data(),
-                static_cast<void**>(nullptr));
+  cuda::Launch(device.driver, kernel, modules_->kernel(kernel.name), blocks, {arguments.begin(), arguments.end()})
+      .enqueue(device.driver, device.compute, operands);
   device.wait();
   Results results;
   for (size_t i = 0; i < ranges.size(); ++i)

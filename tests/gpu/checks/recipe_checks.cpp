@@ -168,6 +168,7 @@ void workers_side_by_side_compute_the_same_bits(TestGpu& gpu) {
           if (!beside) call.lane = 0;
       StateStore store(*backend);
       Session session(*backend, store, std::move(programs.update()));
+      BOOST_TEST(session.arena_bytes() == arena_bytes(session.compiled().program), samples);
       store.initialise(1);
       session.set_scalar("learning_rate", 0.1);
       for (int64_t step = 0; step < 6; ++step)
