@@ -3,7 +3,7 @@
 #pragma once
 #include <vector>
 
-#include "compiler/kernel/interpreter.h"
+#include "compiler/kernel/scalar.h"
 
 namespace kb::ir {
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "compiler/kernel/scalar.h"
 #include "compiler/kernel_ir.h"
 
 namespace kb::ir {
@@ -22,18 +23,5 @@ struct Memory {
 // one memory (in-place). Throws InternalError on any fault named above.
 void run(const Kernel& kernel, std::span<const int64_t> arguments, std::span<const int64_t> tiles,
          std::span<const Memory> buffers);
-
-// One number of any type.
-struct Scalar {
-  double number = 0;    // the value of a float
-  int64_t integer = 0;  // the value of an integer or a boolean
-};
-// Returns a primitive point-wise op's result, rounded to its type. `type` is that of the operands; for select, of those
-// that it selects from.
-Scalar evaluate_primitive(Op op, DType type, const Scalar& x, const Scalar& y, const Scalar& z);
-// Returns a * b + c, rounded once to `type`, which is f32 or f64.
-double evaluate_fma(DType type, double a, double b, double c);
-// Returns `x` converted from type `from` to type `to`.
-Scalar convert_scalar(DType to, DType from, const Scalar& x);
 
 }  // namespace kb::ir

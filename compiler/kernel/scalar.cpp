@@ -1,7 +1,7 @@
-// Computes KernelIR's instructions on single values, which defines what they mean.
+#include "compiler/kernel/scalar.h"
+
 #include <cmath>
 
-#include "compiler/kernel/interpreter.h"
 #include "graph/error.h"
 
 namespace kb::ir {
