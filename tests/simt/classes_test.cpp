@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(products_of_matrices) {
   simt::EmulatedGraphs graphs(target);
   test::products(graphs);
   graphs.check();
-  BOOST_TEST(graphs.kernels().count("tile_mma") == 24);
+  BOOST_TEST(graphs.kernels().count("tile_mma") == 15);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
