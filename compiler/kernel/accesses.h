@@ -1,5 +1,5 @@
-// The interpreter's knowledge of memory: who accessed each element, and when, so that it finds races in whatever order a
-// kernel happens to be run.
+// The interpreter's knowledge of memory: who accessed each element, and when, so that it finds races in whatever order
+// a kernel happens to be run.
 #pragma once
 #include <vector>
 

@@ -15,8 +15,8 @@ using ir::Reg;
 namespace {
 
 constexpr int64_t kTallestTile = 128, kWidestTile = 64;  // of a tile
-constexpr int64_t kTileUnit = 16;                          // rows and columns of a tile are multiples of it
-constexpr int32_t kAtOnce = 4;                         // partial sums that a thread of the last block has under way
+constexpr int64_t kTileUnit = 16;                        // rows and columns of a tile are multiples of it
+constexpr int32_t kAtOnce = 4;                           // partial sums that a thread of the last block has under way
 
 int64_t whole(int64_t extent, int64_t unit) { return (extent + unit - 1) / unit * unit; }
 

@@ -75,10 +75,9 @@ LaunchModel model_kernel(const Step& step, const ir::Kernel& kernel, const Kerne
     add_code(launch, found->second, streams_of(step, kernel), target);
   const std::vector<ir::Instr>& body = kernel.phases.at(0).body;
   if (has_code(body, ir::Code::tile_mma) && rates.multiply > 0)
-    launch.code_ms =
-        std::max(launch.code_ms, 1e3 * static_cast<double>(step.flops) / (rates.multiply * kProductShare));
-  launch.total_ms = std::max(launch.dram_ms, launch.code_ms) + kLaunchMs +
-                    (has_code(body, ir::Code::last_block) ? kLastBlockMs : 0);
+    launch.code_ms = std::max(launch.code_ms, 1e3 * static_cast<double>(step.flops) / (rates.multiply * kProductShare));
+  launch.total_ms =
+      std::max(launch.dram_ms, launch.code_ms) + kLaunchMs + (has_code(body, ir::Code::last_block) ? kLastBlockMs : 0);
   launch.is_judged = step.bytes >= kJudgedBytes;
   return launch;
 }

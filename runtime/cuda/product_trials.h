@@ -18,9 +18,9 @@ class ProductTrials {
   // `environment` is for programs of one process; its parts must outlive this.
   explicit ProductTrials(const Environment& environment) : environment_(environment) {}
 
-  // Answers LibraryQuery::own_product for a convolution or one of its gradients in its physical layout. The device is current
-  // on the calling thread. A side that fails is not chosen. Throws what trials throw (trials.h) when neither side can
-  // run, and when the device fails.
+  // Answers LibraryQuery::own_product for a convolution or one of its gradients in its physical layout. The device is
+  // current on the calling thread. A side that fails is not chosen. Throws what trials throw (trials.h) when neither
+  // side can run, and when the device fails.
   std::optional<bool> own_product(const Graph& graph, const Node& node);
 
  private:
