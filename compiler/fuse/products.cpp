@@ -38,9 +38,9 @@ constexpr int64_t kBalance = 128;
 // memory for its matrices and for the result once more, which a launch behind a library call reads again; and if there
 // is a tile for every multiprocessor.
 bool model_picks(int64_t rows, int64_t depth, int64_t columns, const Target& target) {
-  constexpr int64_t kBytes = 2;                                                            // of an element
-  const int64_t operations = 2 * depth * columns, bytes = kBytes * (depth + 2 * columns);  // of a row
-  return operations <= kBalance * bytes && rows * columns / (kTile * kTile) >= target.processors;
+  constexpr int64_t kElementBytes = 2;
+  const int64_t row_operations = 2 * depth * columns, row_bytes = kElementBytes * (depth + 2 * columns);
+  return row_operations <= kBalance * row_bytes && rows * columns / (kTile * kTile) >= target.processors;
 }
 
 bool is_picked(const Graph& graph, const Node& node, const Target& target) {

@@ -18,7 +18,7 @@ class Product {
   // `columns`: those of a tile, a multiple of 16.
   Product(Context& context, int64_t columns);
 
-  static constexpr int64_t kRows = 128;    // of a tile
+  static constexpr int64_t kRows = 128;    // a tile has so many
   static constexpr int64_t kResident = 2;  // blocks for which a multiprocessor has registers and block storage
 
   // Declares the block storage. It is called once, outside loops.

@@ -13,7 +13,7 @@ using ir::Reg;
 
 namespace {
 
-constexpr int64_t kMostColumns = 128;  // of a tile
+constexpr int64_t kMostColumns = 128;  // a tile has no more
 
 class PointwiseProduct {
  public:
@@ -22,13 +22,13 @@ class PointwiseProduct {
         expression_(cx_),
         width_(group.domain.back()),
         rows_(element_count(group.domain) / width_),
-        columns_(std::min(std::max(kTile, chunk(width_, kTile)), kMostColumns)),
+        columns_(std::min(std::max(kTile, rounded_up(width_, kTile)), kMostColumns)),
         product_(cx_, columns_) {}
 
   Lowered lower() {
     const int64_t stretches = (width_ + columns_ - 1) / columns_;
     const int64_t most = std::max<int64_t>(Product::kResident * cx_.target.processors / stretches, 1);
-    const int64_t share = chunk((rows_ + most - 1) / most, Product::kRows), blocks = (rows_ + share - 1) / share;
+    const int64_t share = rounded_up((rows_ + most - 1) / most, Product::kRows), blocks = (rows_ + share - 1) / share;
     cx_.add_phase(blocks * stretches, true, [&](const Index& tile) {
       const Reg number = cx_.math.emit(tile), across = cx_.argument("stretches", stretches);
       const Index column = cx_.math.scale(cx_.math.of(cx_.b.mod(number, across), stretches - 1), columns_);
@@ -49,7 +49,6 @@ class PointwiseProduct {
 
  private:
   static constexpr int64_t kTile = 16;  // columns of a tile are a multiple of it
-  static int64_t chunk(int64_t extent, int64_t unit) { return (extent + unit - 1) / unit * unit; }
 
   // Writes a thread's part of a tile: every so many rows one vector of columns.
   void store_tile(const Index& thread, const Index& first_row, const Index& first_column, Reg valid) {

@@ -12,6 +12,8 @@ inline constexpr int64_t kProductStages = 3;  // parts in block storage: one at 
 inline constexpr int64_t kProductPad =
     8;  // free elements behind a row: eight rows of an 8 x 8 matrix lie in other banks
 
+inline int64_t rounded_up(int64_t extent, int64_t unit) { return (extent + unit - 1) / unit * unit; }
+
 // Block storage for the parts of one matrix, each of `rows` x `columns` elements.
 class ProductRing {
  public:

@@ -14,11 +14,9 @@ using ir::Reg;
 
 namespace {
 
-constexpr int64_t kTallestTile = 128, kWidestTile = 64;  // of a tile
+constexpr int64_t kTallestTile = 128, kWidestTile = 64;  // rows and columns, at most
 constexpr int64_t kTileUnit = 16;                        // rows and columns of a tile are multiples of it
 constexpr int32_t kAtOnce = 4;                           // partial sums that a thread of the last block has under way
-
-int64_t whole(int64_t extent, int64_t unit) { return (extent + unit - 1) / unit * unit; }
 
 class WeightProduct {
  public:
@@ -28,13 +26,13 @@ class WeightProduct {
     x_ = node.inputs[0], dy_ = node.inputs[1];
     width_ = graph.type(x_).shape.back(), height_ = graph.type(dy_).shape.back();
     pixels_ = graph.type(x_).elements() / width_;
-    columns_ = std::min(whole(width_, kTileUnit), kWidestTile);
+    columns_ = std::min(rounded_up(width_, kTileUnit), kWidestTile);
     // Eight warps share the tile, each with a multiple of 16 x 16.
     rows_ = height_ <= kTallestTile / 2 && columns_ % (2 * kTileUnit) == 0 ? kTallestTile / 2 : kTallestTile;
     across_ = (width_ + columns_ - 1) / columns_;
     tiles_ = across_ * ((height_ + rows_ - 1) / rows_);
     const int64_t most = std::max<int64_t>(Product::kResident * target.processors / tiles_, 1);
-    share_ = whole((pixels_ + most - 1) / most, kProductDepth);
+    share_ = rounded_up((pixels_ + most - 1) / most, kProductDepth);
     shares_ = (pixels_ + share_ - 1) / share_;
     cx_.product = [this](const Indices&) { return sum_; };
   }

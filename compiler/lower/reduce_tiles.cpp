@@ -68,7 +68,7 @@ void ReduceTiles::choose_chunks_of_blocks() {
 void ReduceTiles::choose_chunks_of_product() {
   choose_chunks(cx_.target.tile_elements, std::max<int64_t>(Product::kResident * cx_.target.processors / tiles_, 1));
   if (!two_phases_ || reduced_in_index() > 1) return;
-  chunk_ = (chunk_ + Product::kRows - 1) / Product::kRows * Product::kRows;
+  chunk_ = rounded_up(chunk_, Product::kRows);
   chunks_ = (nest_.dims[0].extent + chunk_ - 1) / chunk_;
 }
 

@@ -19,7 +19,7 @@ class NarrowGradient {
 
   Graph run() {
     const std::vector<Value>& parts = from_.nodes[static_cast<size_t>(flat_)].inputs;
-    size_t count = 0, gradients = 0;  // of the parts that are narrow or zeros, and of those that are narrow
+    size_t count = 0, gradients = 0;  // parts that are narrow or zeros; those that are narrow
     for (size_t i = 0; i < parts.size(); ++i) {
       const bool narrow = narrow_source(parts[i]).valid();
       if (!narrow && !is_zeros(from_, parts[i])) break;

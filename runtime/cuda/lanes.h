@@ -37,7 +37,7 @@ class Lanes {
   const EventHandle opened_;                    // all that lane 0 was given before its last `micro`
   const EventHandle beside_;                    // all that lane 1 was given
   bool has_run_beside_ = false;                 // tells whether `beside_` was recorded
-  std::vector<std::vector<Segment>> segments_;  // of each routine
+  std::vector<std::vector<Segment>> segments_;  // index: routine
 };
 
 }  // namespace kb::cuda

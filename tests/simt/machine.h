@@ -101,7 +101,7 @@ class Machine {
   std::mt19937 random_;
   const bool watches_;
   std::vector<const void*> shared_;  // the block's arrays in shared memory
-  int64_t shared_bytes_ = 0;         // what they take, without dynamic shared memory
+  int64_t shared_bytes_ = 0;         // bytes that its arrays take, without dynamic shared memory
   DynamicShared dynamic_shared_;
   std::string fault_;
   uint32_t block_ = 0, thread_ = 0, epoch_ = 0, clock_ = 0;

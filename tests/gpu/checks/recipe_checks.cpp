@@ -155,7 +155,7 @@ void workers_side_by_side_compute_the_same_bits(TestGpu& gpu) {
   const std::unique_ptr<Backend> backend = gpu.backend();
   for (const char* samples : {"4", "6", "8", "10", "14"}) {
     Training training = lenet();
-    training.words.at(1) = samples;  // of --minibatch
+    training.words.at(1) = samples;  // the value of --minibatch
     training.words.insert(training.words.end(), {"--per-worker", "2"});
     const RunConfig config = *parse_flags(training.recipe, training.recipe.name, training.words);
     const InputSpec input = input_spec(image_source(training.recipe, config));
