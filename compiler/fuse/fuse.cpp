@@ -95,7 +95,7 @@ std::vector<Group> fuse(const Graph& graph, const Target& target) {
   Epilogues epilogues(drafts, target);
   for (int32_t n = 0; n < static_cast<int32_t>(graph.nodes.size()); ++n) {
     if (!drafts.is_seed(n)) continue;
-    if (is_product(drafts.memory(), n, target)) {
+    if (is_product(graph, drafts.node(n), target)) {
       const int32_t group = drafts.open(n, FusionClass::pointwise, drafts.node(n).type().shape, {});
       drafts[group].group.product = n;
       continue;
@@ -106,7 +106,11 @@ std::vector<Group> fuse(const Graph& graph, const Target& target) {
       continue;
     }
     const int32_t group = drafts.open(n, alone, drafts.node(n).type().shape, {});
-    if (alone == FusionClass::library) epilogues.add(n, group);
+    if (alone != FusionClass::library) continue;
+    ensure(!drafts.on_gpu() || !is_wide_filter_gradient(graph, drafts.node(n)),
+           "fuse: a gradient of filters of 16 bits is f32, but the library of a GPU gives 16 bits: library_gradients "
+           "took it for a product of ours");
+    epilogues.add(n, group);
   }
   return collect(drafts);
 }

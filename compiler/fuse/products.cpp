@@ -20,8 +20,8 @@ bool all_are(const Ints& values, int64_t number) {
 }
 
 // Returns whether rows of a value begin at multiples of what a copy moves at once.
-bool has_whole_rows(const Memory& memory, Value v) {
-  return memory.graph.type(v).shape.back() % ir::kCopiedElements == 0 && memory.owner(v).offset % kVectorBytes == 0;
+bool has_whole_rows(const Graph& graph, Value v) {
+  return graph.type(v).shape.back() % ir::kCopiedElements == 0 && resolve_alias(graph, v).offset % kVectorBytes == 0;
 }
 
 bool has_one_tap(const Node& node, const Type& filters) {
@@ -53,9 +53,7 @@ bool is_picked(const Graph& graph, const Node& node, const Target& target) {
 
 }  // namespace
 
-bool is_product(const Memory& memory, int32_t n, const Target& target) {
-  const Graph& graph = memory.graph;
-  const Node& node = graph.nodes[static_cast<size_t>(n)];
+bool is_product(const Graph& graph, const Node& node, const Target& target) {
   const bool weights = node.op == Op::conv2d_weight_grad;
   if (target.products == Products::none || !(weights || node.op == Op::conv2d || node.op == Op::conv2d_input_grad))
     return false;
@@ -66,8 +64,13 @@ bool is_product(const Memory& memory, int32_t n, const Target& target) {
   // Each matrix lies by rows of its last extent, which has all channels where images have their channels last.
   const int64_t columns = node.type().shape.back();
   return low && has_one_tap(node, weights ? node.type() : graph.type(second)) && columns >= kLeastColumns &&
-         columns % ir::kCopiedElements == 0 && has_whole_rows(memory, first) && has_whole_rows(memory, second) &&
+         columns % ir::kCopiedElements == 0 && has_whole_rows(graph, first) && has_whole_rows(graph, second) &&
          is_picked(graph, node, target);
+}
+
+bool is_wide_filter_gradient(const Graph& graph, const Node& node) {
+  return node.op == Op::conv2d_weight_grad && is_low_precision(graph.type(node.inputs[0]).dtype) &&
+         node.type().dtype == DType::f32;
 }
 
 // The node has to read the product's result. It may add up whole columns of it, over all pixels of all samples.

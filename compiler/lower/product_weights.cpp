@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "compiler/lower/classes.h"
+#include "compiler/lower/emit.h"
 #include "compiler/lower/expression.h"
 #include "compiler/lower/product.h"
 
@@ -23,7 +24,7 @@ class WeightProduct {
   WeightProduct(const Graph& graph, const Group& group, const Target& target)
       : cx_(graph, group, target, "product_weights"), b_(cx_.b), expression_(cx_) {
     const Node& node = graph.nodes[static_cast<size_t>(group.product)];
-    x_ = node.inputs[0], dy_ = node.inputs[1];
+    x_ = node.inputs[0], dy_ = node.inputs[1], type_ = node.type().dtype;
     width_ = graph.type(x_).shape.back(), height_ = graph.type(dy_).shape.back();
     pixels_ = graph.type(x_).elements() / width_;
     columns_ = std::min(rounded_up(width_, kTileUnit), kWidestTile);
@@ -132,7 +133,7 @@ class WeightProduct {
         b_.local_store(total, zero, ir::Access::contiguous, b_.compute(Op::add, before, term), true);
       };
       b_.loop(zero, cx_.argument("shares", shares_), 1, add, kAtOnce);
-      sum_ = b_.local_load(total, zero, ir::Access::contiguous, true);
+      sum_ = emit_cast(b_, type_, b_.local_load(total, zero, ir::Access::contiguous, true));
       store(cx_.math.add(cx_.math.of(first_row_), row), cx_.math.add(cx_.math.of(first_column_), column));
     });
   }
@@ -155,6 +156,7 @@ class WeightProduct {
   ir::Builder& b_;
   Expression expression_;
   Value x_, dy_;
+  DType type_ = DType::f32;  // of the result, to which the last block rounds for all readers
   int64_t width_ = 0, height_ = 0, pixels_ = 0;
   int64_t rows_ = 0, columns_ = 0, across_ = 0, tiles_ = 0;
   int64_t share_ = 0, shares_ = 0;  // pixels of a block; blocks of a tile

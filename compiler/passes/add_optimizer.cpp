@@ -33,7 +33,8 @@ std::map<std::string, Value> gradients_of(const Graph& graph) {
 }
 
 // Returns the parameters group by group, in the order in which the backward pass computes their gradients; with
-// `filters_first` filters stand before the others, so that their gradients make up one range.
+// `filters_first` filters stand before the others, so that their gradients make up one range. Gradients that are summed
+// over workers keep their order: buckets of them start early.
 std::vector<const Variable*> ready_order(const Graph& graph, const std::map<std::string, Value>& gradients,
                                          bool filters_first) {
   std::vector<const Variable*> parameters = parameters_of(graph);
@@ -62,7 +63,7 @@ class Optimize {
     if (state_.options.space)
       take_dtype_of_graph();
     else
-      state_.space = make_space(ready_order(from_, gradients_, reads_narrow_gradients()), groups_,
+      state_.space = make_space(ready_order(from_, gradients_, reads_narrow_gradients(state_.options)), groups_,
                                 looks_at_layers() ? kNormBlock : kSegmentBlock, weights_last(state_.options.target));
     if (!state_.space.segments.empty()) bind_parameters();
     rewriter_.copy_needed();
@@ -72,12 +73,6 @@ class Optimize {
   }
 
  private:
-  // Returns whether the update may read gradients of filters in 16 bits (narrow_gradient.cpp). Gradients that are
-  // summed over workers are wide, and stay in the order in which they are ready: buckets of them start early.
-  bool reads_narrow_gradients() const {
-    return state_.options.target.processor == Processor::gpu && state_.options.workers.total() == 1;
-  }
-
   bool has_rates(size_t group) const {
     const std::vector<const Variable*> parameters = parameters_of(from_);
     return std::any_of(parameters.begin(), parameters.end(), [&](const Variable* parameter) {

@@ -1,9 +1,9 @@
 // narrow_gradient: takes a graph in physical layouts; leaves one in which the update of a GPU's step of one worker
-// reads the gradients of filters in the 16 bits in which the library gives them. They make up the beginning of the flat
-// gradient (add_optimizer), which becomes a vector of 16 bits that the library writes into; the update reads it and the
-// vector of all others. Without the pass a launch a filter bank widens the gradients, and the update reads twice the
-// bytes. The pass stands after layout, which leaves these gradients without a transposition, and before
-// place_all_reduce: what is summed over workers stays wide.
+// reads the gradients of filters in 16 bits, as library_gradients has left them. They make up the beginning of the flat
+// gradient (add_optimizer), which becomes a vector of 16 bits that their launches write into; the update reads it and
+// the vector of all others. Without the pass a launch a filter bank widens the gradients, and the update reads twice
+// the bytes. The pass stands after layout, which leaves these gradients without a transposition, and before
+// place_all_reduce: what is summed over workers is wide.
 #include "compiler/fuse/materialise.h"
 #include "compiler/passes/flat_gradient.h"
 #include "compiler/passes/passes.h"
@@ -90,8 +90,12 @@ class NarrowGradient {
 
 }  // namespace
 
+bool reads_narrow_gradients(const CompileOptions& options) {
+  return options.target.processor == Processor::gpu && options.workers.total() == 1 && !options.groups.empty();
+}
+
 Graph narrow_gradient(Graph graph, CompileState& state) {
-  if (state.options.target.processor != Processor::gpu || state.options.workers.total() > 1) return graph;
+  if (!reads_narrow_gradients(state.options)) return graph;
   const int32_t flat = find_flat_gradient(graph);
   return flat < 0 ? graph : NarrowGradient(graph, flat).run();
 }

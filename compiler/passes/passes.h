@@ -113,8 +113,11 @@ Graph space_to_depth(Graph graph, CompileState& state);  // changes a GPU's conv
 Graph align_rows(Graph graph, CompileState& state);      // makes a GPU's large 16-bit matrices have aligned rows
 Graph apply_layout(Graph graph, CompileState& state);
 Graph recompute(Graph graph, CompileState& state);
-Graph pack_masks(Graph graph, CompileState& state);       // makes a GPU keep masks of activations as one bit an element
-Graph narrow_gradient(Graph graph, CompileState& state);  // makes a GPU's update read 16-bit gradients of filters
+Graph pack_masks(Graph graph, CompileState& state);  // makes a GPU keep masks of activations as one bit an element
+Graph library_gradients(Graph graph, CompileState& state);  // rounds the gradients of filters that a library rounds
+Graph narrow_gradient(Graph graph, CompileState& state);    // makes a GPU's update read 16-bit gradients of filters
+// Returns whether narrow_gradient may do so: there is an update, by one worker on a GPU.
+bool reads_narrow_gradients(const CompileOptions& options);
 Graph place_all_reduce(
     Graph graph, CompileState& state);  // puts what leaves a worker into flat vectors, each followed by a worker_sum
 Graph constants_to_tables(Graph graph, CompileState& state);  // turns constants of several numbers into data in memory

@@ -7,9 +7,8 @@
 // the log-sum-exps of flash attention f32;
 // parameters, optimizer, reductions, norms and losses stay in f32; activations that a library op takes, or that live
 // between launches because it would cost more to compute them again, are stored in bf16 (rounded once, all readers see
-// the rounded value), and moved in it. On a GPU the weight gradients of convolutions leave the library in bf16 and are
-// widened behind it: of cuDNN 9.19's 75 engines none gives f32 of bf16, for any of ResNet-50's shapes
-// (tests/runtime/cuda/vendor). A CPU rounds them to the same where its target says so.
+// the rounded value), and moved in it. Weight gradients of convolutions that a library rounds are so behind layout
+// (library_gradients).
 //
 // Library ops of the update, which reads what is summed over the workers, give f32. They read bf16, but f32 beside f16,
 // whose least numbers are too large for them.
@@ -51,13 +50,8 @@ Graph widen(const Graph& from, CompileState& state) {
 
 class Mixed {
  public:
-  Mixed(const Graph& from, DType low, const Target& target)
-      : from_(from),
-        low_(low),
-        target_(target),
-        to_(from.name, from.mode),
-        rewriter_(from, to_),
-        stored_(stored_values(from)) {
+  Mixed(const Graph& from, DType low)
+      : from_(from), low_(low), to_(from.name, from.mode), rewriter_(from, to_), stored_(stored_values(from)) {
     activation_.assign(from.nodes.size(), 0);
     mark_summed();
     mark_update();
@@ -151,15 +145,10 @@ class Mixed {
     }
     if (node.op == Op::matmul && low && (summed_[static_cast<size_t>(n)] || is_update))
       copy.attrs.set("dtype", DType::f32);
-    const bool narrow = node.op == Op::conv2d_weight_grad && target_.narrow_weight_gradients;
-    const bool by_library = target_.processor == Processor::gpu;
-    if (narrow && by_library) copy.attrs.set("dtype", low_);
     int32_t at = low ? to_.add_like(from_, node, node.op, std::move(copy.inputs), std::move(copy.attrs)).node
                      : to_.append(from_, std::move(copy));
     for (int32_t out = 0; out < static_cast<int32_t>(node.outputs.size()); ++out)
       rewriter_.replace({n, out}, {at, out});
-    if (narrow && !by_library) store_low(n);
-    if (narrow) rewriter_.replace({n, 0}, as({n, 0}, DType::f32));
     if (stores_low(n, node)) store_low(n);
   }
 
@@ -202,7 +191,6 @@ class Mixed {
 
   const Graph& from_;
   DType low_;  // bf16 or f16
-  const Target& target_;
   Graph to_;
   Rewriter rewriter_;
   Value flat_low_;
@@ -224,9 +212,9 @@ Graph apply_precision(Graph graph, CompileState& state) {
     case Precision::f64:
       return widen(graph, state);
     case Precision::bf16:
-      return Mixed(graph, DType::bf16, state.options.target).run();
+      return Mixed(graph, DType::bf16).run();
     case Precision::f16:
-      return Mixed(graph, DType::f16, state.options.target).run();
+      return Mixed(graph, DType::f16).run();
     case Precision::tf32:
       return allow_tf32(std::move(graph));
     case Precision::f32:

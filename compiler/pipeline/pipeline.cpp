@@ -27,6 +27,7 @@ constexpr PassRow kPasses[] = {
     {"layout", apply_layout},
     {"recompute", recompute},
     {"pack_masks", pack_masks},
+    {"library_gradients", library_gradients},
     {"narrow_gradient", narrow_gradient},
     {"place_all_reduce", place_all_reduce},
     {"tables", constants_to_tables},

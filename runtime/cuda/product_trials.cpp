@@ -48,8 +48,8 @@ void add_backward(Tensor dx, const Ints& pixels) {
   add_output("weight", sum(wide * cast(beside("x2"), DType::f32), pixels));
 }
 
-// Returns a program that computes the product, and from it what a step of a residual net does. The update reads a
-// gradient of filters as it is.
+// Returns a program that computes the product, and from it what a step of a residual net does. A gradient of filters is
+// read as it is, in 16 bits, which both sides can give.
 Graph example_of(const Graph& from, Node product) {
   Graph graph("product");
   for (Value& operand : product.inputs) {
@@ -57,6 +57,10 @@ Graph example_of(const Graph& from, Node product) {
     operand = input(graph, fmt::format("x{}", graph.nodes.size()), type.dtype, type.shape).value();
   }
   const Op op = product.op;
+  if (op == Op::conv2d_weight_grad) {
+    product.outputs[0].dtype = graph.type(product.inputs[0]).dtype;
+    product.attrs.set("dtype", product.outputs[0].dtype);
+  }
   Ints pixels(product.type().shape.size() - 1);
   std::iota(pixels.begin(), pixels.end(), 0);
   const Tensor result(graph, {graph.append(from, std::move(product)), 0});

@@ -16,6 +16,14 @@ double tolerance_of(DType dtype) {
   return dtype == DType::f16 ? 3e-3 : 2e-5;
 }
 
+Tensor rounded_gradient(Tensor x, Tensor dy) {
+  Graph& graph = x.graph();
+  const Tensor wide = convolution_weight_grad(x, dy, {{1, 1}}, 1);
+  Attrs attrs = graph.node(wide.value()).attrs;
+  attrs.set("dtype", x.dtype());
+  return {graph, graph.add(Op::conv2d_weight_grad, {x.value(), dy.value()}, std::move(attrs))};
+}
+
 std::string shape_name(const Dims& shape) {
   std::string name;
   for (const int64_t extent : shape) name += (name.empty() ? "" : " x ") + std::to_string(extent);

@@ -13,6 +13,8 @@ Tensor input_of(Graph& graph, const Dims& shape, DType dtype = DType::f32, const
 void output(const std::string& name, Tensor value);
 // Returns how far a kernel's result may be from the interpreter's, relative to the largest magnitude in the array.
 double tolerance_of(DType dtype);
+// Returns the gradient of a convolution of one tap to its filters, rounded to the dtype of the images.
+Tensor rounded_gradient(Tensor x, Tensor dy);
 // Returns a text such as "4 x 28 x 28".
 std::string shape_name(const Dims& shape);
 

@@ -1,0 +1,65 @@
+// library_gradients: takes a graph in physical layouts, in which gradients of filters are f32; leaves in 16 bits those
+// that a library gives so (Target::narrow_weight_gradients), each widened behind its call. Of cuDNN 9.19's 75 engines
+// none gives f32 of bf16, for any of ResNet-50's shapes (tests/runtime/cuda/vendor); a CPU rounds behind its call, to
+// the same. Gradients that a kernel of our own computes stay f32, as its sums are, so that nothing rounds them on their
+// way to the sum over workers; where the update reads 16 bits they are 16 bits, too. The pass stands after layout,
+// because layouts decide which gradients are products of ours, and before narrow_gradient.
+#include "compiler/fuse/rules.h"
+#include "compiler/passes/passes.h"
+#include "compiler/passes/rewrite.h"
+
+namespace kb {
+namespace {
+
+class LibraryGradients {
+ public:
+  LibraryGradients(const Graph& from, const CompileOptions& options)
+      : from_(from), options_(options), to_(from.name, from.mode), rewriter_(from, to_) {}
+
+  Graph run() {
+    for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n) {
+      const Node& node = from_.nodes[static_cast<size_t>(n)];
+      is_rounded(node) ? round(n, node) : rewriter_.copy(n);
+    }
+    rewriter_.finish();
+    return std::move(to_);
+  }
+
+ private:
+  bool is_rounded(const Node& node) const {
+    if (!is_wide_filter_gradient(from_, node)) return false;
+    return reads_narrow_gradients(options_) || !is_product(from_, node, options_.target);
+  }
+
+  void round(int32_t n, const Node& node) {
+    const DType low = from_.type(node.inputs[0]).dtype, wide = node.type().dtype;
+    const Value rounded = options_.target.processor == Processor::gpu ? call(node, low) : cast(n, node, low);
+    rewriter_.replace({n, 0}, to_.add_like(from_, node, Op::cast, {rounded}, {{"dtype", wide}}));
+  }
+
+  Value call(const Node& node, DType low) {
+    Attrs attrs = node.attrs;
+    attrs.set("dtype", low);
+    return to_.add_like(from_, node, node.op, {rewriter_.map(node.inputs[0]), rewriter_.map(node.inputs[1])},
+                        std::move(attrs));
+  }
+
+  Value cast(int32_t n, const Node& node, DType low) {
+    rewriter_.copy(n);
+    return to_.add_like(from_, node, Op::cast, {rewriter_.map({n, 0})}, {{"dtype", low}});
+  }
+
+  const Graph& from_;
+  const CompileOptions& options_;
+  Graph to_;
+  Rewriter rewriter_;
+};
+
+}  // namespace
+
+Graph library_gradients(Graph graph, CompileState& state) {
+  if (!state.options.target.narrow_weight_gradients) return graph;
+  return LibraryGradients(graph, state.options).run();
+}
+
+}  // namespace kb
