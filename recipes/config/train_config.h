@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/arithmetic.h"
+#include "compiler/target.h"
 #include "graph/update_rule.h"
 #include "optim/batch_plan.h"
 #include "recipes/config/duration.h"
@@ -27,6 +28,10 @@ inline constexpr Choice<Precision> kPrecisions[] = {{"f32", Precision::f32},
                                                     {"f64", Precision::f64}};
 
 inline constexpr Choice<DType> kReducePrecisions[] = {{"f32", DType::f32}, {"bf16", DType::bf16}, {"f16", DType::f16}};
+
+// Convolutions that a GPU computes in kernels of our own (compiler/target.h).
+inline constexpr Choice<Products> kProducts[] = {
+    {"picked", Products::picked}, {"none", Products::none}, {"all", Products::all}};
 
 // Virtual workers whose running statistics of batch norm a run keeps: the first one, or all, whose mean is taken.
 enum class StatisticsOf : uint8_t { first, mean };
@@ -90,6 +95,7 @@ inline double warmup_epochs_of(const Learning& learning, int64_t steps_per_epoch
 // Dtypes, random streams, and how the training uses processor and memory.
 struct Arithmetic {
   Precision precision = Precision::f32;
+  Products products = Products::picked;
   DType reduce_precision = DType::f32;  // dtype to which sums of gradients over workers are rounded
   StatisticsOf running_statistics = StatisticsOf::first;
   int64_t shards = 0;    // parts of a minibatch in library calls; 0: one a core

@@ -175,8 +175,9 @@ int bench_command(const ToolArguments& arguments) {
   if (json) return print_json(config, times, threads, *device.backend, session.compiled()), 0;
   const double median = times.median();
   const std::string note = precision_note(*device.backend, config.arithmetic.precision);
-  fmt::print("{} on {}\n{}\nminibatch {}, {}\n", call->recipe.name, device.backend->description(), device.reason,
-             config.batch.minibatch, word_of(kPrecisions, config.arithmetic.precision));
+  fmt::print("{} on {}\n{}\nminibatch {}, {}\n", call->recipe.name, device.backend->description(),
+             reason_and_note(device, config.machine, config.arithmetic.products), config.batch.minibatch,
+             word_of(kPrecisions, config.arithmetic.precision));
   fmt::print("{} steps: min {:.3f} ms, median {:.3f} ms, {:.0f} samples/s{}\n", times.steps, times.min(), median,
              1e3 * static_cast<double>(config.batch.minibatch) / median,
              times.group > 1 ? fmt::format(", timed in groups of {}", times.group) : "");

@@ -24,7 +24,9 @@ Programs inspect_on_device(const ToolCall& call, const InspectOptions& options) 
   LoadReport load;
   const std::vector<const Schedule*> schedules = compiled.program.all();
   device.backend->load(schedules, {}, load);
-  if (!options.json) print_heading(call, device.backend->description(), device.reason);
+  if (!options.json)
+    print_heading(call, device.backend->description(),
+                  reason_and_note(device, call.config.machine, call.config.arithmetic.products));
   fmt::print("{}", options.json ? inspection_json(compiled, load) + "\n"
                                 : inspection_text(compiled, load, usable_columns(kTableColumns)));
   return programs;

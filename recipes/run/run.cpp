@@ -127,9 +127,9 @@ void Run::tell_device() {
   if (!device_.sums.empty()) note("GPUs sum their gradients: " + device_.sums);
   const std::string choices =
       origin() ? use_algorithm_choices(*device_.backend, origin()->fact(kAlgorithmChoices)) : "";
-  for (const std::string& text :
-       {world_.note(), threads_note(given_.machine.threads, world_.processors()),
-        precision_note(backend, given_.arithmetic.precision), without_effect_note(backend, given_.machine), choices})
+  for (const std::string& text : {world_.note(), threads_note(given_.machine.threads, world_.processors()),
+                                  precision_note(backend, given_.arithmetic.precision),
+                                  without_effect_note(backend, given_.machine, given_.arithmetic.products), choices})
     if (!text.empty()) note(text);
 }
 

@@ -119,12 +119,22 @@ std::string precision_note(const Backend& backend, Precision precision) {
       word_of(kPrecisions, precision), name(backend.library_dtype(low)));
 }
 
-std::string without_effect_note(const Backend& backend, const MachineOptions& options) {
-  const bool fast = options.fast && options.all_reduce == Algorithm::halving_doubling;
-  if (backend.target().processor != Processor::cpu || !(fast || options.sync_steps)) return "";
-  return fmt::format("NOTE: {} changes nothing on a CPU: {}", fast ? "machine.fast" : "machine.sync_steps",
-                     fast ? "its steps give the same bits on every run as fast as it can"
-                          : "its steps run one after the other anyway");
+std::string without_effect_note(const Backend& backend, const MachineOptions& options, Products products) {
+  if (backend.target().processor != Processor::cpu) return "";
+  const auto note = [](const char* member, const char* why) {
+    return fmt::format("NOTE: {} changes nothing on a CPU: {}", member, why);
+  };
+  if (options.fast && options.all_reduce == Algorithm::halving_doubling)
+    return note("machine.fast", "its steps give the same bits on every run as fast as it can");
+  if (options.sync_steps) return note("machine.sync_steps", "its steps run one after the other anyway");
+  if (products != Products::picked)
+    return note("arithmetic.products", "all of its convolutions of 16 bits go to the library");
+  return "";
+}
+
+std::string reason_and_note(const Device& device, const MachineOptions& options, Products products) {
+  const std::string note = without_effect_note(*device.backend, options, products);
+  return note.empty() ? device.reason : device.reason + "\n" + note;
 }
 
 int choose_loader_threads(std::optional<int64_t> asked, int threads, int processors) {

@@ -37,9 +37,11 @@ Programs compile_alike(World& world, Backend& backend, const std::function<Progr
 // a wider dtype: such a run gains no speed. Empty otherwise.
 std::string precision_note(const Backend& backend, Precision precision);
 
-// Returns a line for a person if options.fast or options.sync_steps is set and this device is a CPU, on which neither
-// has an effect. Empty otherwise.
-std::string without_effect_note(const Backend& backend, const MachineOptions& options);
+// Returns a line for a person if options.fast or options.sync_steps is set, or `products` is another choice than the
+// default, and this device is a CPU, on which none of them has an effect. Empty otherwise.
+std::string without_effect_note(const Backend& backend, const MachineOptions& options, Products products);
+// Returns why the device was chosen, and that line, if there is one.
+std::string reason_and_note(const Device& device, const MachineOptions& options, Products products);
 
 // Returns the number of loader threads: `asked` if it is given, else the number of the process's processors that the
 // backend's `threads` leave free, but at least 1 and at most 4. A backend with 0 threads uses every processor.

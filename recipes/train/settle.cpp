@@ -62,7 +62,7 @@ void choose_per_worker(Settled& settled, const Task& task, Machine machine, int6
 Settled settle(const Task& task, const TrainConfig& config, Machine machine) {
   const int64_t memory = run_memory(config.arithmetic.memory, machine.backend.memory_bytes());
   Settled settled{.config = config};
-  settled.target = run_target(config.arithmetic.memory, machine.backend.target());
+  settled.target = run_target(config.arithmetic.memory, chosen_kernels(config.arithmetic, machine.backend.target()));
   settled.shards = config.arithmetic.shards > 0 ? static_cast<int>(config.arithmetic.shards) : settled.target.shards;
   settled.threads = static_cast<int>(threads_of(machine.options.threads, machine.world));
   settled.loader_threads =

@@ -8,6 +8,11 @@ BatchPlan Settled::batch_of(size_t phase, size_t bucket) const {
   return make_batch_plan(batch.workers() * n * factor, n, batch.processes);
 }
 
+Target chosen_kernels(const Arithmetic& arithmetic, Target target) {
+  if (target.processor == Processor::gpu) target.products = arithmetic.products;
+  return target;
+}
+
 Settled settle_for_one_step(const TrainConfig& config, const Target& target, int64_t processes, Residency residency) {
   Settled settled{.config = config, .batch = batch_plan(config.batch, sharing_processes(config, processes))};
   settled.buckets = bucket_of_one_step(config.batch, settled.batch);
@@ -19,7 +24,7 @@ Settled settle_for_one_step(const TrainConfig& config, const Target& target, int
     settled.plan.grown.push_back(
         {.minibatch = config.batch.minibatch * factor, .steps_per_epoch = 1, .factor = factor, .pieces = pieces});
   }
-  settled.target = target;
+  settled.target = chosen_kernels(config.arithmetic, target);
   settled.residency = residency;
   settled.bucket_mb = config.arithmetic.bucket_mb;
   settled.bucket_bytes = bucket_bytes(settled.bucket_mb);

@@ -29,7 +29,7 @@ struct Settled {
   BatchPlan batch = {};                // sharing of a step of config.batch.minibatch samples
   std::vector<Bucket> buckets = {{}};  // at least one
   RunPlan plan = {};
-  Target target = {};                     // the device; arithmetic.memory, if given, replaces its memory
+  Target target = {};                     // the device, with arithmetic.memory, if given, and arithmetic.products
   Residency residency = {};               // rows of the data that live on the device
   int64_t bucket_bytes = 0;               // bytes of the gradient that processes sum together
   double bucket_mb = 0;                   // arithmetic.bucket_mb as given or chosen; 0: neither, so the default holds
@@ -43,6 +43,9 @@ struct Settled {
   // same.
   BatchPlan batch_of(size_t phase, size_t bucket = 0) const;
 };
+
+// Returns the target of a device, with the kernels that the configuration chooses for a GPU (arithmetic.products).
+Target chosen_kernels(const Arithmetic& arithmetic, Target target);
 
 // Returns choices for programs that are compiled for `processes` processes in order to inspect or time single steps.
 // Buckets have the given or the default size, batches are sent unless `residency` says otherwise, and the length of the

@@ -35,6 +35,7 @@ BOOST_AUTO_TEST_CASE(a_flag_without_effect_is_refused) {
       {{"--mixup-alpha", "1", "--augment", "crop"}, "--augment mixup"},
       {{"--augment-in", "loader"}, "--augment KINDS"},
       {{"--eval-ema"}, "--ema D"},
+      {{"--products", "none"}, "--precision bf16 or f16"},
   };
   for (const auto& [words, expected] : cases) {
     const std::string error = usage_error(words);
@@ -125,6 +126,8 @@ BOOST_AUTO_TEST_CASE(mistakes_get_the_nearest_right_word) {
       usage_error({"--dataset", "minst"}) ==
       "--dataset: expected one of mnist, fashion-mnist, cifar10, cifar100, glyphs, glyphs-hour, imagenet, folder, "
       "synthetic, got 'minst'; did you mean 'mnist'?");
+  BOOST_TEST(usage_error({"--precision", "bf16", "--products", "pick"}) ==
+             "--products: expected one of picked, none, all, got 'pick'; did you mean 'picked'?");
   BOOST_TEST(usage_error({"--dump", "graph,cppp"}) ==
              "--dump: expected one of graph, graphviz, passes, schedule, cpp, cuda, got 'cppp'; did you mean 'cpp'?");
 }

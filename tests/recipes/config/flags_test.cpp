@@ -292,7 +292,7 @@ BOOST_AUTO_TEST_CASE(what_one_kind_of_device_has_not_is_refused) {
 BOOST_AUTO_TEST_CASE(what_changes_nothing_on_a_cpu_says_so) {
   const auto note = [](const std::vector<std::string>& words) {
     const RunConfig config = parse(words);
-    return without_effect_note(*choose_device(config.machine, 0).backend, config.machine);
+    return without_effect_note(*choose_device(config.machine, 0).backend, config.machine, config.arithmetic.products);
   };
   BOOST_TEST(note({"--device", "cpu"}) == "");
   BOOST_TEST(note({"--device", "cpu", "--fast"}).starts_with("NOTE: machine.fast changes nothing on a CPU: "));
