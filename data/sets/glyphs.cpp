@@ -9,8 +9,10 @@
 #include <future>
 #include <vector>
 
+#include "data/data_file.h"
 #include "data/error.h"
 #include "data/hash_random.h"
+#include "data/whole_file.h"
 
 namespace kb {
 namespace {
@@ -195,27 +197,69 @@ void develop(Canvas& canvas, HashStream& random, float times, std::span<uint8_t>
   }
 }
 
-void draw_range(const GlyphsSpec& spec, uint64_t first, Split& split, std::atomic<int64_t>& next) {
+constexpr ImageShape kShape{1, kGlyphSide, kGlyphSide};
+constexpr uint64_t kFirstTest = uint64_t{1} << 32;  // number of the first sample of the test part
+
+// Draws the samples from `first` on that no other thread has taken from `next`.
+void draw_range(const GlyphsSpec& spec, uint64_t first, std::span<uint8_t> pixels, std::atomic<int64_t>& next) {
   constexpr int64_t kBlock = 256;
-  for (int64_t begin = next.fetch_add(kBlock); begin < split.count(); begin = next.fetch_add(kBlock)) {
-    for (int64_t i = begin; i < std::min(begin + kBlock, split.count()); ++i) {
-      draw_glyph(spec.seed, first + i, std::span(split.pixels).subspan(i * split.shape.size(), split.shape.size()),
-                 spec.noise);
-      split.labels[i] = static_cast<int32_t>((first + i) % kGlyphClasses);
-    }
-  }
+  const int64_t size = kShape.size(), count = std::ssize(pixels) / size;
+  for (int64_t begin = next.fetch_add(kBlock); begin < count; begin = next.fetch_add(kBlock))
+    for (int64_t i = begin; i < std::min(begin + kBlock, count); ++i)
+      draw_glyph(spec.seed, first + i, pixels.subspan(i * size, size), spec.noise);
 }
 
-Split draw_split(const GlyphsSpec& spec, uint64_t first, int64_t count) {
-  const ImageShape shape{1, kGlyphSide, kGlyphSide};
-  Split split{shape, Bytes(count * shape.size()), std::vector<int32_t>(count)};
+void draw_part(const GlyphsSpec& spec, uint64_t first, std::span<uint8_t> pixels) {
   std::atomic<int64_t> next = 0;
   // If a thread cannot be made, its work is deferred until get(), when nothing is left to draw.
   std::vector<std::future<void>> others;
-  for (int t = 1; t < spec.threads; ++t) others.push_back(std::async([&] { draw_range(spec, first, split, next); }));
-  draw_range(spec, first, split, next);
+  for (int t = 1; t < spec.threads; ++t) others.push_back(std::async([&] { draw_range(spec, first, pixels, next); }));
+  draw_range(spec, first, pixels, next);
   for (std::future<void>& other : others) other.get();
+}
+
+// Returns the pixels of the training part, and behind them those of the test part.
+Bytes draw_all(const GlyphsSpec& spec) {
+  Bytes pixels((spec.train_count + spec.test_count) * kShape.size());
+  const auto train = std::span(pixels).first(spec.train_count * kShape.size());
+  draw_part(spec, 0, train);
+  draw_part(spec, kFirstTest, std::span(pixels).subspan(train.size()));
+  return pixels;
+}
+
+Split part_of(std::span<const uint8_t> pixels, uint64_t first) {
+  Split split{kShape, Bytes(pixels.begin(), pixels.end()), {}};
+  for (uint64_t i = 0; i < pixels.size() / kShape.size(); ++i)
+    split.labels.push_back(static_cast<int32_t>((first + i) % kGlyphClasses));
   return split;
+}
+
+// Makes the set of the pixels that draw_all returns.
+Dataset set_of(const GlyphsSpec& spec, std::span<const uint8_t> pixels) {
+  std::vector<std::string> names;
+  for (const Glyph& glyph : kGlyphs) names.emplace_back(glyph.name);
+  const size_t train = spec.train_count * kShape.size();
+  return make_dataset("glyphs", std::move(names), part_of(pixels.first(train), 0),
+                      part_of(pixels.subspan(train), kFirstTest));
+}
+
+// Returns the pixels that a file holds; none if it is absent or has another size.
+Bytes kept_pixels(const std::filesystem::path& path, const GlyphsSpec& spec) {
+  try {
+    const DataFile file(path);
+    const size_t size = (spec.train_count + spec.test_count) * kShape.size();
+    return file.size() == size ? file.read(0, size) : Bytes();
+  } catch (const DataError&) {
+    return {};
+  }
+}
+
+void keep_pixels(const std::filesystem::path& path, const Bytes& pixels) {
+  try {
+    std::filesystem::create_directories(path.parent_path());
+    write_whole_file(path, pixels);
+  } catch (const std::exception&) {  // the next call draws them again
+  }
 }
 
 void require_at_least(int64_t low, const char* what, int64_t value) {
@@ -242,11 +286,17 @@ Dataset glyphs_dataset(const GlyphsSpec& spec) {
   require_at_least(1, "train_count", spec.train_count);
   require_at_least(1, "test_count", spec.test_count);
   require_at_least(1, "threads", spec.threads);
-  constexpr uint64_t kFirstTest = uint64_t{1} << 32;
-  std::vector<std::string> names;
-  for (const Glyph& glyph : kGlyphs) names.emplace_back(glyph.name);
-  return make_dataset("glyphs", std::move(names), draw_split(spec, 0, spec.train_count),
-                      draw_split(spec, kFirstTest, spec.test_count));
+  return set_of(spec, draw_all(spec));
+}
+
+Dataset kept_glyphs(const GlyphsSpec& spec, std::string_view fingerprint, const std::filesystem::path& cache) {
+  if (cache.empty()) return glyphs_dataset(spec);
+  const std::filesystem::path path = cache / fmt::format("glyphs-{}.pixels", fingerprint);
+  if (const Bytes pixels = kept_pixels(path, spec); !pixels.empty())
+    if (Dataset set = set_of(spec, pixels); set.fingerprint == fingerprint) return set;
+  const Bytes pixels = draw_all(spec);
+  keep_pixels(path, pixels);
+  return set_of(spec, pixels);
 }
 
 }  // namespace kb

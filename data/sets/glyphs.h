@@ -4,7 +4,9 @@
 // machine.
 #pragma once
 
+#include <filesystem>
 #include <span>
+#include <string_view>
 
 #include "data/dataset.h"
 
@@ -22,6 +24,11 @@ struct GlyphsSpec {
 
 /// Draws both parts; the test samples are numbered from 2^32 on. Throws DataError when a count is below 1.
 Dataset glyphs_dataset(const GlyphsSpec& spec);
+
+/// Returns the set of this fingerprint that `spec` draws. The pixels are kept in `cache`, a folder that is made if it
+/// is missing, because drawing them takes longer than a short training. Without a cache, and if the file there is
+/// absent, damaged or cannot be written, each call draws them.
+Dataset kept_glyphs(const GlyphsSpec& spec, std::string_view fingerprint, const std::filesystem::path& cache);
 
 /// Draws sample `index`, a function of (seed, index, noise), into kGlyphSide^2 pixels. Its class is index % 10.
 void draw_glyph(uint64_t seed, uint64_t index, std::span<uint8_t> pixels, float noise = 1);

@@ -48,26 +48,34 @@ SetFacts facts_of(const GlyphsSpec& spec) {
   return {{1, kGlyphSide, kGlyphSide}, kGlyphClasses, spec.train_count, spec.test_count};
 }
 
-Dataset load_mnist(const std::filesystem::path& dir, int) { return load_idx_dataset(mnist_spec(), dir); }
-Dataset load_fashion_mnist(const std::filesystem::path& dir, int) {
-  return load_idx_dataset(fashion_mnist_spec(), dir);
-}
-Dataset load_cifar10(const std::filesystem::path& dir, int) { return load_cifar_dataset(cifar10_spec(), dir); }
-Dataset load_cifar100(const std::filesystem::path& dir, int) { return load_cifar_dataset(cifar100_spec(), dir); }
-Dataset load_glyphs(const std::filesystem::path&, int threads) { return glyphs_dataset({.threads = threads}); }
-Dataset load_glyphs_hour(const std::filesystem::path&, int threads) {
+// Where the files of a set are, how many threads draw one that has none, and the folder that keeps what they draw.
+struct Source {
+  const std::filesystem::path& dir;
+  int threads;
+  const std::filesystem::path& cache;
+};
+
+constexpr const char* kGlyphsContent = "8f051b56e696d370";
+constexpr const char* kGlyphsHourContent = "a7e211c1f39b3bb4";
+
+Dataset load_mnist(const Source& from) { return load_idx_dataset(mnist_spec(), from.dir); }
+Dataset load_fashion_mnist(const Source& from) { return load_idx_dataset(fashion_mnist_spec(), from.dir); }
+Dataset load_cifar10(const Source& from) { return load_cifar_dataset(cifar10_spec(), from.dir); }
+Dataset load_cifar100(const Source& from) { return load_cifar_dataset(cifar100_spec(), from.dir); }
+Dataset load_glyphs(const Source& from) { return kept_glyphs({.threads = from.threads}, kGlyphsContent, from.cache); }
+Dataset load_glyphs_hour(const Source& from) {
   GlyphsSpec spec = glyphs_hour_spec();
-  spec.threads = threads;
-  Dataset set = glyphs_dataset(spec);
+  spec.threads = from.threads;
+  Dataset set = kept_glyphs(spec, kGlyphsHourContent, from.cache);
   set.name = "glyphs-hour";
   return set;
 }
-Dataset load_folder(const std::filesystem::path& dir, int) { return load_folder_dataset(dir); }
-Dataset load_synthetic(const std::filesystem::path&, int) { return synthetic_dataset({}); }
+Dataset load_folder(const Source& from) { return load_folder_dataset(from.dir); }
+Dataset load_synthetic(const Source&) { return synthetic_dataset({}); }
 
 struct DatasetRow {
   const char* name;
-  Dataset (*load)(const std::filesystem::path& dir, int threads);
+  Dataset (*load)(const Source& from);
   const char* fingerprint;  // fingerprint of the whole published content; "": it is not known
   SetFacts (*facts)();      // null: they follow from the files, or from the one who asks for the set
 };
@@ -77,8 +85,8 @@ constexpr std::array kDatasets = {
     DatasetRow{"fashion-mnist", load_fashion_mnist, "4f4f760f82d74035", [] { return facts_of(fashion_mnist_spec()); }},
     DatasetRow{"cifar10", load_cifar10, "4cba592b65076480", [] { return facts_of(cifar10_spec()); }},
     DatasetRow{"cifar100", load_cifar100, "", [] { return facts_of(cifar100_spec()); }},
-    DatasetRow{"glyphs", load_glyphs, "8f051b56e696d370", [] { return facts_of(GlyphsSpec{}); }},
-    DatasetRow{"glyphs-hour", load_glyphs_hour, "a7e211c1f39b3bb4", [] { return facts_of(glyphs_hour_spec()); }},
+    DatasetRow{"glyphs", load_glyphs, kGlyphsContent, [] { return facts_of(GlyphsSpec{}); }},
+    DatasetRow{"glyphs-hour", load_glyphs_hour, kGlyphsHourContent, [] { return facts_of(glyphs_hour_spec()); }},
     DatasetRow{"folder", load_folder, "", nullptr},
     DatasetRow{"synthetic", load_synthetic, "faf848549cf3ce76", nullptr},
 };
@@ -114,10 +122,11 @@ std::optional<SetFacts> set_facts(std::string_view name) {
   return std::nullopt;
 }
 
-Dataset load_dataset(std::string_view name, const std::filesystem::path& dir, int threads) {
+Dataset load_dataset(std::string_view name, const std::filesystem::path& dir, int threads,
+                     const std::filesystem::path& cache) {
   for (const DatasetRow& row : kDatasets) {
     if (row.name != name) continue;
-    Dataset set = row.load(dir, threads);
+    Dataset set = row.load({dir, threads, cache});
     check_content(set, row, dir);
     return set;
   }

@@ -11,9 +11,11 @@
 namespace kb {
 
 /// Loads `name`, one of dataset_names(), from `dir` or `dir/name`. A set that is drawn ignores `dir`, and at most
-/// `threads` threads draw it. Throws DataError for an unknown name, a missing file (with every path that was tried), a
-/// malformed file, and content that is not the published one, unless it says so itself (data/sets/published.h).
-Dataset load_dataset(std::string_view name, const std::filesystem::path& dir, int threads = 1);
+/// `threads` threads draw it; what they draw is kept in `cache`, a folder; empty: none. Throws DataError for an unknown
+/// name, a missing file (with every path that was tried), a malformed file, and content that is not the published one,
+/// unless it says so itself (data/sets/published.h).
+Dataset load_dataset(std::string_view name, const std::filesystem::path& dir, int threads = 1,
+                     const std::filesystem::path& cache = {});
 
 /// Shape, classes and numbers of samples of a set whose content is fixed, because it was published or is drawn.
 struct SetFacts {

@@ -75,7 +75,7 @@ Dataset load(const ImageSource& source) {
   if (source.dataset == kImagenet)
     return image_set(open_image_store({source.dir, RuntimeOptions::from_environment().cache_dir, usable_processors()}),
                      source.side);
-  return load_dataset(source.dataset, source.dir, usable_processors());
+  return load_dataset(source.dataset, source.dir, usable_processors(), RuntimeOptions::from_environment().cache_dir);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <array>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <fstream>
 
 #include "data/sets/load_dataset.h"
 #include "tests/data/files.h"
@@ -48,6 +49,30 @@ BOOST_AUTO_TEST_CASE(threads_do_not_matter) {
   };
   const std::string one = fingerprint(1);
   for (const int threads : {2, 3, 7}) BOOST_TEST(fingerprint(threads) == one);
+}
+
+// A file of the cache is taken only if it has the pixels: one that is damaged or cut is made again.
+BOOST_AUTO_TEST_CASE(pixels_are_kept_between_calls) {
+  const kb::test::TemporaryDirectory folder;
+  const kb::GlyphsSpec spec{.train_count = 50, .test_count = 20};
+  const std::string fingerprint = kb::glyphs_dataset(spec).fingerprint;
+  const std::filesystem::path file = folder / "cache" / ("glyphs-" + fingerprint + ".pixels");
+  const auto load = [&] { return kb::kept_glyphs(spec, fingerprint, folder / "cache"); };
+  BOOST_TEST(load().fingerprint == fingerprint);
+  const std::string whole = kb::test::read_file(file);
+  BOOST_TEST(whole.size() == 70u * 28 * 28);
+  const auto written = std::filesystem::last_write_time(file);
+  const kb::Dataset again = load();
+  BOOST_TEST(again.fingerprint == fingerprint);
+  BOOST_TEST(again.test.labels[13] == 9);  // the test part begins at 2^32, in class 6
+  BOOST_TEST((std::filesystem::last_write_time(file) == written));
+  std::string changed = whole;
+  ++changed[1000];
+  for (const std::string& bad : {changed, whole.substr(1), std::string()}) {
+    std::ofstream(file, std::ios::binary) << bad;
+    BOOST_TEST(load().fingerprint == fingerprint);
+    BOOST_TEST((kb::test::read_file(file) == whole));
+  }
 }
 
 // The data set is defined by its bits, because published results were measured on them.

@@ -65,7 +65,7 @@ stage_ceilings() {
 
 tests() { # FILTER...: runs tests of tests_gpu; counts as missing when one of them was skipped
   need tests_gpu
-  keep "$scratch/tests" ours "$bin/tests_gpu" --report_level=short "${@/#/--run_test=}" || return 1
+  keep "$scratch/tests" ours "$bin/tests_gpu" --report_level=short "${@/#/--run_test=}" -- --all || return 1
   figures_of "$scratch/tests" 'test cases? out of|Running|No errors'
   ! grep -q '^SKIPPED: ' "$scratch/tests" || missing "$(sed -n 's/^SKIPPED: //p' "$scratch/tests" | sort -u | head -n 1)"
 }

@@ -1,4 +1,5 @@
-// Graphs of every fusion class: odd sizes, tails, misaligned views, one block or many, all dtypes.
+// Graphs of every fusion class: odd sizes, tails, misaligned views, one block or many, all dtypes. The emulator takes
+// long for each, so dtypes take turns; with `-- --all` every dtype has every graph, as it has on a device.
 #pragma once
 #include <ostream>
 #include <vector>
@@ -14,6 +15,8 @@ struct KernelClass {
 inline std::ostream& operator<<(std::ostream& stream, const KernelClass& cls) { return stream << cls.name; }
 
 std::vector<KernelClass> kernel_classes();
+// Returns whether a dtype has graph `number` of those of its kind: f32 has all, the others every third of them.
+bool has_turn(DType dtype, size_t number);
 // Adds reductions over all dims of the shapes except the second and the last.
 void add_long_columns(KernelGraphs& graphs, const std::vector<Dims>& shapes);
 // Add the graphs of tests/simt/fused_graphs.cpp.

@@ -261,8 +261,8 @@ EdgeTable edge_table(bool all) {
       // A large shape has one dtype only, because its loops are those of small shapes.
       if (large && seed % std::size(kAllDTypes) != shape.size()) continue;
       const auto has_turn = [&](size_t period) { return all || large || (i + number) % period == 0; };
-      if (has_turn(6)) moves(table, kAllDTypes[i], shape, seed);
-      if (has_turn(8)) reductions(table, kAllDTypes[i], shape, seed);
+      if (has_turn(8)) moves(table, kAllDTypes[i], shape, seed);
+      if (has_turn(12)) reductions(table, kAllDTypes[i], shape, seed);
     }
   }
   structured_edges(table, all);

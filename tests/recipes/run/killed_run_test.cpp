@@ -116,12 +116,12 @@ class SaveWatch {
 
 BOOST_FIXTURE_TEST_SUITE(killed_run, Fixture)
 
-BOOST_AUTO_TEST_CASE(killed_at_twenty_random_moments) {
+BOOST_AUTO_TEST_CASE(killed_at_ten_random_moments) {
   const uint32_t seed = std::random_device()();
   std::mt19937 random(seed);
   double longest = seconds;
   int inside_saves = 0, runs = 1;
-  for (int kills = 0; kills < 20;) {
+  for (int kills = 0; kills < 10;) {
     Process process(next());
     std::this_thread::sleep_for(std::chrono::duration<double>(longest * random() / std::mt19937::max()));
     process.signal(SIGKILL);
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(killed_at_twenty_random_moments) {
     ++runs;
   }
   finish_and_compare();
-  fmt::print("seed {}: 20 kills over {} runs of {:.2f} s, {} inside a save\n", seed, runs, seconds, inside_saves);
+  fmt::print("seed {}: 10 kills over {} runs of {:.2f} s, {} inside a save\n", seed, runs, seconds, inside_saves);
 }
 
 BOOST_AUTO_TEST_CASE(killed_inside_saves) {
