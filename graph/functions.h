@@ -137,6 +137,8 @@ struct PoolOptions {
   int64_t kernel = 2, stride = 0, padding = 0;
 };  // stride 0 means: as wide as the kernel
 Tensor max_pool2d(Tensor x, const PoolOptions& options, Where where = Where::current());
+// The index is the number of the window's element that was taken, i * kernel[1] + j for element (i, j), as u8 for a
+// window of at most 256 elements, else as i32. The first of equals is taken, or the first NaN.
 struct MaxPool {
   Tensor value, index;
 };

@@ -49,10 +49,8 @@ class Ranges {
         return {0, node.type().shape[0] - 1};
       case Op::argmax:
         return {0, extent(0, node.attrs.integer("axis")) - 1};
-      case Op::max_pool: {
-        const Ints& axes = node.attrs.ints("axes");
-        return value.out == 1 ? IndexRange{0, extent(0, axes[0]) * extent(0, axes[1]) - 1} : in(0);
-      }
+      case Op::max_pool:
+        return value.out == 1 ? IndexRange{0, element_count(node.attrs.ints("kernel")) - 1} : in(0);
       case Op::index_order: {
         const int64_t last = graph_.type(node.inputs[0]).elements() - (value.out == 0 ? 1 : 0);
         return {0, last};

@@ -30,10 +30,12 @@
 //   moments (x)        axes -> (mean, biased variance), f32 for bf16 and f16 input, else x's dtype; if x has an
 //   infinity,
 //                      the variance is NaN or infinite and the mean is NaN or that infinity
-//   max_pool (x)       window, axes ints = positions of [H, W] -> (value, index i32 = h * W + w in x's plane, first of
-//                      equals); no window lies in the padding alone
-//   max_pool_grad (dy, index) window, axes, input_size ints [H, W] -> x's shape; each index lies in its window
-//   take_at_index (x, index)  window, axes -> index's shape
+//   max_pool (x)       window, axes ints = positions of [H, W] -> (value, index of its tap, first of equals); tap
+//                      (i, j) has index i * kernel[1] + j, in u8 if a window has at most 256 taps, else in i32; no
+//                      window lies in the padding alone
+//   max_pool_grad (dy, index) window, axes, input_size ints [H, W] -> x's shape; an index that is no tap of the window
+//                      or is one in the padding adds nothing
+//   take_at_index (x, index)  window, axes -> index's shape; such an index takes NaN (integers, booleans: 0)
 //   sum_pool (x)       window, axes (padding counts as zero)
 //   sum_pool_grad (dy) window, axes, input_size
 //   gather (table, i32 indices) -> indices.shape + table.shape[1:]

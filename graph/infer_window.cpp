@@ -60,12 +60,22 @@ Type infer_grad(const Type& dy, const Attrs& attrs) {
   return with_plane(dy, axes, size);
 }
 
-void check_index(const Type& like, const Type& index, const Ints& axes) {
-  check_dtype(index, DType::i32, "index");
-  plane(index, axes);
-  const bool fits = like.rank() == index.rank() && with_plane(like, axes, plane(index, axes)).shape == index.shape;
-  if (!fits)
-    throw Mistake{"index does not fit", "extents of x but on [H, W]: " + shape_text(like), shape_text(index), ""};
+// Returns the dtype of the indices of a max_pool: u8 holds the taps of most windows, of which i32 holds all.
+DType index_dtype(const Ints& kernel, const Type& x) {
+  const int64_t taps = element_count(kernel);
+  check_i32_numbers(taps, "taps of a window " + ints_text(kernel), x);
+  return taps - 1 <= greatest(DType::u8) ? DType::u8 : DType::i32;
+}
+
+// Throws Mistake unless `index` has one element for each window of x.
+void check_index(const Type& index, const Type& x, const Attrs& attrs) {
+  const Ints& axes = attrs.ints("axes");
+  const WindowAttrs window = read_window(attrs, attrs.ints("kernel"));
+  check_dtype(index, index_dtype(window.kernel, x), "index");
+  const Type windows = with_plane(x, axes, windowed(plane(x, axes), window, x));
+  if (index.shape != windows.shape)
+    throw Mistake{"index does not fit", "one element for each window of x: " + shape_text(windows), shape_text(index),
+                  ""};
 }
 
 }  // namespace
@@ -107,19 +117,19 @@ std::vector<Type> infer_window(Op op, std::span<const Type> in, const Attrs& att
       Type value = with_plane(x, axes, windows);
       if (op == Op::sum_pool) return {value};
       check_windows_meet_elements(size, window, windows, x);
-      check_i32_numbers(element_count(size), "elements of a plane", x);
       Type index = value;
-      index.dtype = DType::i32;
+      index.dtype = index_dtype(window.kernel, x);
       return {std::move(value), std::move(index)};
     }
     case Op::max_pool_grad: {
-      check_dtype(in[1], DType::i32, "index");
       if (in[1].shape != x.shape)
         throw Mistake{"index does not fit", "dy's shape " + shape_text(x), shape_text(in[1]), ""};
-      return {infer_grad(x, attrs)};
+      Type dx = infer_grad(x, attrs);
+      check_index(in[1], dx, attrs);
+      return {std::move(dx)};
     }
     case Op::take_at_index:
-      check_index(x, in[1], axes);
+      check_index(in[1], x, attrs);
       return {Type{x.dtype, in[1].shape, x.names}};
     case Op::sum_pool_grad:
       return {infer_grad(x, attrs)};

@@ -1,8 +1,8 @@
 // The interpreter's pooling ops, over any two axes of a shape. A plane is what the two axes span for one index of the
 // others.
+#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 
 #include "graph/interpreter_ops.h"
 
@@ -36,7 +36,7 @@ Taps taps_of(const Attrs& attrs) {
   return {attrs.ints("kernel"), attrs.ints("stride"), attrs.ints("padding"), attrs.ints("dilation")};
 }
 
-// Calls f(h, w) for each element of the large plane in window (oh, ow); elements in the padding are left out.
+// Calls f(h, w, tap) for each element of the large plane in window (oh, ow); elements in the padding are left out.
 template <class F>
 void for_each_tap(const Taps& taps, const Plane& large, int64_t oh, int64_t ow, F&& f) {
   for (int64_t kh = 0; kh < taps.kernel[0]; ++kh) {
@@ -44,7 +44,7 @@ void for_each_tap(const Taps& taps, const Plane& large, int64_t oh, int64_t ow, 
     if (h < 0 || h >= large.height) continue;
     for (int64_t kw = 0; kw < taps.kernel[1]; ++kw) {
       const int64_t w = ow * taps.stride[1] - taps.padding[1] + kw * taps.dilation[1];
-      if (w >= 0 && w < large.width) f(h, w);
+      if (w >= 0 && w < large.width) f(h, w, kh * taps.kernel[1] + kw);
     }
   }
 }
@@ -71,11 +71,11 @@ void max_pool(const Work& work) {
   for_each_window(work, x.type.shape, work.out[0].type.shape, [&](size_t o, int64_t base, int64_t oh, int64_t ow) {
     double best = -std::numeric_limits<double>::infinity();
     int64_t index = -1;
-    for_each_tap(taps, plane, oh, ow, [&](int64_t h, int64_t w) {
+    for_each_tap(taps, plane, oh, ow, [&](int64_t h, int64_t w, int64_t tap) {
       const double value = x.data[static_cast<size_t>(base + h * plane.row + w * plane.column)];
       if (index >= 0 && (std::isnan(best) || value <= best)) return;
       best = value;
-      index = h * plane.width + w;
+      index = tap;
     });
     ensure(index >= 0, "interpreter: a max_pool window lies wholly in the padding");
     work.out[0].data[o] = best;
@@ -83,30 +83,30 @@ void max_pool(const Work& work) {
   });
 }
 
-// Returns the position in the large array of element `index` = h * W + w of the plane at `base`; nothing when the plane
-// has no such element.
-std::optional<size_t> indexed_element(const Plane& plane, int64_t base, double index) {
-  const auto i = static_cast<int64_t>(index);
-  if (i < 0 || i >= plane.height * plane.width) return std::nullopt;
-  return static_cast<size_t>(base + i / plane.width * plane.row + i % plane.width * plane.column);
+// Calls f(position of a window in the small array, position in the large one of the element that its index names) for
+// all windows whose index names an element; an index that is no tap of the window, or one in the padding, names none.
+template <class F>
+void for_each_indexed(const Work& work, const Dims& large, const Array& index, F&& f) {
+  const Taps taps = taps_of(work.node.attrs);
+  const Plane plane = plane_of(large, work.node.attrs.ints("axes"));
+  for_each_window(work, large, index.type.shape, [&](size_t o, int64_t base, int64_t oh, int64_t ow) {
+    for_each_tap(taps, plane, oh, ow, [&](int64_t h, int64_t w, int64_t tap) {
+      if (static_cast<double>(tap) == index.data[o]) f(o, static_cast<size_t>(base + h * plane.row + w * plane.column));
+    });
+  });
 }
 
 void max_pool_grad(const Work& work) {
   const Array &dy = *work.in[0], &index = *work.in[1];
   Array& dx = work.out[0];
-  const Plane plane = plane_of(dx.type.shape, work.node.attrs.ints("axes"));
-  for_each_window(work, dx.type.shape, dy.type.shape, [&](size_t o, int64_t base, int64_t, int64_t) {
-    if (const auto at = indexed_element(plane, base, index.data[o])) dx.data[*at] += dy.data[o];
-  });
+  for_each_indexed(work, dx.type.shape, index, [&](size_t o, size_t at) { dx.data[at] += dy.data[o]; });
 }
 
 void take_at_index(const Work& work) {
   const Array &x = *work.in[0], &index = *work.in[1];
-  const Plane plane = plane_of(x.type.shape, work.node.attrs.ints("axes"));
-  for_each_window(work, x.type.shape, index.type.shape, [&](size_t o, int64_t base, int64_t, int64_t) {
-    const auto at = indexed_element(plane, base, index.data[o]);
-    work.out[0].data[o] = at ? x.data[*at] : missing(x.type.dtype);
-  });
+  Array& taken = work.out[0];
+  std::fill(taken.data.begin(), taken.data.end(), missing(x.type.dtype));
+  for_each_indexed(work, x.type.shape, index, [&](size_t o, size_t at) { taken.data[o] = x.data[at]; });
 }
 
 // sum_pool reads the large array into the small one; its gradient adds the small one into the large one.
@@ -118,7 +118,7 @@ void sum_pool(const Work& work, bool gradient) {
   const Taps taps = taps_of(work.node.attrs);
   const Plane plane = plane_of(large, work.node.attrs.ints("axes"));
   for_each_window(work, large, small, [&](size_t o, int64_t base, int64_t oh, int64_t ow) {
-    for_each_tap(taps, plane, oh, ow, [&](int64_t h, int64_t w) {
+    for_each_tap(taps, plane, oh, ow, [&](int64_t h, int64_t w, int64_t) {
       const auto at = static_cast<size_t>(base + h * plane.row + w * plane.column);
       if (gradient) {
         out.data[at] += in.data[o];

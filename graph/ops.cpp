@@ -79,9 +79,9 @@ constexpr std::array<OpInfo, static_cast<size_t>(Op::kCount)> kOpTable{{
     {Op::argmax, "argmax", 1, kReduce, "where the greatest lies on an axis, the first of equals; the first NaN if there is one"},
     {Op::moments, "moments", 1, kReduce, "mean and biased variance over axes; neither is finite where an element is not"},
 
-    {Op::max_pool, "max_pool", 1, kWindow, "greatest of each window and where it lies, the first of equals; the first NaN if there is one"},
+    {Op::max_pool, "max_pool", 1, kWindow, "greatest of each window and the number of its tap, the first of equals; the first NaN if there is one"},
     {Op::max_pool_grad, "max_pool_grad", 2, kWindow, "adds each dy to the element that its window took"},
-    {Op::take_at_index, "take_at_index", 2, kWindow, "the element of x that each window took; NaN (integers: 0) where the index is none of x"},
+    {Op::take_at_index, "take_at_index", 2, kWindow, "the element of x that each window took; NaN (integers: 0) where its index is no tap in x"},
     {Op::sum_pool, "sum_pool", 1, kWindow, "sum of each window, padding counts as zero"},
     {Op::sum_pool_grad, "sum_pool_grad", 1, kWindow, "adds each dy to all elements of its window"},
 

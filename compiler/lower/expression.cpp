@@ -292,16 +292,14 @@ Expression::Checked Expression::checked(const Node& node, size_t input, const In
     // An unsigned comparison finds negative indices too.
     const Reg end = b_.convert(DType::u32, cx_.argument("rows " + place(node), extent));
     holds = b_.compute(Op::lt, b_.convert(DType::u32, raw), end);
-    raw = b_.compute(Op::select, holds, raw, b_.constant(DType::i32, 0));
+    raw = b_.compute(Op::select, holds, raw, b_.constant(b_.type(raw), 0));
   }
   return {math_.of(b_.convert(DType::i64, raw), extent - 1), holds};
 }
 
-// Returns `value` where the index was in range, else NaN (integers and booleans: 0).
-Reg Expression::where_checked(Reg holds, Reg value, DType dtype) {
-  if (holds == ir::kNone) return value;
-  const double missing = is_float(dtype) ? std::numeric_limits<double>::quiet_NaN() : 0;
-  return b_.compute(Op::select, holds, value, emit_number(b_, dtype, missing));
+// Returns what stands for an element whose index is out of range: NaN (integers and booleans: 0).
+Reg Expression::missing(DType dtype) {
+  return emit_number(b_, dtype, is_float(dtype) ? std::numeric_limits<double>::quiet_NaN() : 0);
 }
 
 Reg Expression::gather(const Node& node, const Indices& at) {
@@ -309,7 +307,9 @@ Reg Expression::gather(const Node& node, const Indices& at) {
   const Checked row = checked(node, 1, {at.begin(), at.begin() + rank}, cx_.graph.type(node.inputs[0]).shape[0]);
   Indices from{row.index};
   from.insert(from.end(), at.begin() + rank, at.end());
-  return where_checked(row.holds, value(node.inputs[0], from), node.type().dtype);
+  const Reg taken = value(node.inputs[0], from);
+  if (row.holds == ir::kNone) return taken;
+  return b_.compute(Op::select, row.holds, taken, missing(node.type().dtype));
 }
 
 // Returns an element of a crop. The window's numbers are the same for a whole sample, so one comparison checks a row,

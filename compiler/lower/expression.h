@@ -54,17 +54,22 @@ class Expression {
     ir::Reg holds;
   };
   Checked checked(const Node& node, size_t input, const Indices& at, int64_t extent);
-  ir::Reg where_checked(ir::Reg holds, ir::Reg value, DType dtype);
+  ir::Reg missing(DType dtype);
   std::string place(const Node& node) const;
   ir::Reg crop(const Node& node, const Indices& at);
   ir::Reg both(ir::Reg a, ir::Reg b);  // returns a and b; kNone is true everywhere
   ir::Reg inside(const Index& index, int64_t low, int64_t high);
   // These are in compiler/lower/window.cpp.
-  using TapStep =
-      std::function<std::vector<ir::Reg>(const std::vector<ir::Reg>& before, const Indices& read, ir::Reg holds)>;
+  using TapStep = std::function<std::vector<ir::Reg>(const std::vector<ir::Reg>& before, const Index& tap,
+                                                     const Indices& read, ir::Reg holds)>;
   ir::Reg window(Value v, const Indices& at);
   ir::Reg max_pool(Value v, const Indices& at);
-  Index first_under(const AxisWindow& axis, const Index& position);
+  ir::Reg take_at_index(const Node& node, const Indices& at);
+  Index window_position(const AxisWindow& axis, const Index& window, const Index& tap);
+  bool reads_nearest(const Node& node) const;
+  ir::Reg taken(const Node& node, const Index& tap, const Indices& read, ir::Reg holds, ir::Reg zero);
+  Index nearest(const Index& index, int64_t extent);
+  Index nearest_tap(const AxisWindow& axis, const Index& window, const Index& tap);
   std::vector<ir::Reg> over_taps(const Node& node, const Indices& at, bool gradient,
                                  const std::vector<ir::Reg>& initial, const TapStep& step);
   std::vector<ir::Reg> loop_values(

@@ -14,9 +14,10 @@ namespace {
 
 constexpr int64_t kUnrolled = 4;  // most taps of an axis that are unrolled, with accumulators in registers
 
-// The position that a tap of the window reads along one windowed axis: `index` where `holds` is true (kNone: always).
+// The position that tap number `tap` of the window reads along one windowed axis: `index` where `holds` is true (kNone:
+// always).
 struct Reach {
-  Index index;
+  Index index, tap;
   Reg holds = ir::kNone;
 };
 
@@ -28,32 +29,36 @@ AxisWindow axis_window(const Attrs& attrs, size_t axis, int64_t from) {
 }  // namespace
 
 // Loops over the taps of both windowed axes and returns the last accumulators. `step` turns the accumulators before a
-// tap into those after it; it gets the index vector that the tap reads, and the condition under which that is there.
+// tap into those after it; it gets the tap's number, the index vector that it reads, and the condition under which that
+// is there. A max_pool gets the nearest tap that is there, so that all its reads are.
 std::vector<Reg> Expression::over_taps(const Node& node, const Indices& at, bool gradient,
                                        const std::vector<Reg>& initial, const TapStep& step) {
   const Ints& axes = node.attrs.ints("axes");
   const Dims& from = cx_.graph.type(node.inputs[0]).shape;
   const auto h = static_cast<size_t>(axes[0]), w = static_cast<size_t>(axes[1]);
   const AxisWindow rows = axis_window(node.attrs, 0, from[h]), columns = axis_window(node.attrs, 1, from[w]);
-  const auto reach = [&](const AxisWindow& axis, const Index& position, const Index& tap) {
-    Reach to;
+  const auto reach = [&](const AxisWindow& axis, const Index& position, const Index& round) {
+    Reach to{.index = {}, .tap = round};
     if (!gradient) {
-      to.index =
-          math_.add(math_.shift(math_.scale(position, axis.stride), -axis.padding), math_.scale(tap, axis.dilation));
-      to.holds = inside(to.index, 0, axis.from);
+      if (node.op == Op::max_pool) to.tap = nearest_tap(axis, position, round);
+      to.index = window_position(axis, position, to.tap);
+      if (node.op != Op::max_pool) to.holds = inside(to.index, 0, axis.from);
       return to;
     }
     const Index padded = math_.shift(position, axis.padding);
     if (axis.dilation == 1) {
-      to.index = math_.add(math_.div(padded, axis.stride), math_.scale(tap, -1));
-      const Index within = math_.add(math_.mod(padded, axis.stride), math_.scale(tap, axis.stride));
-      to.holds = both(inside(to.index, 0, axis.from), inside(within, 0, axis.kernel));
+      to.index = math_.add(math_.div(padded, axis.stride), math_.scale(round, -1));
+      to.tap = math_.add(math_.mod(padded, axis.stride), math_.scale(round, axis.stride));
+      to.holds = both(inside(to.index, 0, axis.from), inside(to.tap, 0, axis.kernel));
       return to;
     }
-    const Index start = math_.add(padded, math_.scale(tap, -axis.dilation));
+    const Index start = math_.add(padded, math_.scale(round, -axis.dilation));
     to.index = math_.div(start, axis.stride);
     to.holds = both(inside(start, 0, axis.from * axis.stride), inside(math_.mod(start, axis.stride), 0, 1));
     return to;
+  };
+  const auto index_read = [&](const AxisWindow& axis, const Reach& to) {
+    return reads_nearest(node) ? nearest(to.index, axis.from) : to.index;
   };
   return loop_values(gradient ? rows.gradient_taps() : rows.kernel, initial, [&](const Index& i, const auto& outer) {
     const Reach row = reach(rows, at[h], i);
@@ -61,9 +66,10 @@ std::vector<Reg> Expression::over_taps(const Node& node, const Indices& at, bool
                        [&](const Index& j, const auto& inner) {
                          const Reach column = reach(columns, at[w], j);
                          Indices read = at;
-                         read[h] = row.index;
-                         read[w] = column.index;
-                         return step(inner, read, both(row.holds, column.holds));
+                         read[h] = index_read(rows, row);
+                         read[w] = index_read(columns, column);
+                         const Index tap = math_.add(math_.scale(row.tap, columns.kernel), column.tap);
+                         return step(inner, tap, read, both(row.holds, column.holds));
                        });
   });
 }
@@ -99,71 +105,113 @@ Reg Expression::window(Value v, const Indices& at) {
   switch (node.op) {
     case Op::max_pool:
       return max_pool(v, at);
-    case Op::take_at_index: {
-      const Ints& axes = node.attrs.ints("axes");
-      const Dims& from = cx_.graph.type(node.inputs[0]).shape;
-      const auto h = static_cast<size_t>(axes[0]), w = static_cast<size_t>(axes[1]);
-      const Checked taken = checked(node, 1, at, from[h] * from[w]);
-      Indices read = at;
-      read[h] = math_.div(taken.index, from[w]);
-      read[w] = math_.mod(taken.index, from[w]);
-      return where_checked(taken.holds, value(node.inputs[0], read), node.type().dtype);
-    }
+    case Op::take_at_index:
+      return take_at_index(node, at);
     default:
       break;
   }
   const DType dtype = node.type().dtype;
   const Reg zero = emit_number(b_, dtype, 0);
-  const bool gradient = node.op != Op::sum_pool;
-  const Ints& axes = node.attrs.ints("axes");
-  const int64_t width = node.type().shape[static_cast<size_t>(axes[1])];
-  const Index own = math_.add(math_.scale(at[static_cast<size_t>(axes[0])], width), at[static_cast<size_t>(axes[1])]);
-  const auto sum = over_taps(node, at, gradient, {zero}, [&](const auto& before, const Indices& read, Reg holds) {
-    Reg term = guarded(holds, node.inputs[0], read, zero);
-    if (node.op == Op::max_pool_grad) {
-      const Reg taken = guarded(holds, node.inputs[1], read, b_.constant(DType::i32, -1));
-      term = b_.compute(Op::select, b_.compute(Op::eq, taken, number(own, DType::i32)), term, zero);
-    }
-    return std::vector<Reg>{b_.compute(Op::add, before[0], term)};
-  });
+  const auto sum = over_taps(node, at, node.op != Op::sum_pool, {zero},
+                             [&](const auto& before, const Index& tap, const Indices& read, Reg holds) {
+                               const Reg term = node.op == Op::max_pool_grad
+                                                    ? taken(node, tap, read, holds, zero)
+                                                    : guarded(holds, node.inputs[0], read, zero);
+                               return std::vector<Reg>{b_.compute(Op::add, before[0], term)};
+                             });
   return is_low_precision(dtype) ? emit_cast(b_, dtype, sum[0]) : sum[0];
 }
 
-// Returns the position on an axis of the first element under the window. There is one, because graph/infer_window.cpp
-// refuses windows of padding alone.
-Index Expression::first_under(const AxisWindow& axis, const Index& position) {
-  const Index start = math_.shift(math_.scale(position, axis.stride), -axis.padding);
-  if (axis.padding == 0) return start;
-  cx_.note(start, true);
-  const Reg begin = math_.emit(start), zero = b_.index(0), dilation = b_.index(axis.dilation);
-  const Reg before = b_.max(b_.sub(zero, begin), zero);  // number of padding elements before the axis
-  const Reg taps = b_.div(b_.add(before, b_.index(axis.dilation - 1)), dilation);
-  return math_.of(b_.add(begin, b_.mul(taps, dilation)), axis.from - 1);
+// Returns whether the gradient of a max_pool reads the nearest window in place of one that is not there. A GPU does, so
+// that its loads wait for no branch; a CPU passes such a window by.
+bool Expression::reads_nearest(const Node& node) const {
+  return node.op == Op::max_pool_grad && cx_.target.processor == Processor::gpu;
 }
 
-// Returns an output of max_pool. It begins with the least number there is, at the place of the window's first element,
-// and takes whatever is greater, or the first NaN. Padding holds the least number, so it is never taken.
+// Returns the gradient of a window that holds the element as `tap`, or `zero` if it took another one or is not there.
+Reg Expression::taken(const Node& node, const Index& tap, const Indices& read, Reg holds, Reg zero) {
+  const Value dy = node.inputs[0], index = node.inputs[1];
+  const Reg guard = reads_nearest(node) ? ir::kNone : holds;
+  const Reg took = guarded(guard, index, read, b_.constant(cx_.graph.type(index).dtype, 0));
+  Reg is_own = b_.compute(Op::eq, b_.convert(DType::i32, took), number(tap, DType::i32));
+  if (guard != holds) is_own = both(is_own, holds);
+  return b_.compute(Op::select, is_own, guarded(guard, dy, read, zero), zero);
+}
+
+// Returns the element of x that the window's index names.
+Reg Expression::take_at_index(const Node& node, const Indices& at) {
+  const Ints &axes = node.attrs.ints("axes"), &kernel = node.attrs.ints("kernel");
+  const Dims& from = cx_.graph.type(node.inputs[0]).shape;
+  const Checked tap = checked(node, 1, at, element_count(kernel));
+  const Index taps[] = {math_.div(tap.index, kernel[1]), math_.mod(tap.index, kernel[1])};
+  Reg holds = tap.holds;
+  Indices read = at;
+  for (size_t i = 0; i < 2; ++i) {
+    const auto axis = static_cast<size_t>(axes[i]);
+    const AxisWindow window = axis_window(node.attrs, i, from[axis]);
+    read[axis] = window_position(window, at[axis], taps[i]);
+    holds = both(holds, inside(read[axis], 0, window.from));
+  }
+  return guarded(holds, node.inputs[0], read, missing(node.type().dtype));
+}
+
+// Returns the position on an axis of a window's tap, which may lie in the padding.
+Index Expression::window_position(const AxisWindow& axis, const Index& window, const Index& tap) {
+  return math_.add(math_.shift(math_.scale(window, axis.stride), -axis.padding), math_.scale(tap, axis.dilation));
+}
+
+// Returns the index in [0, extent) that is nearest to `index`.
+Index Expression::nearest(const Index& index, int64_t extent) {
+  const bool below = math_.least(index) < 0, beyond = math_.most(index) >= extent;
+  if (!below && !beyond) return index;
+  cx_.note(index, true);
+  Reg inner = math_.emit(index);
+  if (below) inner = b_.max(inner, b_.index(0));
+  if (beyond) inner = b_.min(inner, b_.index(extent - 1));
+  return math_.of(inner, extent - 1);
+}
+
+// Returns the tap on an axis that is nearest to `tap` and lies on an element. There is one, because
+// graph/infer_window.cpp refuses windows of padding alone.
+Index Expression::nearest_tap(const AxisWindow& axis, const Index& window, const Index& tap) {
+  const Index at = window_position(axis, window, tap), start = window_position(axis, window, IndexMath::literal(0));
+  const bool below = math_.least(at) < 0, beyond = math_.most(at) >= axis.from;
+  if (!below && !beyond) return tap;
+  cx_.note(start, true);
+  cx_.note(tap, true);
+  const Reg first = math_.emit(start), zero = b_.index(0), dilation = b_.index(axis.dilation);
+  Reg inner = math_.emit(tap);
+  if (below) {
+    const Reg before = b_.max(b_.sub(zero, first), zero);  // number of padding elements before the axis
+    inner = b_.max(inner, b_.div(b_.add(before, b_.index(axis.dilation - 1)), dilation));
+  }
+  if (beyond) inner = b_.min(inner, b_.div(b_.sub(b_.index(axis.from - 1), first), dilation));
+  return math_.of(inner, axis.kernel - 1);
+}
+
+// Returns an output of max_pool. It begins with the least number there is, as the window's first element, and takes
+// whatever is greater, or the first NaN. A tap in the padding stands for the nearest one that is not, and a second look
+// at an element changes nothing.
 Reg Expression::max_pool(Value v, const Indices& at) {
   const Node& node = cx_.graph.node(v);
   const Ints &axes = node.attrs.ints("axes"), &kernel = node.attrs.ints("kernel");
-  const auto h = static_cast<size_t>(axes[0]), w = static_cast<size_t>(axes[1]);
-  const Dims& from = cx_.graph.type(node.inputs[0]).shape;
-  const auto place = [&](const Index& row, const Index& column) {
-    return number(math_.add(math_.scale(row, from[w]), column), DType::i32);
+  const DType index = node.outputs[1].dtype;
+  const auto first_tap = [&](size_t i) {
+    const auto axis = static_cast<size_t>(axes[i]);
+    const int64_t from = cx_.graph.type(node.inputs[0]).shape[axis];
+    return nearest_tap(axis_window(node.attrs, i, from), at[axis], IndexMath::literal(0));
   };
   const Reg lowest = emit_lowest(b_, node.type().dtype);
-  const Index row = first_under(axis_window(node.attrs, 0, from[h]), at[h]);
-  const Index column = first_under(axis_window(node.attrs, 1, from[w]), at[w]);
-  const Reg first = place(row, column);
+  const Reg first = number(math_.add(math_.scale(first_tap(0), kernel[1]), first_tap(1)), index);
   // The first of unrolled taps is taken as it is; a loop has one body for all taps, which has to compare.
   bool is_first = kernel[0] <= kUnrolled && kernel[1] <= kUnrolled;
   const auto best =
-      over_taps(node, at, false, {lowest, first}, [&](const auto& before, const Indices& read, Reg holds) {
-        const Reg x = guarded(holds, node.inputs[0], read, lowest);
+      over_taps(node, at, false, {lowest, first}, [&](const auto& before, const Index& tap, const Indices& read, Reg) {
+        const Reg x = value(node.inputs[0], read);
         if (std::exchange(is_first, false)) return std::vector<Reg>{x, before[1]};
         const Reg takes = emit_exceeds(b_, x, before[0]);
         return std::vector<Reg>{b_.compute(Op::select, takes, x, before[0]),
-                                b_.compute(Op::select, takes, place(read[h], read[w]), before[1])};
+                                b_.compute(Op::select, takes, number(tap, index), before[1])};
       });
   bind({v.node, 0}, at, best[0]);
   bind({v.node, 1}, at, best[1]);

@@ -181,8 +181,9 @@ KB_INLINE f32x@ to_f16(f32x@ x) { return widen_f16(narrow_f16(x)); }
 
 // These helpers move a tail, which is the first n lanes of a vector, 0 < n <= @. The other lanes of a load are 0.
 constexpr std::string_view kPartByLane = R"(
-KB_INLINE %x@ load_part_x@(const $e* p, long n) { %x@ r = {}; for (long l = 0; l < n; ++l) r[l] = p[l]; return r; }
-KB_INLINE void store_part($e* p, %x@ x, long n) { for (long l = 0; l < n; ++l) p[l] = x[l]; }
+KB_INLINE %x@ first_of_x@(const $e* p, long n) { %x@ r = {}; for (long l = 0; l < n; ++l) r[l] = p[l]; return r; }
+KB_INLINE %x@ load_part_x@(const $e* p, long n) { return n < @ ? first_of_x@(p, n) : (%x@)*(const %x@m*)p; }
+KB_INLINE void store_part($e* p, %x@ x, long n) { if (n < @) for (long l = 0; l < n; ++l) p[l] = x[l]; else *(%x@m*)p = x; }
 )";
 // This load gives 0 in the lanes where the mask is 0, and does not touch their memory.
 constexpr std::string_view kWhereByLane = R"(

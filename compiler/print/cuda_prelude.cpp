@@ -142,6 +142,17 @@ template <int N>
 KB_INLINE void load(f16 (&r)[N], const f16* p) {
   load_pairs(r, p);
 }
+// Numbers of 8 bits, four a word: a shift and a mask widen one.
+template <int N>
+struct alignas(N) Quads {
+  u32 at[N / 4];
+};
+template <int N>
+KB_INLINE void load(u8 (&r)[N], const u8* p) {
+  const Quads<N> x = *(const Quads<N>*)p;
+#pragma unroll
+  for (int l = 0; l < N; ++l) r[l] = (u8)(x.at[l / 4] >> l % 4 * 8);
+}
 template <int N, class T>
 KB_INLINE void load(T (&r)[N], const T* p, int n) {
   if (n >= N) return load(r, p);

@@ -74,7 +74,7 @@ std::vector<NamedGraph> window_graphs() {
     add("sums", Op::sum_pool, {x.value()}, window);
     add("spread", Op::sum_pool_grad, {dy}, back);
     add("back", Op::max_pool_grad, {dy, pool.index.value()}, back);
-    add("taken", Op::take_at_index, {x.value(), pool.index.value()}, Attrs({{"axes", c.axes}}));
+    add("taken", Op::take_at_index, {x.value(), pool.index.value()}, window);
   }
   return graphs;
 }

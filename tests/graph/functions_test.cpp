@@ -103,7 +103,10 @@ BOOST_FIXTURE_TEST_CASE(windows_and_convolutions, Fixture) {
   BOOST_TEST(text(convolution_weight_grad(images, y, window, 3)) == "f32[O=6,I=1,H=3,W=3]");
   BOOST_TEST(text(max_pool2d(images, {.kernel = 3, .stride = 2, .padding = 1})) == "f32[N=2,C=3,H=4,W=4]");
   BOOST_TEST(text(max_pool2d(images, {})) == "f32[N=2,C=3,H=4,W=4]");
-  BOOST_TEST(text(max_pool_with_index(images, {{2, 2}}, {-2, -1}).index) == "i32[N=2,C=3,H=7,W=7]");
+  BOOST_TEST(text(max_pool_with_index(images, {{2, 2}}, {-2, -1}).index) == "u8[N=2,C=3,H=7,W=7]");
+  const Tensor wide = broadcast_to(x, {257, 4, 6});
+  BOOST_TEST(text(max_pool_with_index(wide, {{256, 1}}, {0, 1}).index) == "u8[2,N=4,C=6]");
+  BOOST_TEST(text(max_pool_with_index(wide, {{257, 1}}, {0, 1}).index) == "i32[1,N=4,C=6]");
   BOOST_TEST(text(avg_pool2d(images, {.kernel = 4})) == "f32[N=2,C=3,H=2,W=2]");
   BOOST_TEST(text(global_avg_pool(images)) == "f32[N=2,C=3]");
 }

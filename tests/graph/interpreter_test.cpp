@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(pooling) {
   const Window window{.kernel = {2, 2}, .stride = {2, 2}, .padding = {1, 1}};
   const MaxPool pool = max_pool_with_index(c.x[0], window, {2, 3});
   c.check(pool.value, {1, 1, 2, 2}, {1, 3, 7, 9});
-  c.check(pool.index, {1, 1, 2, 2}, {0, 2, 6, 4});
+  c.check(pool.index, {1, 1, 2, 2}, {3, 3, 3, 0});
   c.check(avg_pool2d(c.x[0], {.kernel = 2, .padding = 1}), {1, 1, 2, 2}, {0.25, 1.25, 2.75, 7.75});
   c.check(global_avg_pool(c.x[0]), {1, 1}, {48.0 / 9});
 }
@@ -82,16 +82,37 @@ BOOST_AUTO_TEST_CASE(pooling_adjoints) {
   BOOST_TEST(dot(c.value(pooled), c.value(y)) == dot(c.value(c.x[0]), c.value(back)),
              boost::test_tools::tolerance(1e-12));
 
-  const MaxPool pool = max_pool_with_index(c.x[0], {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}}, {2, 3});
+  const MaxPool pool =
+      max_pool_with_index(c.x[0], {.kernel = {3, 2}, .stride = {2, 1}, .padding = {1, 0}, .dilation = {1, 2}}, {2, 3});
   const Tensor z = sin(pool.value * 3.0);
-  const Attrs axes{{"axes", Ints{2, 3}}};
-  const Tensor taken(g, g.add(Op::take_at_index, {c.x[0].value(), pool.index.value()}, axes));
+  const Tensor taken(g, g.add(Op::take_at_index, {c.x[0].value(), pool.index.value()}, window));
   BOOST_TEST(c.value(taken).data == c.value(pool.value).data, boost::test_tools::per_element());
-  Attrs scatter = axes;
-  scatter.set("input_size", Ints{7, 5});
-  const Tensor scattered(g, g.add(Op::max_pool_grad, {z.value(), pool.index.value()}, scatter));
+  const Tensor scattered(g, g.add(Op::max_pool_grad, {z.value(), pool.index.value()}, grad));
   BOOST_TEST(dot(c.value(taken), c.value(z)) == dot(c.value(c.x[0]), c.value(scattered)),
              boost::test_tools::tolerance(1e-12));
+}
+
+// Two windows [3] over 4 elements with a padding of 1 see elements (-, 0, 1) and (1, 2, 3).
+BOOST_AUTO_TEST_CASE(an_index_that_names_no_element_of_x_takes_and_adds_nothing) {
+  const Attrs window{{"kernel", Ints{1, 3}},
+                     {"stride", Ints{1, 2}},
+                     {"padding", Ints{0, 1}},
+                     {"dilation", Ints{1, 1}},
+                     {"axes", Ints{0, 1}}};
+  Attrs grad = window;
+  grad.set("input_size", Ints{1, 4});
+  const auto check = [&](const Reals& index, const Reals& taken, const Reals& dx) {
+    Case c({array({1, 4}, {1, 2, 3, 4}, DType::i32), array({1, 2}, {10, 20}), array({1, 2}, index, DType::u8)});
+    const auto add = [&](Op op, size_t in, const Attrs& attrs) {
+      return Tensor(c.graph, c.graph.add(op, {c.x[in].value(), c.x[2].value()}, attrs));
+    };
+    c.check(add(Op::take_at_index, 0, window), {1, 2}, taken);
+    c.check(add(Op::max_pool_grad, 1, grad), {1, 4}, dx);
+  };
+  check({2, 0}, {2, 2}, {0, 30, 0, 0});
+  check({1, 2}, {1, 4}, {10, 0, 0, 20});
+  check({0, 3}, {0, 0}, {0, 0, 0, 0});
+  check({255, 1}, {0, 3}, {0, 0, 20, 0});
 }
 
 BOOST_AUTO_TEST_CASE(matrix_products) {
@@ -245,7 +266,7 @@ BOOST_AUTO_TEST_CASE(nan_is_the_greatest_and_the_least) {
     BOOST_TEST(!std::isnan(got.data[3]));
   }
   const MaxPool pool = max_pool_with_index(c.x[1], {.kernel = {2, 2}}, {2, 3});
-  c.check(pool.index, {1, 1, 1, 2}, {4, 2});
+  c.check(pool.index, {1, 1, 1, 2}, {3, 1});
   for (const double value : c.value(pool.value).data) BOOST_TEST(std::isnan(value));
 }
 

@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "graph/functions.h"
+#include "graph/infer.h"
 #include "graph/text.h"
 
 namespace kb::verify_test {
@@ -69,6 +70,37 @@ BOOST_AUTO_TEST_CASE(planted_faults_are_named) {
       return true;
     });
   }
+}
+
+BOOST_AUTO_TEST_CASE(an_index_that_does_not_fit_its_windows_is_refused) {
+  const auto refusal = [](Ints kernel, DType dtype, Dims index) -> std::string {
+    const Type x{DType::f32, {2, 300, 8}, ""};
+    Attrs attrs{{"kernel", std::move(kernel)},
+                {"stride", Ints{1, 2}},
+                {"padding", Ints{0, 0}},
+                {"dilation", Ints{1, 1}},
+                {"axes", Ints{1, 2}}};
+    const Type indices{dtype, std::move(index), ""}, dy{DType::f32, indices.shape, ""};
+    const auto text_of = [&](Op op, const Type& of) -> std::string {
+      try {
+        const Type in[] = {of, indices};
+        infer(op, in, attrs);
+        return "";
+      } catch (const Mistake& mistake) {
+        return mistake.what + ": " + mistake.expected + ", not " + mistake.got;
+      }
+    };
+    const std::string taken = text_of(Op::take_at_index, x);
+    attrs.set("input_size", Ints{300, 8});
+    BOOST_TEST(text_of(Op::max_pool_grad, dy) == taken);
+    return taken;
+  };
+  BOOST_TEST(refusal({2, 2}, DType::u8, {2, 299, 4}) == "");
+  BOOST_TEST(refusal({257, 1}, DType::i32, {2, 44, 4}) == "");
+  BOOST_TEST(refusal({2, 2}, DType::i32, {2, 299, 4}) == "index has the wrong dtype: u8, not i32[2,299,4]");
+  BOOST_TEST(refusal({257, 1}, DType::u8, {2, 44, 4}) == "index has the wrong dtype: i32, not u8[2,44,4]");
+  BOOST_TEST(refusal({2, 2}, DType::u8, {2, 300, 4}) ==
+             "index does not fit: one element for each window of x: [2, 299, 4], not [2, 300, 4]");
 }
 
 BOOST_AUTO_TEST_CASE(two_outputs_of_one_name_are_the_users_mistake) {

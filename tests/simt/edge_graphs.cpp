@@ -93,7 +93,8 @@ void extremes(KernelGraphs& graphs) {
 void pools(KernelGraphs& graphs) {
   const Window windows[] = {{.kernel = {2, 2}, .stride = {2, 2}},
                             {.kernel = {3, 3}, .stride = {2, 1}, .padding = {1, 1}},
-                            {.kernel = {5, 2}, .stride = {1, 2}, .padding = {2, 0}}};
+                            {.kernel = {5, 2}, .stride = {1, 2}, .padding = {2, 0}},
+                            {.kernel = {17, 16}, .stride = {4, 2}, .padding = {8, 0}}};
   for (const Window& window : windows) {
     Graph graph;
     const Tensor x = input_of(graph, {2, 3, 9, 20}), e = with_edges(x);
@@ -104,6 +105,13 @@ void pools(KernelGraphs& graphs) {
     const Tensor dx = gradients(sum(pool.value * dy), {e})[0];
     output("dx", dx);
     output("ddy", gradients(sum(dx * x), {dy})[0]);
+    // Some of the indices 0, 2, 4 and 255 or -1 name no tap of the window, or one in the padding.
+    const Tensor at = input(graph, "at", pool.index.dtype(), pool.index.shape(), "");
+    const Tensor any = select(eq(at, 3.0), full_like(at, at.dtype() == DType::u8 ? 255 : -1), at * 2.0);
+    Attrs attrs = graph.node(pool.value.value()).attrs;
+    output("taken", {graph, graph.add(Op::take_at_index, {x.value(), any.value()}, attrs)});
+    attrs.set("input_size", Ints{9, 20});
+    output("added", {graph, graph.add(Op::max_pool_grad, {dy.value(), any.value()}, attrs)});
     graphs.add("pool " + shape_name(window.kernel), graph);
   }
 }
