@@ -84,7 +84,7 @@ Graph pointwise() {
 
 Graph column_reduce() {
   Graph graph;
-  const Moments m = moments(x_of(graph, {8192, 48}), {0});  // each group of threads that merges has two chunks
+  const Moments m = moments(x_of(graph, {1024, 48}), {0});  // each group of threads that merges has two chunks
   test::output("mean", m.mean);
   test::output("variance", m.variance);
   return graph;
@@ -98,7 +98,7 @@ Graph row_reduce() {
 
 Graph full_reduce() {
   Graph graph;
-  Tensor x = x_of(graph, {32768, 64});  // each thread that merges has one chunk
+  Tensor x = x_of(graph, {4096, 64});  // each thread that merges has one chunk
   test::output("norm", sqrt(sum(x * x)));
   return graph;
 }
@@ -132,6 +132,13 @@ Graph product() {
   test::output("y", y);
   test::output("mean", moments(cast(y, DType::f32), {0, 1, 2}).mean);
   return graph;
+}
+
+// Tiles have an eighth of their elements, so that small shapes have the chunks of large ones.
+Target small_tiles() {
+  Target target = gpu_target("sm_90");
+  target.tile_elements /= 8;
+  return target;
 }
 
 Target with_products() {
@@ -168,7 +175,7 @@ BOOST_AUTO_TEST_CASE(every_missing_barrier) {
   const std::pair<Graph, std::vector<size_t>> cases[] = {
       {column_reduce(), {6, 14}}, {row_reduce(), {}}, {full_reduce(), {9, 10, 20}}};
   for (const auto& [graph, needless] : cases) {
-    Planted planted(graph);
+    Planted planted(graph, Instrument::accesses, 0, small_tiles());
     const size_t count = planted.plant("__syncthreads();", "");
     BOOST_TEST(count >= 7);
     planted.compile();
@@ -187,7 +194,7 @@ BOOST_AUTO_TEST_CASE(every_missing_barrier) {
 
 BOOST_AUTO_TEST_CASE(every_missing_fence) {
   for (const Graph& graph : {column_reduce(), full_reduce()}) {
-    Planted planted(graph);
+    Planted planted(graph, Instrument::accesses, 0, small_tiles());
     const size_t count = planted.plant("__threadfence();", "");
     BOOST_TEST(count == 2u);
     planted.compile();
