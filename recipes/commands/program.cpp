@@ -1,6 +1,7 @@
 #include "recipes/commands/program.h"
 
 #include "graph/error.h"
+#include "recipes/commands/recipe_main.h"
 #include "recipes/inspect/commands.h"
 #include "recipes/models/commands.h"
 #include "recipes/papers/table.h"
@@ -51,5 +52,7 @@ int run_recipe(Recipe recipe, int argc, char** argv) {
     return command->run({command->name, recipe, words});
   });
 }
+
+int run_listed_recipe(Recipe (*make)(), int argc, char** argv) { return run_recipe(make(), argc, argv); }
 
 }  // namespace kb
