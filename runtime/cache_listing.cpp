@@ -7,6 +7,7 @@
 #include <chrono>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "graph/error.h"
@@ -21,6 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kKeyDigits = 64;
+// What readers of data keep beside the kernels: sizes of images (data/images/index.h), drawn images
+// (data/sets/glyphs.h).
+constexpr std::string_view kOfData[] = {".index", ".pixels"};
 
 bool is_entry(const fs::path& path) {
   const std::string key = path.stem().string();
@@ -32,7 +36,7 @@ bool is_entry(const fs::path& path) {
 bool is_ours(const fs::path& path) {
   const std::string name = path.filename().string();
   return is_entry(path) || name.starts_with(kWorkPrefix) || name.starts_with(kFailedPrefix) ||
-         name.starts_with(kCompilerPrefix);
+         name.starts_with(kCompilerPrefix) || std::ranges::count(kOfData, path.extension().string()) > 0;
 }
 
 std::vector<fs::path> children(const fs::path& directory) {

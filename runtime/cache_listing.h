@@ -28,7 +28,8 @@ std::vector<CacheEntry> verify_cache(const std::filesystem::path& cache_dir);
 // Returns the bytes on the disk; a file with several names counts once.
 int64_t cache_bytes(const std::filesystem::path& cache_dir);
 
-// Removes what the cache wrote, and nothing else in the directory; returns the number of entries removed.
+// Removes what the cache and the readers of data wrote, and nothing else in the directory; returns the number of
+// entries removed.
 int64_t clear_cache(const std::filesystem::path& cache_dir);
 
 }  // namespace kb

@@ -59,7 +59,7 @@ constexpr Command kCommands[] = {
     {"--list", "every kernel: key, size and kernels of its file, age, compiler", list},
     {"--verify", "those that are damaged, or that another user could have written; exit code 1 where there are any",
      verify},
-    {"--clear", "remove all of them", clear},
+    {"--clear", "remove all of them, and what is kept of data sets", clear},
 };
 
 int cache(std::vector<std::string> words) {
