@@ -1,5 +1,6 @@
 // Files, pages and figures of a study's answer.
 #include "tests/recipes/answer/study_cases.h"
+#include "tests/support/matches.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -87,19 +88,17 @@ BOOST_AUTO_TEST_CASE(efficiency_beyond_a_hundred_per_cent_is_drawn) {
     if (run.minibatch == 16 && run.steps && run.seed != 1) *run.steps *= 0.6;
   const StudyAnswer answer = answer_study(runs, {});
   const std::string svg = figure_of(answer, "efficiency");
-  const std::regex tick(R"RE(text-anchor="end"[^>]*>([0-9.]+)</text>)RE"),
-      fit(R"RE(points="([0-9.]+),([0-9.]+) [^"]*" stroke="#0072b2")RE");
   double most = 0;
-  for (std::sregex_iterator at(svg.begin(), svg.end(), tick), end; at != end; ++at)
-    most = std::max(most, std::stod((*at)[1]));
+  for (const test::Match& tick : test::all_matches(svg, R"RE(text-anchor="end"[^>]*>([0-9.]+)</text>)RE"))
+    most = std::max(most, std::stod(tick[1]));
   const BestResult& lucky = answer.best[1];
   const double upper = 100 * answer.base_result().samples / (16 * lucky.interval.value().low);
   BOOST_TEST(upper > 100);
   BOOST_TEST(most >= upper);
   BOOST_TEST(most >= 100 * answer.base_result().samples / answer.fit->answer.samples_at(8 / 1.3));
-  std::smatch points;
-  BOOST_REQUIRE(std::regex_search(svg, points, fit));
-  BOOST_TEST(std::stod(points[1]) == 66);  // the line of the fit begins at the left end of the axis
+  const test::Match fit = test::first_match(svg, R"RE(points="([0-9.]+),([0-9.]+) [^"]*" stroke="#0072b2")RE");
+  BOOST_REQUIRE(!fit.empty());
+  BOOST_TEST(std::stod(fit[1]) == 66);  // the line of the fit begins at the left end of the axis
 }
 
 // The best rate has further seeds; its cell in the map counts only those that all other rates have too.
@@ -131,14 +130,14 @@ BOOST_AUTO_TEST_CASE(no_entry_of_a_legend_passes_the_edge) {
   Svg svg(kRight, 100);
   draw_entries(svg, 16, 46, kRight, entries);
   const std::string text = svg.str();
-  const std::regex words(R"RE(<text x="([0-9.]+)" y="([0-9.]+)"[^>]*>([^<]*)</text>)RE");
+  const std::string words = R"RE(<text x="([0-9.]+)" y="([0-9.]+)"[^>]*>([^<]*)</text>)RE";
   size_t found = 0;
   std::map<double, double> end_of_line;  // the key is the y of the line
-  for (std::sregex_iterator at(text.begin(), text.end(), words), end; at != end; ++at, ++found) {
-    BOOST_TEST((*at)[3] == entries[found].words);
-    double& last = end_of_line[std::stod((*at)[2])];
-    BOOST_TEST(std::stod((*at)[1]) > last);
-    last = std::stod((*at)[1]) + text_width((*at)[3].str(), kLetters);
+  for (const test::Match& match : test::all_matches(text, words)) {
+    BOOST_TEST(match[3] == entries[found++].words);
+    double& last = end_of_line[std::stod(match[2])];
+    BOOST_TEST(std::stod(match[1]) > last);
+    last = std::stod(match[1]) + text_width(match[3], kLetters);
     BOOST_TEST(last < kRight);
   }
   BOOST_TEST(found == entries.size());

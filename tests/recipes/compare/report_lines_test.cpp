@@ -1,5 +1,6 @@
 // Lines, bands and maps of a report.
 #include "tests/recipes/compare/report_fixture.h"
+#include "tests/support/matches.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -67,10 +68,9 @@ BOOST_AUTO_TEST_CASE(throughput_of_many_runs_is_a_row_each) {
   BOOST_TEST(count_of(many.by_steps, "<circle") == 17u);
   for (int i = 0; i < 17; ++i) BOOST_TEST(page_has(many.by_steps, fmt::format(">run-{}</text>", i)));
   BOOST_TEST(page_has(many.by_steps, "run-3: 1001, nine tenths of the steps 1000 to 1001"));
-  std::smatch points;
-  const std::regex line("<polyline fill=\"none\" points=\"([^\"]*)\"");
-  BOOST_REQUIRE(std::regex_search(few.by_steps, points, line));
-  BOOST_TEST(count_of(points[1], ",") == kMedians);
+  const test::Match line = test::first_match(few.by_steps, "<polyline fill=\"none\" points=\"([^\"]*)\"");
+  BOOST_REQUIRE(!line.empty());
+  BOOST_TEST(count_of(line[1], ",") == kMedians);
 }
 
 // The page is looked at without a browser; tests/peers/report_in_browser.py sorts and filters it in one.
@@ -97,14 +97,10 @@ BOOST_AUTO_TEST_CASE(a_run_that_diverged_does_not_flatten_the_others) {
   runs.push_back({"wild", {read_curves(step_lines(50, 1e30))}});
   const std::string wild = run_charts(runs).at(0).by_steps;
   const auto least_y = [](const std::string& svg, const std::string& of) {
-    const std::regex group("data-run=\"" + of + "\"[^]*?points=\"([^\"]*)\"");
-    std::smatch points;
-    BOOST_REQUIRE(std::regex_search(svg, points, group));
-    const std::string text = points[1];
-    const std::regex y(",([0-9.]+)");
+    const test::Match group = test::first_match(svg, "data-run=\"" + of + "\"[^]*?points=\"([^\"]*)\"");
+    BOOST_REQUIRE(!group.empty());
     double least = INFINITY;
-    for (std::sregex_iterator at(text.begin(), text.end(), y), end; at != end; ++at)
-      least = std::min(least, std::stod((*at)[1]));
+    for (const test::Match& y : test::all_matches(group[1], ",([0-9.]+)")) least = std::min(least, std::stod(y[1]));
     return least;
   };
   BOOST_TEST(least_y(wild, "3") == 34);       // the top of the chart

@@ -1,5 +1,6 @@
 // One page about runs: whose runs, what of them differs, what is drawn, and that nothing else is needed to read it.
 #include "tests/recipes/compare/report_fixture.h"
+#include "tests/support/matches.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -169,10 +170,10 @@ BOOST_AUTO_TEST_CASE(parts_and_states_stand_apart) {
   };
   const auto cell = [&](const std::string& run, const std::string& title) {
     const size_t row = text.find("</svg>" + run + "</td>");
-    const std::regex cells("<td( data-order=\"[^\"]*\")?>([^<]*)");
     const std::string line = text.substr(row, text.find("</tr>", row) - row);
     std::vector<std::string> words = {run};
-    for (std::sregex_iterator at(line.begin(), line.end(), cells), end; at != end; ++at) words.push_back((*at)[2]);
+    for (const test::Match& match : test::all_matches(line, "<td( data-order=\"[^\"]*\")?>([^<]*)"))
+      words.push_back(match[2]);
     return words.at(column_of(title));
   };
   BOOST_TEST(cell("held-out", "test error, final") == "37.50 %");

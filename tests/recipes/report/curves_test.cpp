@@ -4,10 +4,11 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
-#include <regex>
 
 #include "recipes/report/count_text.h"
 #include "recipes/report/study_picture.h"
+
+#include "tests/support/matches.h"
 
 namespace kb::curves_test {
 namespace {
@@ -38,13 +39,10 @@ std::string long_run(int64_t steps) {
 // Returns the points of the polylines of a colour.
 std::vector<std::pair<double, double>> points_of(const std::string& svg, const std::string& color) {
   std::vector<std::pair<double, double>> points;
-  const std::regex line("<polyline fill=\"none\" points=\"([^\"]*)\" stroke=\"" + color),
-      point("([-0-9.]+),([-0-9.]+)");
-  for (std::sregex_iterator at(svg.begin(), svg.end(), line), end; at != end; ++at) {
-    const std::string text = (*at)[1];
-    for (std::sregex_iterator p(text.begin(), text.end(), point); p != end; ++p)
-      points.emplace_back(std::stod((*p)[1]), std::stod((*p)[2]));
-  }
+  for (const test::Match& line :
+       test::all_matches(svg, "<polyline fill=\"none\" points=\"([^\"]*)\" stroke=\"" + color))
+    for (const test::Match& point : test::all_matches(line[1], "([-0-9.]+),([-0-9.]+)"))
+      points.emplace_back(std::stod(point[1]), std::stod(point[2]));
   return points;
 }
 

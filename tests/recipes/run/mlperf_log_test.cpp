@@ -5,12 +5,12 @@
 
 #include <boost/test/unit_test.hpp>
 #include <map>
-#include <regex>
 #include <sstream>
 
 #include "data/sets/synthetic.h"
 #include "recipes/papers/table.h"
 #include "tests/recipes/small_run.h"
+#include "tests/support/matches.h"
 #include "tests/support/says.h"
 #include "tests/support/support.h"
 
@@ -28,18 +28,17 @@ struct LogLine {
 
 // Parses lines whose keys stand in exactly the order of the format; another line is reported as an error and left out.
 std::vector<LogLine> parse_log(const std::string& text) {
-  static const std::regex form(
-      R"re(:::MLLOG \{"namespace": "", "time_ms": (\d{13}), "event_type": "(\w+)", "key": "(\w+)", "value": (.+), "metadata": (\{"file": "[^"]+", "lineno": \d+.*\})\})re");
+  const std::string form =
+      R"re(:::MLLOG \{"namespace": "", "time_ms": (\d{13}), "event_type": "(\w+)", "key": "(\w+)", "value": (.+), "metadata": (\{"file": "[^"]+", "lineno": \d+.*\})\})re";
   std::vector<LogLine> lines;
   std::istringstream stream(text);
   for (std::string line; std::getline(stream, line);) {
-    std::smatch match;
-    if (!std::regex_match(line, match, form)) {
+    const test::Match match = test::whole_match(line, form);
+    if (match.empty()) {
       BOOST_ERROR("no line of the log: " + line);
       continue;
     }
-    lines.push_back(
-        {std::stoll(match[1]), match[2], match[3], LogJson::parse(match[4].str()), LogJson::parse(match[5].str())});
+    lines.push_back({std::stoll(match[1]), match[2], match[3], LogJson::parse(match[4]), LogJson::parse(match[5])});
   }
   return lines;
 }

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
-#include <regex>
 
 #include "runtime/input_file.h"
+#include "tests/support/matches.h"
 #include "tests/support/support.h"
 
 namespace kb::process_memory_test {
@@ -71,8 +71,8 @@ BOOST_AUTO_TEST_CASE(a_process_takes_what_it_said) {
                                 "1024", "--steps", "3", "--out", directory / "run"},
                                said);
   const std::string text = read_file(said);
-  std::smatch match;
-  BOOST_REQUIRE_MESSAGE(std::regex_search(text, match, std::regex("this process takes ([0-9.]+) ([kMG]B)")), text);
+  const test::Match match = test::first_match(text, "this process takes ([0-9.]+) ([kMG]B)");
+  BOOST_REQUIRE_MESSAGE(!match.empty(), text);
   const double share = static_cast<double>(peak) / bytes_in(match[1], match[2]);
   BOOST_TEST_MESSAGE("peak " << peak << " bytes, of what was said " << share);
   BOOST_TEST(share > 0.9);

@@ -2,10 +2,10 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
-#include <regex>
 
 #include "graph/error.h"
 #include "recipes/run/run_folder.h"
+#include "tests/support/matches.h"
 #include "tests/support/support.h"
 
 namespace kb::metrics_test {
@@ -14,11 +14,10 @@ BOOST_AUTO_TEST_SUITE(metrics)
 
 // Returns the values of "wall_s", and the text without them.
 std::pair<std::vector<double>, std::string> without_times(const std::string& text) {
-  const std::regex wall(",\"wall_s\":([-0-9.e+]+)");
+  const std::string wall = ",\"wall_s\":([-0-9.e+]+)";
   std::vector<double> times;
-  for (std::sregex_iterator at(text.begin(), text.end(), wall), end; at != end; ++at)
-    times.push_back(std::stod((*at)[1]));
-  return {times, std::regex_replace(text, wall, "")};
+  for (const test::Match& match : test::all_matches(text, wall)) times.push_back(std::stod(match[1]));
+  return {times, test::without_matches(text, wall)};
 }
 
 BOOST_AUTO_TEST_CASE(lines_have_exactly_the_keys_agreed_on) {
