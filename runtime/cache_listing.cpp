@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kKeyDigits = 64;
-// What readers of data keep beside the kernels: sizes of images (data/images/index.h), drawn images
+// Readers of data keep files beside the kernels: sizes of images (data/images/index.h), drawn images
 // (data/sets/glyphs.h).
 constexpr std::string_view kOfData[] = {".index", ".pixels"};
 

@@ -8,7 +8,7 @@ build=$(realpath "$2")
 home=$(mktemp -d "${TMPDIR:-/tmp}/kilobatch-tutorial-XXXXXX")
 trap 'rm -rf "$home"' EXIT
 export HOME=$home
-# Compiled without optimisation, which takes half as long: no time goes into the programs' own code.
+# The programs compile without optimisation, because no time goes into their own code.
 export CMAKE_BUILD_TYPE=None
 cd "$home"
 ln -s "$build" build

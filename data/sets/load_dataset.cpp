@@ -48,7 +48,7 @@ SetFacts facts_of(const GlyphsSpec& spec) {
   return {{1, kGlyphSide, kGlyphSide}, kGlyphClasses, spec.train_count, spec.test_count};
 }
 
-// Where the files of a set are, how many threads draw one that has none, and the folder that keeps what they draw.
+// It says where the files of a set are, how many threads draw one that has none, and which folder keeps what they draw.
 struct Source {
   const std::filesystem::path& dir;
   int threads;

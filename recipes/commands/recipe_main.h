@@ -1,4 +1,4 @@
-// What the programs of the table's recipes are made of. They include nothing else, so that each compiles in a moment.
+// The program of a recipe of the table includes this header alone, so that it compiles in a moment.
 #pragma once
 
 namespace kb {

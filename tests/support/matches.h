@@ -5,7 +5,7 @@
 
 namespace kb::test {
 
-// A match, and behind it what each group of the expression matched.
+// It holds the whole match, and behind it what each group of the expression matched.
 using Match = std::vector<std::string>;
 
 // Returns all matches in the text, from left to right.
