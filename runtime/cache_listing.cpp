@@ -22,9 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kKeyDigits = 64;
-// Readers of data keep files beside the kernels: sizes of images (data/images/index.h), drawn images
-// (data/sets/glyphs.h).
-constexpr std::string_view kOfData[] = {".index", ".pixels"};
+// Names begin and end so of what readers of data keep beside the kernels: sizes of images (data/images/index.cpp),
+// drawn images (data/sets/glyphs.cpp).
+constexpr std::pair<std::string_view, std::string_view> kOfData[] = {{"images-", ".index"}, {"glyphs-", ".pixels"}};
 
 bool is_entry(const fs::path& path) {
   const std::string key = path.stem().string();
@@ -36,7 +36,9 @@ bool is_entry(const fs::path& path) {
 bool is_ours(const fs::path& path) {
   const std::string name = path.filename().string();
   return is_entry(path) || name.starts_with(kWorkPrefix) || name.starts_with(kFailedPrefix) ||
-         name.starts_with(kCompilerPrefix) || std::ranges::count(kOfData, path.extension().string()) > 0;
+         name.starts_with(kCompilerPrefix) || std::ranges::any_of(kOfData, [&](const auto& of) {
+           return name.starts_with(of.first) && name.ends_with(of.second);
+         });
 }
 
 std::vector<fs::path> children(const fs::path& directory) {

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cmath>
 #include <future>
+#include <optional>
 #include <vector>
 
 #include "data/data_file.h"
@@ -218,43 +219,48 @@ void draw_part(const GlyphsSpec& spec, uint64_t first, std::span<uint8_t> pixels
   for (std::future<void>& other : others) other.get();
 }
 
-// Returns the pixels of the training part, and behind them those of the test part.
-Bytes draw_all(const GlyphsSpec& spec) {
-  Bytes pixels((spec.train_count + spec.test_count) * kShape.size());
-  const auto train = std::span(pixels).first(spec.train_count * kShape.size());
-  draw_part(spec, 0, train);
-  draw_part(spec, kFirstTest, std::span(pixels).subspan(train.size()));
+// The pixels of the training and of the test part.
+struct Pixels {
+  Bytes train, test;
+};
+
+Pixels draw_all(const GlyphsSpec& spec) {
+  Pixels pixels{Bytes(spec.train_count * kShape.size()), Bytes(spec.test_count * kShape.size())};
+  draw_part(spec, 0, pixels.train);
+  draw_part(spec, kFirstTest, pixels.test);
   return pixels;
 }
 
-Split part_of(std::span<const uint8_t> pixels, uint64_t first) {
-  Split split{kShape, Bytes(pixels.begin(), pixels.end()), {}};
-  for (uint64_t i = 0; i < pixels.size() / kShape.size(); ++i)
+Split part_of(Bytes pixels, uint64_t first) {
+  Split split{kShape, std::move(pixels), {}};
+  for (uint64_t i = 0; i < split.pixels.size() / kShape.size(); ++i)
     split.labels.push_back(static_cast<int32_t>((first + i) % kGlyphClasses));
   return split;
 }
 
-// Makes the set of the pixels that draw_all returns.
-Dataset set_of(const GlyphsSpec& spec, std::span<const uint8_t> pixels) {
+Dataset set_of(Pixels pixels) {
   std::vector<std::string> names;
   for (const Glyph& glyph : kGlyphs) names.emplace_back(glyph.name);
-  const size_t train = spec.train_count * kShape.size();
-  return make_dataset("glyphs", std::move(names), part_of(pixels.first(train), 0),
-                      part_of(pixels.subspan(train), kFirstTest));
+  return make_dataset("glyphs", std::move(names), part_of(std::move(pixels.train), 0),
+                      part_of(std::move(pixels.test), kFirstTest));
 }
 
-// Returns the pixels that a file holds; none if it is absent or has another size.
-Bytes kept_pixels(const std::filesystem::path& path, const GlyphsSpec& spec) {
+// Returns the pixels that a file holds, those of the test part behind the others; nothing if it is absent or has
+// another size.
+std::optional<Pixels> kept_pixels(const std::filesystem::path& path, const GlyphsSpec& spec) {
+  const size_t train = spec.train_count * kShape.size(), test = spec.test_count * kShape.size();
   try {
     const DataFile file(path);
-    const size_t size = (spec.train_count + spec.test_count) * kShape.size();
-    return file.size() == size ? file.read(0, size) : Bytes();
+    if (file.size() != train + test) return std::nullopt;
+    return Pixels{file.read(0, train), file.read(train, test)};
   } catch (const DataError&) {
-    return {};
+    return std::nullopt;
   }
 }
 
-void keep_pixels(const std::filesystem::path& path, const Bytes& pixels) {
+void keep_pixels(const std::filesystem::path& path, const Dataset& set) {
+  Bytes pixels = set.train.pixels;
+  pixels.insert(pixels.end(), set.test.pixels.begin(), set.test.pixels.end());
   try {
     std::filesystem::create_directories(path.parent_path());
     write_whole_file(path, pixels);
@@ -286,17 +292,17 @@ Dataset glyphs_dataset(const GlyphsSpec& spec) {
   require_at_least(1, "train_count", spec.train_count);
   require_at_least(1, "test_count", spec.test_count);
   require_at_least(1, "threads", spec.threads);
-  return set_of(spec, draw_all(spec));
+  return set_of(draw_all(spec));
 }
 
 Dataset kept_glyphs(const GlyphsSpec& spec, std::string_view fingerprint, const std::filesystem::path& cache) {
   if (cache.empty()) return glyphs_dataset(spec);
   const std::filesystem::path path = cache / fmt::format("glyphs-{}.pixels", fingerprint);
-  if (const Bytes pixels = kept_pixels(path, spec); !pixels.empty())
-    if (Dataset set = set_of(spec, pixels); set.fingerprint == fingerprint) return set;
-  const Bytes pixels = draw_all(spec);
-  keep_pixels(path, pixels);
-  return set_of(spec, pixels);
+  if (std::optional<Pixels> pixels = kept_pixels(path, spec))
+    if (Dataset set = set_of(std::move(*pixels)); set.fingerprint == fingerprint) return set;
+  Dataset set = glyphs_dataset(spec);
+  keep_pixels(path, set);
+  return set;
 }
 
 }  // namespace kb

@@ -26,7 +26,7 @@ struct GlyphsSpec {
 Dataset glyphs_dataset(const GlyphsSpec& spec);
 
 /// Returns the set of this fingerprint that `spec` draws. The pixels are kept in `cache`, a folder that is made if it
-/// is missing, because drawing them takes longer than a short training. Without a cache, and if the file there is
+/// is missing, because drawing them was half of a short training's time. Without a cache, and if the file there is
 /// absent, damaged or cannot be written, each call draws them.
 Dataset kept_glyphs(const GlyphsSpec& spec, std::string_view fingerprint, const std::filesystem::path& cache);
 

@@ -1,5 +1,7 @@
 #include "tests/simt/class_graphs.h"
 
+#include <array>
+
 #include "compiler/kernel/math.h"
 #include "compiler/passes/parameter_space.h"
 #include "graph/layers.h"
@@ -111,11 +113,9 @@ void movement(KernelGraphs& graphs) {
 
 // A slice of the leading axis is a view, whose first element may be at any address.
 void misaligned_views(KernelGraphs& graphs) {
-  constexpr std::tuple<int64_t, int64_t, int64_t> kViews[] = {{7, 1, 1}, {2000, 1, 3}, {9, 6, 1}, {50, 40, 3}};
   for (const DType dtype : kFloats)
-    for (size_t i = 0; i < std::size(kViews); ++i) {
-      if (!has_turn(dtype, i)) continue;
-      const auto& [rows, columns, begin] = kViews[i];
+    for (const auto& [rows, columns, begin] :
+         turns<std::array<int64_t, 3>>(dtype, {{7, 1, 1}, {2000, 1, 3}, {9, 6, 1}, {50, 40, 3}})) {
       Graph graph;
       Tensor x = input_of(graph, {rows, columns}, dtype), y = x * x + x;
       output("y", y);
@@ -199,11 +199,8 @@ void reductions(KernelGraphs& graphs) {
 }
 
 void normalisations_and_losses(KernelGraphs& graphs) {
-  const Dims shapes[] = {{6, 10}, {37, 300}, {3, 4100}};
   for (const DType dtype : kFloats)
-    for (size_t i = 0; i < std::size(shapes); ++i) {
-      if (!has_turn(dtype, i)) continue;
-      const Dims& shape = shapes[i];
+    for (const Dims& shape : turns<Dims>(dtype, {{6, 10}, {37, 300}, {3, 4100}})) {
       Graph graph;
       Tensor x = input_of(graph, shape, dtype), g = input_of(graph, shape, dtype, "g");
       Tensor p = softmax(x);
@@ -233,11 +230,8 @@ void windows(KernelGraphs& graphs) {
 }
 
 void indexed(KernelGraphs& graphs) {
-  constexpr int64_t kFeatures[] = {1, 9, 32, 1100};
   for (const DType dtype : kFloats)
-    for (size_t i = 0; i < std::size(kFeatures); ++i) {
-      if (!has_turn(dtype, i)) continue;
-      const int64_t features = kFeatures[i];
+    for (const int64_t features : turns<int64_t>(dtype, {1, 9, 32, 1100})) {
       Graph graph;
       Tensor at = input(graph, "at", DType::i32, {3, 41}, "");
       output("table", scatter_add(at, input_of(graph, {3, 41, features}, dtype), 50));
@@ -342,8 +336,8 @@ void random_graphs(KernelGraphs& graphs) {
 
 }  // namespace
 
-bool has_turn(DType dtype, size_t number) {
-  return dtype == DType::f32 || was_asked("--all") || (number + static_cast<size_t>(dtype)) % 3 == 0;
+bool has_turn(DType dtype, size_t n) {
+  return dtype == DType::f32 || was_asked("--all") || (n + static_cast<size_t>(dtype)) % 3 == 0;
 }
 
 void add_long_columns(KernelGraphs& graphs, const std::vector<Dims>& shapes) {

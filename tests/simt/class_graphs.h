@@ -1,5 +1,5 @@
 // Graphs of every fusion class: odd sizes, tails, misaligned views, one block or many, all dtypes. The emulator takes
-// long for each, so dtypes take turns; with `-- --all` every dtype has every graph, as it has on a device.
+// long for each, so dtypes take turns; with `-- --all`, as in tests/gpu/first, every dtype has every graph.
 #pragma once
 #include <ostream>
 #include <vector>
@@ -15,8 +15,16 @@ struct KernelClass {
 inline std::ostream& operator<<(std::ostream& stream, const KernelClass& cls) { return stream << cls.name; }
 
 std::vector<KernelClass> kernel_classes();
-// Returns whether a dtype has graph `number` of those of its kind: f32 has all, the others every third of them.
-bool has_turn(DType dtype, size_t number);
+// Returns whether the turn of a dtype has come at number `n` of its graphs: always for f32, at each third for others.
+bool has_turn(DType dtype, size_t n);
+// Returns those of the shapes, or sizes, that a dtype has.
+template <class T>
+std::vector<T> turns(DType dtype, const std::vector<T>& all) {
+  std::vector<T> taken;
+  for (size_t n = 0; n < all.size(); ++n)
+    if (has_turn(dtype, n)) taken.push_back(all[n]);
+  return taken;
+}
 // Adds reductions over all dims of the shapes except the second and the last.
 void add_long_columns(KernelGraphs& graphs, const std::vector<Dims>& shapes);
 // Add the graphs of tests/simt/fused_graphs.cpp.

@@ -72,11 +72,8 @@ void casts(KernelGraphs& graphs) {
 }
 
 void extremes(KernelGraphs& graphs) {
-  const Dims shapes[] = {{5, 3}, {5, 10}, {3, 1000}, {64, 5}, {40, 40}, {2, 20001}};
   for (const DType dtype : {DType::f64, DType::f32, DType::bf16})
-    for (size_t i = 0; i < std::size(shapes); ++i) {
-      if (!has_turn(dtype, i)) continue;
-      const Dims& shape = shapes[i];
+    for (const Dims& shape : turns<Dims>(dtype, {{5, 3}, {5, 10}, {3, 1000}, {64, 5}, {40, 40}, {2, 20001}})) {
       Graph graph;
       for (const int64_t axis : {0, 1}) {
         const std::string at = std::to_string(axis);
@@ -124,11 +121,8 @@ Tensor some_outside(Tensor at) {
 }
 
 void rows(KernelGraphs& graphs) {
-  constexpr int64_t kFeatures[] = {1, 9, 64};
   for (const DType dtype : {DType::f64, DType::f32, DType::bf16, DType::i32, DType::u8, DType::boolean})
-    for (size_t i = 0; i < std::size(kFeatures); ++i) {
-      if (!has_turn(dtype, i)) continue;
-      const int64_t features = kFeatures[i];
+    for (const int64_t features : turns<int64_t>(dtype, {1, 9, 64})) {
       Graph graph;
       const Tensor at = some_outside(input(graph, "at", DType::i32, {3, 41}, ""));
       const Tensor table = input_of(graph, {40, features}, dtype, "table");

@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(missing_barriers_of_a_sort) {
   }
 }
 
-// Waits and barriers that only a product has.
+// Only a product has these waits and barriers.
 BOOST_AUTO_TEST_CASE(faults_of_a_product) {
   struct Fault {
     std::string what, by;

@@ -262,7 +262,7 @@ EdgeTable edge_table(bool all) {
       if (large && seed % std::size(kAllDTypes) != shape.size()) continue;
       const auto has_turn = [&](size_t period) { return all || large || (i + number) % period == 0; };
       if (has_turn(8)) moves(table, kAllDTypes[i], shape, seed);
-      if (has_turn(12)) reductions(table, kAllDTypes[i], shape, seed);
+      if (has_turn(8)) reductions(table, kAllDTypes[i], shape, seed);
     }
   }
   structured_edges(table, all);

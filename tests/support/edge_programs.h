@@ -22,7 +22,7 @@ struct EdgeTable {
   // Calls that the shape rules refused, with what the user reads: point-wise ops on dtypes that they do not take.
   std::vector<std::string> refusals;
 };
-// Returns the table. `all`: every shape has every dtype; otherwise each shape has about two dtypes, which differ from
+// Returns the table. `all`: every shape has every dtype; otherwise each shape has about one dtype, which differs from
 // shape to shape, and of the composites only f32 has every shape.
 EdgeTable edge_table(bool all = false);
 

@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(lenet_on_glyphs) {
 
 BOOST_AUTO_TEST_CASE(resnet_8_on_glyphs) {
   check_curves(resnet_cifar(),
-               {"--dataset", "glyphs", "--depth", "8", "--minibatch", "16", "--steps", "30", "--lr", "0.02"}, 15);
+               {"--dataset", "glyphs", "--depth", "8", "--minibatch", "32", "--steps", "30", "--lr", "0.02"}, 15);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
