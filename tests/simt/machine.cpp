@@ -9,8 +9,6 @@
 namespace kb::simt {
 namespace {
 
-constexpr uint32_t kWarp = 32;
-
 int64_t count(const Dim& dim) { return int64_t{dim.x} * dim.y * dim.z; }
 
 Dim place_in(const Dim& dim, uint32_t number) {

@@ -9,8 +9,6 @@
 namespace kb::simt {
 namespace {
 
-constexpr uint32_t kWarp = 32;
-
 std::string who(const Stamp& stamp) { return fmt::format("thread {} of block {}", stamp.thread, stamp.block - 1); }
 
 std::string while_copied(const Cell& cell) {

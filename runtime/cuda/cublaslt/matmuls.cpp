@@ -6,6 +6,7 @@
 #include <array>
 
 #include "graph/error.h"
+#include "runtime/cuda/alignment.h"
 #include "runtime/cuda/trials.h"
 
 namespace kb::cublaslt {
@@ -13,14 +14,13 @@ namespace {
 
 constexpr int64_t kWorkspaceLimit = 64 << 20;  // greatest workspace, bytes
 constexpr int kCandidates = 8;                 // number of algorithms that are tried
-constexpr int64_t kAlignment = 256;            // alignment of a workspace, bytes
 
 class MatmulOp : public cuda::LibraryOp {
  public:
   MatmulOp(cublasLtHandle_t handle, bool bias, std::shared_ptr<const MatmulPlan> chosen)
       : handle_(handle), bias_(bias), chosen_(std::move(chosen)) {}
 
-  int64_t scratch_bytes() const override { return chosen_->workspace == 0 ? 0 : chosen_->workspace + kAlignment; }
+  int64_t scratch_bytes() const override { return chosen_->workspace == 0 ? 0 : chosen_->workspace + cuda::kWorkspaceAlignment; }
   std::string implementation() const override {
     int32_t id = 0;
     size_t written = 0;
@@ -31,9 +31,8 @@ class MatmulOp : public cuda::LibraryOp {
 
   void enqueue(cuda::Stream stream, std::span<const void* const> in, std::span<void* const> out,
                void* scratch) const override {
-    const auto start = (reinterpret_cast<uintptr_t>(scratch) + kAlignment - 1) / kAlignment * kAlignment;
     chosen_->problem.enqueue(handle_, chosen_->algorithm, stream, in[0], in[1], bias_ ? in[2] : nullptr, out[0],
-                             reinterpret_cast<void*>(start), chosen_->workspace);
+                             cuda::workspace_in(scratch), chosen_->workspace);
   }
 
  private:

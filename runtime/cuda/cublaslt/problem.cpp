@@ -3,13 +3,13 @@
 #include <cstdlib>
 
 #include "graph/error.h"
+#include "runtime/cuda/alignment.h"
 #include "runtime/cuda/cublaslt/matmuls.h"
 #include "runtime/cuda/matmul_layout.h"
 
 namespace kb::cublaslt {
 namespace {
 
-constexpr uint32_t kAlignment = 16;  // alignment of operands, bytes
 
 cudaDataType_t data_type(DType dtype) {
   switch (dtype) {
@@ -94,7 +94,7 @@ Problem::Problem(const MatmulSpec& spec) : wide_sums_(spec.dtype == DType::f64) 
   set(operation_, CUBLASLT_MATMUL_DESC_TRANSB, transposed(layout.transpose_second));
   set(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<uint32_t>(epilogue(spec)));
   // The heuristics take the alignment of the bias from this address.
-  if (spec.bias) set(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, reinterpret_cast<void*>(uintptr_t{kAlignment}));
+  if (spec.bias) set(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, reinterpret_cast<void*>(uintptr_t{cuda::kOperandAlignment}));
   first_ = matrix(spec.dtype, layout.first, spec.batch);
   second_ = matrix(spec.dtype, layout.second, spec.batch);
   d_ = matrix(spec.wide ? DType::f32 : spec.dtype, layout.d, spec.batch);
@@ -116,7 +116,7 @@ std::vector<cublasLtMatmulHeuristicResult_t> Problem::algorithms(cublasLtHandle_
                  static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
   for (const auto name : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                           CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
-    preference.set(name, kAlignment);
+    preference.set(name, uint32_t{cuda::kOperandAlignment});
   std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<size_t>(most));
   int count = 0;
   const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(handle, operation_, first_, second_, d_, d_,
@@ -139,8 +139,7 @@ void Problem::enqueue(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algor
                       const void* a, const void* b, const void* bias, void* c, void* workspace,
                       int64_t workspace_bytes) const {
   for (const void* address : {a, b, bias, static_cast<const void*>(c)})
-    ensure(reinterpret_cast<uintptr_t>(address) % kAlignment == 0,
-           "matmul: an operand that does not lie at a multiple of 16 bytes");
+    cuda::check_operand("matmul", address);
   if (bias) set(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
   const double one = 1, zero = 0;
   const float one32 = 1, zero32 = 0;

@@ -4,13 +4,13 @@
 #include <deque>
 
 #include "graph/error.h"
+#include "runtime/cuda/alignment.h"
 
 namespace kb::cudnn {
 namespace {
 
 using Extents = std::array<int64_t, 4>;  // extents and strides: N, heads, rows, columns
 
-constexpr int64_t kAlignment = 16;  // alignment of tensors, bytes
 constexpr int64_t kRows = 2, kColumns = 3;
 
 Extents packed(const Extents& e) { return {e[1] * e[2] * e[3], e[2] * e[3], e[3], 1}; }
@@ -117,7 +117,7 @@ const Descriptor& Draft::tensor(int64_t id, cudnnDataType_t type, const Extents&
       .set(CUDNN_ATTR_TENSOR_DATA_TYPE, type)
       .set(CUDNN_ATTR_TENSOR_DIMENSIONS, std::span<const int64_t>(extents))
       .set(CUDNN_ATTR_TENSOR_STRIDES, std::span<const int64_t>(strides))
-      .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, kAlignment)
+      .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, cuda::kOperandAlignment)
       .set_flag(CUDNN_ATTR_TENSOR_IS_VIRTUAL, is_virtual)
       .set_flag(CUDNN_ATTR_TENSOR_IS_BY_VALUE, by_value)
       .finalize();

@@ -8,17 +8,15 @@
 #include <vector>
 
 #include "graph/error.h"
+#include "runtime/cuda/alignment.h"
 #include "runtime/cuda/cudnn/attention_graph.h"
 #include "runtime/cuda/cudnn/convolutions.h"
+#include "runtime/cuda/cudnn/device.h"
 
 namespace kb::cudnn {
 namespace {
 
-constexpr int64_t kAlignment = 256;           // alignment of scratch and of its parts, bytes
 constexpr int64_t kSmallWorkspace = 1 << 20;  // bytes that a plan may want beside the gradients of the scores
-constexpr uintptr_t kOperandAlignment = 16;   // alignment of operands, bytes
-
-int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 // The ids of the operands, in the order of the op's inputs and outputs.
 std::vector<int64_t> operand_ids(const AttentionSpec& spec) {
@@ -34,8 +32,8 @@ std::vector<int64_t> operand_ids(const AttentionSpec& spec) {
 
 // Scratch holds cuDNN's workspace and, backward, the sums over rows behind it.
 int64_t scratch_of(const AttentionSpec& spec, int64_t workspace) {
-  const int64_t bytes = aligned(workspace) + (spec.backward ? row_sums_bytes(spec) : 0);
-  return bytes == 0 ? 0 : bytes + kAlignment;
+  const int64_t bytes = cuda::workspace_aligned(workspace) + (spec.backward ? row_sums_bytes(spec) : 0);
+  return bytes == 0 ? 0 : bytes + cuda::kWorkspaceAlignment;
 }
 
 class AttentionOp : public cuda::LibraryOp {
@@ -61,10 +59,8 @@ class AttentionOp : public cuda::LibraryOp {
     for (const void* operand : in) addresses.push_back(const_cast<void*>(operand));
     addresses.insert(addresses.end(), out.begin(), out.end());
     ensure(ids.size() == addresses.size(), "attention: another number of operands than its spec has");
-    for (const void* address : addresses)
-      ensure(reinterpret_cast<uintptr_t>(address) % kOperandAlignment == 0,
-             "attention: an operand that does not lie at a multiple of 16 bytes");
-    auto* workspace = reinterpret_cast<std::byte*>(aligned(static_cast<int64_t>(reinterpret_cast<uintptr_t>(scratch))));
+    for (const void* address : addresses) cuda::check_operand("attention", address);
+    std::byte* const workspace = cuda::workspace_in(scratch);
     const auto add = [&](int64_t id, void* address) {
       ids.push_back(id);
       addresses.push_back(address);
@@ -72,7 +68,7 @@ class AttentionOp : public cuda::LibraryOp {
     add(kScale, &scale);
     if (spec_.causal || spec_.lengths) add(kMinusInfinity, &minus_infinity);
     if (spec_.backward) add(kOne, &one);
-    if (spec_.backward) add(kRowSums, workspace + aligned(chosen_->plan.workspace));
+    if (spec_.backward) add(kRowSums, workspace + cuda::workspace_aligned(chosen_->plan.workspace));
     check(cudnnSetStream(handle_, stream), "cudnnSetStream");
     execute(ids, addresses, workspace);
   }
@@ -92,12 +88,6 @@ class AttentionOp : public cuda::LibraryOp {
   AttentionSpec spec_;
   std::shared_ptr<const AttentionPlan> chosen_;
 };
-
-cudnnHandle_t create_handle() {
-  cudnnHandle_t handle = nullptr;
-  check(cudnnCreate(&handle), "cudnnCreate");
-  return handle;
-}
 
 bool has_driver() {
   void* const library = dlopen("libcuda.so.1", RTLD_NOW);

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "graph/error.h"
+#include "runtime/cuda/alignment.h"
 
 namespace kb::cudnn {
 namespace {
@@ -11,7 +12,6 @@ using Extents = std::array<int64_t, 4>;  // extents N, C, H, W; of a filter O, I
 
 // Every buffer of ours begins at a multiple of 64 bytes, and so does every parameter in the flat vectors (in their
 // 16-bit copy, at a multiple of 32).
-constexpr int64_t kAlignment = 16;  // alignment of tensors, bytes
 
 cudnnDataType_t data_type(DType dtype) {
   switch (dtype) {
@@ -44,7 +44,7 @@ Descriptor tensor(int64_t id, cudnnDataType_t type, const Extents& extents, bool
       .set(CUDNN_ATTR_TENSOR_DATA_TYPE, type)
       .set(CUDNN_ATTR_TENSOR_DIMENSIONS, extents)
       .set(CUDNN_ATTR_TENSOR_STRIDES, strides(extents, channels_last))
-      .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, kAlignment)
+      .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, cuda::kOperandAlignment)
       .set_flag(CUDNN_ATTR_TENSOR_IS_VIRTUAL, is_virtual)
       .finalize();
   return result;

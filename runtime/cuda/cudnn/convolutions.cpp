@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/error.h"
+#include "runtime/cuda/alignment.h"
 #include "runtime/cuda/cudnn/conv_graph.h"
 #include "runtime/cuda/cudnn/device.h"
 #include "runtime/cuda/trials.h"
@@ -14,13 +15,9 @@
 namespace kb::cudnn {
 namespace {
 
-constexpr size_t kCandidates = 10;           // number of implementations that are tried
-constexpr int64_t kAlignment = 256;          // alignment of a workspace, bytes
-constexpr uintptr_t kOperandAlignment = 16;  // alignment of operands, bytes
+constexpr size_t kCandidates = 10;  // number of implementations that are tried
 
 int64_t mb(int64_t bytes) { return (bytes + 500'000) / 1'000'000; }
-
-int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 int64_t filter_elements(const ConvSpec& spec) { return spec.o * (spec.c / spec.groups) * spec.kh * spec.kw; }
 
@@ -30,11 +27,6 @@ int64_t filter_elements(const ConvSpec& spec) { return spec.o * (spec.c / spec.g
 int64_t workspace_limit(const ConvSpec& spec) {
   const int64_t operands = input_elements(spec) + filter_elements(spec) + output_elements(spec);
   return std::max<int64_t>(256 << 20, operands * size_of(spec.dtype) / 2);
-}
-
-void check_operand(const void* address) {
-  ensure(reinterpret_cast<uintptr_t>(address) % kOperandAlignment == 0,
-         "convolution: an operand that does not lie at a multiple of 16 bytes");
 }
 
 // Addresses of the graph's tensors.
@@ -62,7 +54,7 @@ void execute(cudnnHandle_t handle, const Plan& plan, const Operands& o, void* wo
     ids.push_back(kBias);
     addresses.push_back(o.bias);
   }
-  for (const void* address : addresses) check_operand(address);
+  for (const void* address : addresses) cuda::check_operand("convolution", address);
   Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
   pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, std::span<const int64_t>(ids))
       .set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, std::ssize(addresses), addresses.data())
@@ -80,7 +72,7 @@ class ConvOp : public cuda::LibraryOp {
   // Returns the bytes of the workspace and of its alignment.
   int64_t scratch_bytes() const override {
     const int64_t needed = chosen_->plan.workspace;
-    return needed == 0 ? 0 : needed + kAlignment;
+    return needed == 0 ? 0 : needed + cuda::kWorkspaceAlignment;
   }
   std::string implementation() const override {
     const int64_t limit = workspace_limit(spec_), needed = chosen_->plan.workspace;
@@ -92,10 +84,9 @@ class ConvOp : public cuda::LibraryOp {
   void enqueue(cuda::Stream stream, std::span<const void* const> in, std::span<void* const> out,
                void* scratch) const override {
     ensure(device_, "convolution: no device to run on");
-    const auto base = aligned(static_cast<int64_t>(reinterpret_cast<uintptr_t>(scratch)));
     const Operands all = operands(spec_, in, out);
     check(cudnnSetStream(handle_, stream), "cudnnSetStream");
-    execute(handle_, chosen_->plan, all, reinterpret_cast<void*>(base));
+    execute(handle_, chosen_->plan, all, cuda::workspace_in(scratch));
   }
 
  private:
@@ -104,12 +95,6 @@ class ConvOp : public cuda::LibraryOp {
   ConvSpec spec_;
   std::shared_ptr<const ConvPlan> chosen_;
 };
-
-cudnnHandle_t create_handle() {
-  cudnnHandle_t handle = nullptr;
-  check(cudnnCreate(&handle), "cudnnCreate");
-  return handle;
-}
 
 Error unsupported(const ConvSpec& spec, bool deterministic) {
   return Error(fmt::format("{} has no {}implementation of {}{}", version(), deterministic ? "deterministic " : "",

@@ -37,6 +37,12 @@ std::string json(const Model& m) {
 
 }  // namespace
 
+cudnnHandle_t create_handle() {
+  cudnnHandle_t handle = nullptr;
+  check(cudnnCreate(&handle), "cudnnCreate");
+  return handle;
+}
+
 PlanDevice::PlanDevice(const std::string& architecture) {
   for (const Model& model : kModels) {
     if (architecture != model.architecture) continue;

@@ -8,6 +8,9 @@
 
 namespace kb::cudnn {
 
+// Makes a handle of the current context's device; cudnnDestroy ends it. Throws InternalError.
+cudnnHandle_t create_handle();
+
 // The device that plans are made for. With a handle they can be run.
 class PlanDevice {
  public:

@@ -3,14 +3,13 @@
 // one JSON object. Exit code 1: there is no GPU, or a call fails.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "graph/error.h"
 #include "recipes/config/flags.h"
 #include "recipes/inspect/matmul_rate.h"
 #include "recipes/perf/copy_bandwidth.h"
 #include "recipes/run/guarded_main.h"
 #include "runtime/cuda/open.h"
+#include "runtime/json.h"
 
 namespace {
 
@@ -39,12 +38,12 @@ int ceilings(const std::vector<std::string>& words) {
   const MatmulRate rate = device_matmul_rate(*backend, extent);
   fmt::print("matmul {0} x {0} x {0}, bf16: {1:.1f} TFLOP/s at best, median {2:.1f}\n", extent, rate.best / 1e12,
              rate.median / 1e12);
-  const nlohmann::ordered_json object = {{"device", backend->description()},
-                                         {"copy_bytes", bytes},
-                                         {"copy_gb_per_s", copy / 1e9},
-                                         {"matmul_extent", extent},
-                                         {"matmul_tflop_per_s_best", rate.best / 1e12},
-                                         {"matmul_tflop_per_s_median", rate.median / 1e12}};
+  const Json object = {{"device", backend->description()},
+                       {"copy_bytes", bytes},
+                       {"copy_gb_per_s", copy / 1e9},
+                       {"matmul_extent", extent},
+                       {"matmul_tflop_per_s_best", rate.best / 1e12},
+                       {"matmul_tflop_per_s_median", rate.median / 1e12}};
   fmt::print("{}\n", object.dump());
   return 0;
 }

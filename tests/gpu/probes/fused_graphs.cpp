@@ -14,8 +14,7 @@ namespace {
 
 using Extents = std::array<int64_t, 4>;  // extents N, C, H, W; of a filter O, I, H, W
 
-constexpr int64_t kAlignment = 16;                     // alignment of tensors, bytes
-constexpr int64_t kWorkspaceLimit = int64_t{1} << 30;  // greatest workspace, bytes
+constexpr int64_t kAlignment = 16;  // alignment of tensors, bytes
 
 int64_t elements(const Extents& e) { return e[0] * e[1] * e[2] * e[3]; }
 

@@ -11,6 +11,8 @@
 
 namespace kb::cudnn {
 
+inline constexpr int64_t kWorkspaceLimit = int64_t{1} << 30;  // greatest workspace of a plan that is tried, bytes
+
 enum class Fusion : uint8_t {
   sums,               // y = conv(x); the sum of y over each channel, in f32
   sums_and_squares,   // sums, and the sum of y * y

@@ -15,7 +15,6 @@ constexpr int kRounds = 7;
 constexpr size_t kRepeats = cuda::CallMemory::kRuns;
 constexpr size_t kBarePlans = 8;
 constexpr int64_t kCopyBytes = int64_t{1} << 30;
-constexpr int64_t kWorkspaceLimit = int64_t{1} << 30;  // greatest workspace, bytes
 
 // Returns milliseconds of one run: the median of several rounds of repeats, without the first round, whose caches are
 // cold.

@@ -28,7 +28,7 @@ namespace {
 using namespace cuda;
 
 FakeNccl* network = nullptr;
-constexpr std::chrono::seconds kPatience{60};
+constexpr std::chrono::seconds kRanksPatience{60};
 
 DType dtype_of(NcclType type) {
   for (const DType dtype : {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i32, DType::u32})
@@ -114,7 +114,7 @@ ncclComm* FakeNccl::join(const std::string& id, int ranks, int rank) {
   ncclComm* comm = &comms_.emplace_back(FakeGpu::here(), rank, ranks);
   ++present_[id];
   changed_.notify_all();
-  return changed_.wait_for(lock, kPatience, [&] { return present_[id] == ranks; }) ? comm : nullptr;
+  return changed_.wait_for(lock, kRanksPatience, [&] { return present_[id] == ranks; }) ? comm : nullptr;
 }
 
 void FakeNccl::call(ncclComm& comm, Stream stream, const Part& part) {
@@ -242,7 +242,7 @@ std::vector<std::string> FakeNccl::faults() {
 // is destroyed; a communicator that is aborted waits until there is none.
 void FakeNccl::leave(ncclComm& comm, bool aborts) {
   comm.is_aborted = aborts;
-  const auto end = std::chrono::steady_clock::now() + kPatience;
+  const auto end = std::chrono::steady_clock::now() + kRanksPatience;
   while (aborts && comm.work.use_count() > 1 && std::chrono::steady_clock::now() < end)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   if (comm.work.use_count() == 1) return;

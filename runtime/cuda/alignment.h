@@ -1,0 +1,31 @@
+// The alignments, in bytes, that calls of cuDNN and cuBLASLt are planned with: of every operand's address, and of the
+// start of a workspace and of its parts.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "graph/error.h"
+
+namespace kb::cuda {
+
+inline constexpr int64_t kOperandAlignment = 16;
+inline constexpr int64_t kWorkspaceAlignment = 256;
+
+// Throws InternalError, which names the call ("matmul"), where an operand does not lie at a multiple of that alignment.
+inline void check_operand(const char* call, const void* address) {
+  if (reinterpret_cast<uintptr_t>(address) % kOperandAlignment != 0)
+    throw InternalError(std::string(call) + ": an operand that does not lie at a multiple of 16 bytes");
+}
+
+// Returns the least multiple of a workspace's alignment that is no less than `bytes`.
+inline int64_t workspace_aligned(int64_t bytes) {
+  return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
+}
+
+// Returns the first place in `scratch` at which a workspace may start.
+inline std::byte* workspace_in(void* scratch) {
+  return reinterpret_cast<std::byte*>(workspace_aligned(reinterpret_cast<intptr_t>(scratch)));
+}
+
+}  // namespace kb::cuda
