@@ -23,8 +23,8 @@ struct RuntimeOptions {
   std::string compiler;
   // The setting to name in an error about the compiler: "KB_CXX" or "the configure step".
   std::string compiler_origin;
-  // Optimisation level of kernels, 0 to 2: $KB_KERNEL_LEVEL, else 2. At a lower level kernels compile faster, run
-  // slower, and compute the same bits.
+  // Optimisation level of kernels, 0 to 2: $KB_KERNEL_LEVEL, else 2. Level 1 is -Og. At a lower level kernels compile
+  // faster, run slower, and compute the same bits.
   int kernel_level = 2;
   // Path of mpirun, looked up in $PATH; the bare name if it is not found.
   std::string mpirun = {};
