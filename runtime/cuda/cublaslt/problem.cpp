@@ -10,7 +10,6 @@
 namespace kb::cublaslt {
 namespace {
 
-
 cudaDataType_t data_type(DType dtype) {
   switch (dtype) {
     case DType::f64:
@@ -94,7 +93,8 @@ Problem::Problem(const MatmulSpec& spec) : wide_sums_(spec.dtype == DType::f64) 
   set(operation_, CUBLASLT_MATMUL_DESC_TRANSB, transposed(layout.transpose_second));
   set(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<uint32_t>(epilogue(spec)));
   // The heuristics take the alignment of the bias from this address.
-  if (spec.bias) set(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, reinterpret_cast<void*>(uintptr_t{cuda::kOperandAlignment}));
+  if (spec.bias)
+    set(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, reinterpret_cast<void*>(uintptr_t{cuda::kOperandAlignment}));
   first_ = matrix(spec.dtype, layout.first, spec.batch);
   second_ = matrix(spec.dtype, layout.second, spec.batch);
   d_ = matrix(spec.wide ? DType::f32 : spec.dtype, layout.d, spec.batch);
@@ -138,8 +138,7 @@ int64_t Problem::workspace(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& 
 void Problem::enqueue(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algorithm, cuda::Stream stream,
                       const void* a, const void* b, const void* bias, void* c, void* workspace,
                       int64_t workspace_bytes) const {
-  for (const void* address : {a, b, bias, static_cast<const void*>(c)})
-    cuda::check_operand("matmul", address);
+  for (const void* address : {a, b, bias, static_cast<const void*>(c)}) cuda::check_operand("matmul", address);
   if (bias) set(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
   const double one = 1, zero = 0;
   const float one32 = 1, zero32 = 0;
