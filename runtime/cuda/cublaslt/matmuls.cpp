@@ -20,7 +20,9 @@ class MatmulOp : public cuda::LibraryOp {
   MatmulOp(cublasLtHandle_t handle, bool bias, std::shared_ptr<const MatmulPlan> chosen)
       : handle_(handle), bias_(bias), chosen_(std::move(chosen)) {}
 
-  int64_t scratch_bytes() const override { return chosen_->workspace == 0 ? 0 : chosen_->workspace + cuda::kWorkspaceAlignment; }
+  int64_t scratch_bytes() const override {
+    return chosen_->workspace == 0 ? 0 : chosen_->workspace + cuda::kWorkspaceAlignment;
+  }
   std::string implementation() const override {
     int32_t id = 0;
     size_t written = 0;
