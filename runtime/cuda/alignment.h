@@ -9,10 +9,12 @@
 
 namespace kb::cuda {
 
+// Every buffer of ours begins at a multiple of 64 bytes, and so does every parameter in the flat vectors (in their
+// 16-bit copy, at a multiple of 32).
 inline constexpr int64_t kOperandAlignment = 16;
 inline constexpr int64_t kWorkspaceAlignment = 256;
 
-// Throws InternalError, which names the call ("matmul"), where an operand does not lie at a multiple of that alignment.
+// Throws InternalError, which names the call ("matmul"), if an operand does not lie at a multiple of kOperandAlignment.
 inline void check_operand(const char* call, const void* address) {
   if (reinterpret_cast<uintptr_t>(address) % kOperandAlignment != 0)
     throw InternalError(std::string(call) + ": an operand that does not lie at a multiple of 16 bytes");

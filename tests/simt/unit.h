@@ -25,7 +25,7 @@ struct Hooks {
   void (*wait_copies)(uint32_t groups);
 };
 
-constexpr uint32_t kWarp = 32;  // number of threads
+constexpr uint32_t kWarp = 32;  // threads of a warp
 constexpr uint32_t kLaneWords = 4, kCopyBytes = 16;
 
 // `read_constant` is __ldg, which need not see writes of this launch; `copy` is the write of an asynchronous copy.

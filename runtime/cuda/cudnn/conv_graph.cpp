@@ -10,9 +10,6 @@ namespace {
 
 using Extents = std::array<int64_t, 4>;  // extents N, C, H, W; of a filter O, I, H, W
 
-// Every buffer of ours begins at a multiple of 64 bytes, and so does every parameter in the flat vectors (in their
-// 16-bit copy, at a multiple of 32).
-
 cudnnDataType_t data_type(DType dtype) {
   switch (dtype) {
     case DType::f64:

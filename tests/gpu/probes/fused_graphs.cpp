@@ -7,14 +7,13 @@
 #include <deque>
 
 #include "graph/error.h"
+#include "runtime/cuda/alignment.h"
 #include "runtime/cuda/cudnn/conv_graph.h"
 
 namespace kb::cudnn {
 namespace {
 
 using Extents = std::array<int64_t, 4>;  // extents N, C, H, W; of a filter O, I, H, W
-
-constexpr int64_t kAlignment = 16;  // alignment of tensors, bytes
 
 int64_t elements(const Extents& e) { return e[0] * e[1] * e[2] * e[3]; }
 
@@ -65,7 +64,7 @@ class Draft {
         .set(CUDNN_ATTR_TENSOR_DATA_TYPE, type)
         .set(CUDNN_ATTR_TENSOR_DIMENSIONS, std::span<const int64_t>(e))
         .set(CUDNN_ATTR_TENSOR_STRIDES, std::span<const int64_t>(strides))
-        .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, kAlignment)
+        .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, cuda::kOperandAlignment)
         .set_flag(CUDNN_ATTR_TENSOR_IS_VIRTUAL, is_virtual)
         .finalize();
     return result;

@@ -28,7 +28,7 @@ namespace {
 using namespace cuda;
 
 FakeNccl* network = nullptr;
-constexpr std::chrono::seconds kRanksPatience{60};
+constexpr std::chrono::seconds kRanksPatience{60};  // limit on waiting for other ranks
 
 DType dtype_of(NcclType type) {
   for (const DType dtype : {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i32, DType::u32})
