@@ -1,5 +1,5 @@
-// Headers of other projects that most tests include, compiled once for all tests. Every test still includes the headers
-// it uses.
+// Headers of other projects that most tests include, compiled once for all tests, and short checks in place of
+// Boost.Test's. Every test still includes the headers it uses.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -20,3 +20,5 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "tests/support/short_checks.h"

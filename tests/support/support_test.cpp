@@ -3,6 +3,9 @@
 #include <boost/test/unit_test.hpp>
 #include <source_location>
 #include <stdexcept>
+#include <vector>
+
+#include "tests/support/short_checks.h"
 
 namespace kb::test::support_test {
 namespace {
@@ -15,6 +18,25 @@ BOOST_AUTO_TEST_CASE(the_first_difference_is_shown_with_two_lines_before_it) {
   BOOST_TEST(first_difference("a\n", "a\nb\n") == "@@ line 2 @@\n a\n-(end)\n+b\n");
   BOOST_TEST(first_difference("", "a\n") == "@@ line 1 @@\n-(end)\n+a\n");
   BOOST_TEST(first_difference("a\n", "a") == "@@ line 1 @@\n-a\n+a (no newline at the end)\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_short_check_tells_both_values) {
+  using Result = boost::test_tools::assertion_result;
+  const auto text = [](const Result& result) {
+    if (result) return std::string("passed");
+    const boost::unit_test::const_string message = result.message();
+    return message.is_empty() ? "failed" : std::string(message.begin(), message.end());
+  };
+  const std::vector<int> both = {1, 2}, other = {1, 3};
+  const char *abc = "abc", same[] = "abc";
+  BOOST_TEST(text(CheckStart{} << both.size() + 1 == 3) == "passed");
+  BOOST_TEST(text(CheckStart{} << both.size() + 1 == 4) == " [3 != 4]");
+  BOOST_TEST(text(CheckStart{} << both.size() < 2) == " [2 >= 2]");
+  BOOST_TEST(text(CheckStart{} << both == other) == " [{ 1 2 } != { 1 3 }]");
+  BOOST_TEST(text(CheckStart{} << both != both) == " [{ 1 2 } == { 1 2 }]");
+  BOOST_TEST(text(CheckStart{} << abc == same) == "passed");
+  BOOST_TEST(text(CheckStart{} << both.empty()) == "failed");
+  BOOST_TEST(text(CheckStart{} << Result(true)) == "passed");
 }
 
 BOOST_AUTO_TEST_CASE(a_temporary_directory_is_new_and_goes_with_its_scope) {
