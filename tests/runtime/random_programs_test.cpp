@@ -25,7 +25,7 @@ constexpr uint32_t kAtOnce = 200;    // number of programs whose kernels are com
 #ifdef __SANITIZE_ADDRESS__
 constexpr uint32_t kShare = 20;
 #else
-constexpr uint32_t kShare = 30;
+constexpr uint32_t kShare = 20;
 #endif
 
 uint32_t programs() {

@@ -312,13 +312,17 @@ Bindings zeros_of_layers(const ParameterSpace& space) {
   return bindings;
 }
 
-// Adds the optimizers that take norms of layers, each in the precisions that change its kernels.
+// Adds the optimizers that take norms of layers, each in the precisions that change its kernels: in f32, and in bf16 or
+// f64 by turns.
 void layer_wise_updates(KernelGraphs& graphs) {
   const Graph graph = linear_in_layers();
+  Precision left_out = Precision::f64;
   for (const Optimizer& optimizer : optimizers()) {
     if (!optimizer.name.starts_with("la")) continue;
+    left_out = left_out == Precision::f64 ? Precision::bf16 : Precision::f64;
     for (const auto& [precision, label] :
          {std::pair{Precision::f32, " f32"}, std::pair{Precision::bf16, " bf16"}, std::pair{Precision::f64, " f64"}}) {
+      if (precision == left_out && !was_asked("--all")) continue;
       CheckOptions options = on_gpu(precision == Precision::bf16 ? 1e-2 : 2e-5);
       options.precision = precision;
       options.optimizer = update_rule(optimizer);
