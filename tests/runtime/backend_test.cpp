@@ -22,7 +22,7 @@ namespace {
 #ifdef __SANITIZE_ADDRESS__
 constexpr uint32_t kRandomGraphs = 12;
 #else
-constexpr uint32_t kRandomGraphs = 40;
+constexpr uint32_t kRandomGraphs = 24;
 #endif
 
 Compiled compile_training(Backend& backend, const Graph& graph, Precision precision = Precision::f32) {

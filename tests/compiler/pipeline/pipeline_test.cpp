@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(groups_out_of_order_are_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(random_graphs_equal_their_interpretation) {
-  for (uint32_t seed = 0; seed < 600; ++seed) {
+  for (uint32_t seed = 0; seed < 300; ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) check_compiled(random_graph(seed));
   }
 }
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(random_graphs_lowered_for_a_gpu_equal_their_interpretation)
   CheckOptions options;
   options.target = gpu_target("sm_90");
   options.check_passes = false;
-  for (uint32_t seed = 0; seed < 600; ++seed) {
+  for (uint32_t seed = 0; seed < 300; ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) check_compiled(random_graph(seed), options);
   }
 }
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(random_training_graphs_equal_their_interpretation) {
   smooth.smooth = true;
   CheckOptions options;
   options.optimizer = plain_sgd();
-  for (uint32_t seed = 0; seed < 120; ++seed) {
+  for (uint32_t seed = 0; seed < 60; ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) check_compiled(random_graph(seed, smooth), options);
   }
 }
