@@ -20,7 +20,7 @@ using Run = test::WorkerRun;
 using Outcome = test::WorkerOutcome;
 
 const std::vector<Split> kSplitsOfEight = {{1, 8}, {2, 4}, {4, 2}, {8, 1}};
-const std::vector<Split> kTwoSplitsOfEight = {{1, 8}, {4, 2}};  // for what has many rules or precisions
+const std::vector<Split> kTwoSplitsOfEight = {{1, 8}, {4, 2}};  // tests of many rules take these
 const char* const kLayerWise[] = {"lars", "lars-mlperf", "lars-unscaled", "lars-plain",
                                   "larc", "lamb",        "rmsprop-warmup"};
 

@@ -203,7 +203,7 @@ void moves(EdgeTable& table, DType dtype, const Dims& shape, uint32_t seed) {
 
 // ---- reductions: all axes, each axis, some; rows that hold NaN, infinities, none of them ----
 
-// `one_in`: the part of special values, 0 for none.
+// One in `one_in` values is special, none if it is 0.
 void reductions_of(EdgeTable& table, DType dtype, const Dims& shape, uint32_t seed, int one_in) {
   std::mt19937 random(seed);
   Draft draft(table, fmt::format("reductions of {}{}{}", name(dtype), text_of(shape), one_in > 0 ? "" : ", finite"));
@@ -236,7 +236,7 @@ void reductions_of(EdgeTable& table, DType dtype, const Dims& shape, uint32_t se
   draft.done();
 }
 
-// Two programs of one graph, whose kernels are compiled once.
+// Adds two programs of one graph, of special and of finite values, whose kernels are compiled once.
 void reductions(EdgeTable& table, DType dtype, const Dims& shape, uint32_t seed) {
   for (const int one_in : {element_count(shape) > 2000 ? 1999 : 11, 0})
     reductions_of(table, dtype, shape, seed, one_in);

