@@ -75,12 +75,7 @@ struct LeftSide {
 #undef KB_COMPARISON
 #pragma GCC diagnostic pop
 
-  operator boost::test_tools::assertion_result() const {
-    if constexpr (std::is_convertible_v<const L&, boost::test_tools::assertion_result>)
-      return left;
-    else
-      return boost::test_tools::assertion_result(static_cast<bool>(left));
-  }
+  operator boost::test_tools::assertion_result() const { return boost::test_tools::assertion_result(left); }
 };
 
 // `CheckStart{} << a + b == c` takes a + b as the left side: << binds less than arithmetic, and more than comparisons.

@@ -1,5 +1,6 @@
 #include "tests/support/support.h"
 
+#include <boost/test/results_collector.hpp>
 #include <boost/test/unit_test.hpp>
 #include <source_location>
 #include <stdexcept>
@@ -37,6 +38,18 @@ BOOST_AUTO_TEST_CASE(a_short_check_tells_both_values) {
   BOOST_TEST(text(CheckStart{} << abc == same) == "passed");
   BOOST_TEST(text(CheckStart{} << both.empty()) == "failed");
   BOOST_TEST(text(CheckStart{} << Result(true)) == "passed");
+}
+
+// The check fails on purpose. If it were not counted, the requirement would end the test case.
+BOOST_AUTO_TEST_CASE(a_short_check_that_fails_is_counted, *boost::unit_test::expected_failures(1)) {
+  const auto failed = [] {
+    const auto id = boost::unit_test::framework::current_test_case().p_id;
+    return boost::unit_test::results_collector.results(id).p_assertions_failed.get();
+  };
+  BOOST_TEST(1 + 1 == 2);
+  BOOST_REQUIRE(failed() == 0);
+  BOOST_TEST(1 + 1 == 3);
+  BOOST_REQUIRE(failed() == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_temporary_directory_is_new_and_goes_with_its_scope) {
