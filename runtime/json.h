@@ -16,9 +16,17 @@ namespace kb {
 
 class JsonValue;
 
+// A member of a JSON object. It is a template so that its size is asked for only where that of Json is known.
+template <class Value>
+struct JsonMember {
+  std::string key;
+  Value value;
+  friend bool operator==(const JsonMember&, const JsonMember&) = default;
+};
+
 class Json {
  public:
-  struct Member;
+  using Member = JsonMember<Json>;
   using Array = std::vector<Json>;
   using Object = std::vector<Member>;
   using Value = std::variant<std::nullptr_t, bool, int64_t, uint64_t, double, std::string, Array, Object>;
@@ -62,20 +70,11 @@ class Json {
   // Returns the text in one line, or in lines indented by `indent` spaces a level.
   std::string dump(int indent = -1) const;
 
-  friend bool operator==(const Json& a, const Json& b);
+  friend bool operator==(const Json& a, const Json& b) { return a.value_ == b.value_; }
 
  private:
   Value value_;
 };
-
-struct Json::Member {
-  std::string key;
-  Json value;
-  friend bool operator==(const Member&, const Member&) = default;
-};
-
-// The definition comes after that of Member, whose size g++ 14 needs here.
-inline bool operator==(const Json& a, const Json& b) { return a.value_ == b.value_; }
 
 template <class T>
 Json::Json(const std::map<std::string, T>& members) : Json(object()) {

@@ -132,12 +132,11 @@ BOOST_AUTO_TEST_CASE(the_entropy_of_drawn_words_is_exact) {
   const std::string text = text_of(*words_text(spec).train);
   std::map<std::string, std::map<std::string, double>> following;
   std::string last;
-  double words = 0, bytes = 0;
+  double bytes = 0;
   for (size_t begin = 0, end; (end = text.find_first_of(" \n", begin)) != std::string::npos; begin = end + 1) {
     const std::string word = text.substr(begin, end + 1 - begin);
     ++following[last][word];
     last = word;
-    ++words;
     bytes += static_cast<double>(word.size());
   }
   BOOST_TEST(following.size() == 1 + 1 + 3 * 3);
