@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 
 #include "compiler/passes/layout_table.h"
 #include "compiler/schedule/describe_steps.h"
@@ -16,6 +15,7 @@
 #include "recipes/perf/copy_bandwidth.h"
 #include "recipes/perf/memory_answer.h"
 #include "recipes/perf/multiply_rate.h"
+#include "recipes/perf/rounds.h"
 #include "recipes/run/console.h"
 #include "recipes/run/tool.h"
 #include "recipes/train/device.h"
@@ -29,12 +29,6 @@ namespace {
 constexpr int kProfiles = 5;
 constexpr int kRounds = 7;
 constexpr int64_t kCopyBytes = 128 << 20;
-
-double milliseconds_of(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
 
 struct Limits {
   double copy = 0, multiply = 0;  // bytes copied, and operations, per second

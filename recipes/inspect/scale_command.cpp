@@ -72,7 +72,7 @@ struct Timed {
   std::string text;  // "a step takes 40 ms on ..."
 };
 
-double milliseconds_of(const std::string& text) {
+double milliseconds_in(const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || !(value > 0))
@@ -133,7 +133,7 @@ Timed time_worker(const ToolCall& call, const Task& task, const ScaleOptions& op
   for (const auto& [at_a_time, step] : timed.one.steps)
     if (at_a_time > 1) timed.text += fmt::format(", {} where {} compute", milliseconds_text(step.sum()), at_a_time);
   if (!options.step.empty()) {
-    const double wanted = 1e-3 * milliseconds_of(options.step);
+    const double wanted = 1e-3 * milliseconds_in(options.step);
     for (auto& [at_a_time, step] : timed.one.steps) step.scale(wanted / alone);
     timed.text += fmt::format(", taken as {}", milliseconds_text(wanted));
   }

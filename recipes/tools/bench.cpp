@@ -1,4 +1,8 @@
 // summary: times a recipe's compiled training step on synthetic input
 #include "recipes/inspect/commands.h"
 
-int main(int argc, char** argv) { return kb::command_main("bench", kb::bench_command, argc, argv); }
+namespace kb {
+
+int bench_program(int argc, char** argv) { return command_main("bench", bench_command, argc, argv); }
+
+}  // namespace kb

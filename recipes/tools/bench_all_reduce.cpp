@@ -7,18 +7,19 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "graph/error.h"
 #include "recipes/config/command_line.h"
+#include "recipes/perf/rounds.h"
 #include "recipes/run/guarded_main.h"
 #include "runtime/comm/measure_network.h"
 #include "runtime/comm/open.h"
 #include "runtime/launch.h"
 
+namespace kb {
 namespace {
-
-using namespace kb;
 
 constexpr Algorithm kAlgorithms[] = {Algorithm::halving_doubling, Algorithm::ring, Algorithm::mpi,
                                      Algorithm::mpi_blocking};
@@ -28,7 +29,7 @@ struct Sample {
   double seconds, processor_seconds;
 };
 // One sample per algorithm, in the order of kAlgorithms.
-using Round = std::array<Sample, kCount>;
+using AllReduceRound = std::array<Sample, kCount>;
 
 // Returns the processor time of this process since its start.
 double processor_seconds() {
@@ -65,30 +66,23 @@ Sample reduce_once(Communicator& communicator, Algorithm algorithm, std::vector<
   return over_ranks(communicator, {took.count(), processor});
 }
 
-double median(const std::vector<Round>& rounds, const auto& figure) {
-  std::vector<double> values;
-  for (const Round& round : rounds) values.push_back(figure(round));
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
-}
-
-void print(const Communicator& communicator, const std::vector<Round>& rounds, double bytes) {
+void print(const Communicator& communicator, const std::vector<AllReduceRound>& rounds, double bytes) {
   const int ranks = communicator.size();
   fmt::print("{:g} MB of f32 over {} ranks, median of {} rounds\n", bytes / 1e6, ranks, rounds.size());
   fmt::print("{:<18}{:>10}{:>12}{:>18}{:>14}\n", "", "ms", "bus GB/s", "x MPI_Allreduce", "processor ms");
   for (size_t i = 0; i < kCount; ++i) {
-    const double seconds = median(rounds, [&](const Round& r) { return r[i].seconds; });
+    const double seconds = median(rounds, [&](const AllReduceRound& r) { return r[i].seconds; });
     fmt::print("{:<18}{:>10.2f}{:>12.2f}{:>18.3f}{:>14.1f}\n", name(kAlgorithms[i]), 1e3 * seconds,
                2 * bytes * (ranks - 1) / ranks / seconds / 1e9,
-               median(rounds, [&](const Round& r) { return r[i].seconds / r[kCount - 1].seconds; }),
-               1e3 * median(rounds, [&](const Round& r) { return r[i].processor_seconds; }));
+               median(rounds, [&](const AllReduceRound& r) { return r[i].seconds / r[kCount - 1].seconds; }),
+               1e3 * median(rounds, [&](const AllReduceRound& r) { return r[i].processor_seconds; }));
   }
 }
 
 void bench(Communicator& communicator, double megabytes, int repeats) {
   std::vector<float> data(static_cast<size_t>(megabytes * 1e6 / 4));
-  std::vector<Round> rounds(static_cast<size_t>(repeats) + 1);
-  for (Round& round : rounds)
+  std::vector<AllReduceRound> rounds(static_cast<size_t>(repeats) + 1);
+  for (AllReduceRound& round : rounds)
     for (size_t i = 0; i < kCount; ++i) round[i] = reduce_once(communicator, kAlgorithms[i], data);
   rounds.erase(rounds.begin());  // the first round is slower, because it touches the memory for the first time
   const Network network = measure_network(communicator);
@@ -116,6 +110,8 @@ int bench_all_reduce(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  return kb::guarded_main("bench_all_reduce", [&] { return bench_all_reduce(argc, argv); });
+int bench_all_reduce_program(int argc, char** argv) {
+  return guarded_main("bench_all_reduce", [&] { return bench_all_reduce(argc, argv); });
 }
+
+}  // namespace kb

@@ -10,9 +10,8 @@
 #include "recipes/run/guarded_main.h"
 #include "runtime/backend.h"
 
+namespace kb {
 namespace {
-
-using namespace kb;
 
 Tensor block(const std::string& name, Tensor x) {
   Scope scope(name);
@@ -74,6 +73,8 @@ int bench_compile(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  return kb::guarded_main("bench_compile", [&] { return bench_compile(argc, argv); });
+int bench_compile_program(int argc, char** argv) {
+  return guarded_main("bench_compile", [&] { return bench_compile(argc, argv); });
 }
+
+}  // namespace kb

@@ -14,9 +14,8 @@
 #include "recipes/run/guarded_main.h"
 #include "runtime/processor.h"
 
+namespace kb {
 namespace {
-
-using namespace kb;
 
 // Sums over layers: milliseconds in each layout and in the faster one of each call, and floating-point operations.
 struct Totals {
@@ -103,6 +102,8 @@ int bench_conv(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  return kb::guarded_main("bench_conv", [&] { return bench_conv(argc, argv); });
+int bench_conv_program(int argc, char** argv) {
+  return guarded_main("bench_conv", [&] { return bench_conv(argc, argv); });
 }
+
+}  // namespace kb

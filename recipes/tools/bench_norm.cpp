@@ -7,19 +7,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "compiler/pipeline/pipeline.h"
 #include "compiler/schedule/describe_steps.h"
 #include "graph/layers.h"
 #include "recipes/config/command_line.h"
 #include "recipes/perf/copy_bandwidth.h"
+#include "recipes/perf/rounds.h"
 #include "recipes/run/guarded_main.h"
 #include "runtime/session.h"
 
+namespace kb {
 namespace {
-
-using namespace kb;
 
 constexpr int64_t kPasses = 12;  // arrays read or written
 
@@ -38,22 +37,9 @@ Graph norm_graph(int64_t rows, int64_t channels) {
 }
 
 // Times of one round, in milliseconds.
-struct Round {
+struct NormRound {
   double step, plain, streaming;
 };
-
-double time_ms(const auto& work) {
-  auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
-
-double median(const std::vector<Round>& rounds, const auto& figure) {
-  std::vector<double> values;
-  for (const Round& round : rounds) values.push_back(figure(round));
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
-}
 
 void fill_inputs(Session& session, int64_t count) {
   for (const char* name : {"x", "r", "dz"}) {
@@ -73,8 +59,9 @@ void print_steps(Session& session) {
                static_cast<double>(steps[s].bytes) / times[s].milliseconds / 1e6, words[s].text());
 }
 
-Round round_of(Session& session, CopyBandwidth& copy) {
-  return {time_ms([&] { session.step(); }), time_ms([&] { copy.plain(); }), time_ms([&] { copy.streaming(); })};
+NormRound round_of(Session& session, CopyBandwidth& copy) {
+  return {milliseconds_of([&] { session.step(); }), milliseconds_of([&] { copy.plain(); }),
+          milliseconds_of([&] { copy.streaming(); })};
 }
 
 int bench_norm(int argc, char** argv) {
@@ -100,7 +87,7 @@ int bench_norm(int argc, char** argv) {
   fill_inputs(session, rows * channels);
 
   CopyBandwidth copy(rows * channels * 4, threads);
-  std::vector<Round> rounds;
+  std::vector<NormRound> rounds;
   session.step();
   for (int i = 0; i < repeats; ++i) rounds.push_back(round_of(session, copy));
   const double bytes = static_cast<double>(rows * channels * 4);
@@ -108,10 +95,11 @@ int bench_norm(int argc, char** argv) {
   fmt::print(
       "{} launches; medians of {} interleaved rounds: step {:.2f} ms, plain copy {:.1f}, non-temporal {:.1f} GB/s\n",
       session.compiled().program.at(PartRole::final).steps.size(), repeats,
-      median_of([](const Round& r) { return r.step; }),
-      median_of([&](const Round& r) { return 2 * bytes / r.plain / 1e6; }),
-      median_of([&](const Round& r) { return 2 * bytes / r.streaming / 1e6; }));
-  const double share = median_of([](const Round& r) { return kPasses * std::min(r.plain, r.streaming) / 2 / r.step; });
+      median_of([](const NormRound& r) { return r.step; }),
+      median_of([&](const NormRound& r) { return 2 * bytes / r.plain / 1e6; }),
+      median_of([&](const NormRound& r) { return 2 * bytes / r.streaming / 1e6; }));
+  const double share =
+      median_of([](const NormRound& r) { return kPasses * std::min(r.plain, r.streaming) / 2 / r.step; });
   fmt::print("share of copy bandwidth {:.3f}{}\n", share,
              share > 1 ? ": above 1, for a part of the bytes is in the processor's cache" : "");
   print_steps(session);
@@ -120,6 +108,8 @@ int bench_norm(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  return kb::guarded_main("bench_norm", [&] { return bench_norm(argc, argv); });
+int bench_norm_program(int argc, char** argv) {
+  return guarded_main("bench_norm", [&] { return bench_norm(argc, argv); });
 }
+
+}  // namespace kb

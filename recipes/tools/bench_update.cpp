@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 
 #include "compiler/schedule/describe_steps.h"
@@ -15,24 +14,18 @@
 #include "recipes/config/run_task.h"
 #include "recipes/perf/copy_bandwidth.h"
 #include "recipes/perf/memory_answer.h"
+#include "recipes/perf/rounds.h"
 #include "recipes/run/tool.h"
 #include "recipes/train/device.h"
 #include "recipes/train/programs.h"
 #include "recipes/train/timed_inputs.h"
 #include "runtime/json.h"
 
+namespace kb {
 namespace {
-
-using namespace kb;
 
 constexpr int kRounds = 15;
 constexpr int64_t kCopyBytes = 128 << 20;  // bytes of a copied array
-
-double milliseconds_of(const auto& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
 
 bool is_flat(const Buffer& buffer) { return buffer.kind == BufferKind::store && buffer.name.starts_with("flat."); }
 
@@ -63,7 +56,7 @@ int64_t least_bytes(const Compiled& compiled, const std::string& optimizer) {
   return (2 * state + 1 + norms) * compiled.space.length * size_of(compiled.space.dtype);
 }
 
-struct Round {
+struct UpdateRound {
   std::vector<double> launches;  // milliseconds of each launch of the update
   double copy = 0;               // bytes read and written per second by the better copy
   // Returns the milliseconds of the whole update.
@@ -74,8 +67,8 @@ struct Round {
   }
 };
 
-Round measure(Session& session, const std::vector<size_t>& steps, CopyBandwidth& copy) {
-  Round round;
+UpdateRound measure(Session& session, const std::vector<size_t>& steps, CopyBandwidth& copy) {
+  UpdateRound round;
   const std::vector<StepTime> times = session.profile().steps;
   const size_t before = times.size() - session.compiled().program.at(PartRole::final).steps.size();
   for (const size_t step : steps) round.launches.push_back(times.at(before + step).milliseconds);
@@ -84,18 +77,12 @@ Round measure(Session& session, const std::vector<size_t>& steps, CopyBandwidth&
   return round;
 }
 
-double median(const std::vector<Round>& rounds, const auto& figure) {
-  std::vector<double> values;
-  for (const Round& round : rounds) values.push_back(figure(round));
-  std::nth_element(values.begin(), values.begin() + static_cast<int64_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
-}
-
-void print_launches(const Schedule& schedule, const std::vector<size_t>& steps, const std::vector<Round>& rounds) {
+void print_launches(const Schedule& schedule, const std::vector<size_t>& steps,
+                    const std::vector<UpdateRound>& rounds) {
   const std::vector<StepDescription> words = describe_steps(schedule);
   for (size_t i = 0; i < steps.size(); ++i) {
     const Step& step = schedule.steps[steps[i]];
-    const double ms = median(rounds, [&](const Round& round) { return round.launches[i]; });
+    const double ms = median(rounds, [&](const UpdateRound& round) { return round.launches[i]; });
     fmt::print("{:8.3f} ms {:8.1f} MB {:6.1f} GB/s  {}\n", ms, static_cast<double>(step.bytes) / 1e6,
                static_cast<double>(step.bytes) / ms / 1e6, words[steps[i]].text());
   }
@@ -123,14 +110,15 @@ int bench_update(const std::vector<std::string>& arguments) {
   const std::vector<size_t> steps = update_steps(schedule);
   ensure(!steps.empty(), "a training step without an update");
   CopyBandwidth copy(kCopyBytes, threads);
-  std::vector<Round> rounds;
+  std::vector<UpdateRound> rounds;
   session.step();
   for (int i = 0; i < kRounds; ++i) rounds.push_back(measure(session, steps, copy));
 
   const auto least = static_cast<double>(least_bytes(session.compiled(), config.learning.optimizer));
-  const double update = median(rounds, [](const Round& round) { return round.update(); });
-  const double copied = median(rounds, [](const Round& round) { return round.copy; });
-  const double ratio = median(rounds, [&](const Round& round) { return 1e3 * least / round.update() / round.copy; });
+  const double update = median(rounds, [](const UpdateRound& round) { return round.update(); });
+  const double copied = median(rounds, [](const UpdateRound& round) { return round.copy; });
+  const double ratio =
+      median(rounds, [&](const UpdateRound& round) { return 1e3 * least / round.update() / round.copy; });
   if (json) {
     const Json object = {{"optimizer", config.learning.optimizer},
                          {"threads", threads},
@@ -155,6 +143,8 @@ int bench_update(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  return kb::guarded_main("bench_update", [&] { return bench_update({argv + 1, argv + argc}); });
+int bench_update_program(int argc, char** argv) {
+  return guarded_main("bench_update", [&] { return bench_update({argv + 1, argv + argc}); });
 }
+
+}  // namespace kb

@@ -11,9 +11,8 @@
 #include "runtime/options.h"
 #include "runtime/trusted_folder.h"
 
+namespace kb {
 namespace {
-
-using namespace kb;
 
 std::string age_text(double seconds) {
   if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);
@@ -76,6 +75,8 @@ int cache(std::vector<std::string> words) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  return kb::guarded_main("cache", [&] { return cache({argv + 1, argv + argc}); });
+int cache_program(int argc, char** argv) {
+  return guarded_main("cache", [&] { return cache({argv + 1, argv + argc}); });
 }
+
+}  // namespace kb

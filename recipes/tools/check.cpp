@@ -19,9 +19,8 @@
 #include "runtime/input_file.h"
 #include "runtime/temporary_folder.h"
 
+namespace kb {
 namespace {
-
-using namespace kb;
 
 constexpr double kDeviations = 6;  // default of --deviations, in standard deviations over seeds
 
@@ -74,7 +73,7 @@ int check(const CheckCall& call) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int check_program(int argc, char** argv) {
   CheckCall call;
   CommandLine line("Compares a short run of a recipe with the curve that the repository keeps of it.",
                    "./run check RECIPE [--refresh -- FLAGS]");
@@ -92,3 +91,5 @@ int main(int argc, char** argv) {
     return check(call);
   });
 }
+
+}  // namespace kb

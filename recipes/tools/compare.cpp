@@ -20,9 +20,8 @@
 #include "recipes/run/guarded_main.h"
 #include "recipes/trials/statistics.h"
 
+namespace kb {
 namespace {
-
-using namespace kb;
 
 constexpr double kReferenceError = 24.1;  // per cent: 100 - kReferenceTarget without its rounding error
 
@@ -99,7 +98,7 @@ int compare_any(const std::vector<std::string>& folders, std::optional<double> g
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int compare_program(int argc, char** argv) {
   std::vector<std::string> folders;
   std::optional<double> goal;
   bool wants_reference = false;
@@ -120,3 +119,5 @@ int main(int argc, char** argv) {
     return compare_any(folders, goal, wants_reference);
   });
 }
+
+}  // namespace kb

@@ -15,9 +15,9 @@
 #include "runtime/options.h"
 #include "runtime/usable_processors.h"
 
+namespace kb {
 namespace {
 
-using namespace kb;
 namespace fs = std::filesystem;
 
 std::vector<ReadImage> images_of_store(const std::shared_ptr<const ImageStore>& store) {
@@ -82,7 +82,7 @@ int data_bench(const std::string& data, size_t most, int64_t side, int rounds, s
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int data_bench_program(int argc, char** argv) {
   std::string data;
   size_t most = 500;
   int64_t side = 224;
@@ -97,8 +97,10 @@ int main(int argc, char** argv) {
       .whole({"--rounds", "N", "time every image this many times, with other crops each; the median counts"}, rounds, 1,
              1000)
       .positive({"--speed", "X", "print how many cores feed a model that trains this many images/s"}, speed, 1e9);
-  return kb::guarded_main("data_bench", [&] {
+  return guarded_main("data_bench", [&] {
     if (!line.parse({argv + 1, argv + argc})) return 0;
     return data_bench(data, most, side, rounds, speed);
   });
 }
+
+}  // namespace kb

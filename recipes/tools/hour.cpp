@@ -14,9 +14,8 @@
 #include "recipes/run/guarded_main.h"
 #include "recipes/trials/trial_command.h"
 
+namespace kb {
 namespace {
-
-using namespace kb;
 
 constexpr const char* kDrawn = "glyphs-hour";
 
@@ -28,7 +27,7 @@ std::string command_text(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int hour_program(int argc, char** argv) {
   HourRequest request;
   std::string seeds, plan;
   CommandLine line(
@@ -60,3 +59,5 @@ int main(int argc, char** argv) {
     return run_hour(request);
   });
 }
+
+}  // namespace kb

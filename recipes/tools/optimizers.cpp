@@ -9,9 +9,8 @@
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
 
+namespace kb {
 namespace {
-
-using namespace kb;
 
 int run(const std::string& readme, const std::string& picture) {
   const std::vector<OptimizerPath> paths = optimizer_paths();
@@ -30,15 +29,17 @@ int run(const std::string& readme, const std::string& picture) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int optimizers_program(int argc, char** argv) {
   std::string readme, picture;
   CommandLine line(
       "Runs every optimizer for ten steps with the same gradients and prints how far it moves its parameters.",
       "./run optimizers [--readme FILE] [--picture FILE.svg]");
   line.text({"--readme", "FILE", "rewrite the table in this copy of optim/README.md"}, readme)
       .text({"--picture", "FILE.svg", "draw the distances over the steps into this file"}, picture);
-  return kb::guarded_main("optimizers", [&] {
+  return guarded_main("optimizers", [&] {
     if (!line.parse({argv + 1, argv + argc})) return 0;
     return run(readme, picture);
   });
 }
+
+}  // namespace kb

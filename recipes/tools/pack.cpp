@@ -16,9 +16,9 @@
 #include "runtime/options.h"
 #include "runtime/usable_processors.h"
 
+namespace kb {
 namespace {
 
-using namespace kb;
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kStageWords[] = {"confirmed", "packed", "verified"};  // words of each PackStage
@@ -78,7 +78,7 @@ int pack(const std::string& data, const std::string& to, const PackForm& form, i
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int pack_program(int argc, char** argv) {
   std::string data, to, checked;
   PackForm form;
   int threads = usable_processors();
@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
       .whole({"--threads", "N", "number of threads that read, shrink and verify"}, threads, 1, 1024)
       .text({"--verify", "FILE", "compare each image of this pack with its checksum; exit code 1 where one differs"},
             checked);
-  return kb::guarded_main("pack", [&] {
+  return guarded_main("pack", [&] {
     if (!line.parse({argv + 1, argv + argc})) return 0;
     if (!checked.empty() && data.empty() && to.empty()) return verify(checked, *open_pack(checked), threads);
     if (!checked.empty() || data.empty() || to.empty())
@@ -105,3 +105,5 @@ int main(int argc, char** argv) {
     return pack(data, to, form, threads);
   });
 }
+
+}  // namespace kb

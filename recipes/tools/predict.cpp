@@ -1,4 +1,8 @@
 // summary: the classes that a run's model gives images, with their probabilities: predict RUN IMAGE...
 #include "recipes/models/commands.h"
 
-int main(int argc, char** argv) { return kb::command_main("predict", kb::predict_command, argc, argv); }
+namespace kb {
+
+int predict_program(int argc, char** argv) { return command_main("predict", predict_command, argc, argv); }
+
+}  // namespace kb

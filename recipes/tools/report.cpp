@@ -10,9 +10,8 @@
 #include "runtime/atomic_file.h"
 #include "runtime/standard_streams.h"
 
+namespace kb {
 namespace {
-
-using namespace kb;
 
 void report(const std::vector<std::string>& places, std::filesystem::path out) {
   if (out.empty()) out = places.size() == 1 ? std::filesystem::path(places[0]) / "report.html" : "report.html";
@@ -29,7 +28,7 @@ void report(const std::vector<std::string>& places, std::filesystem::path out) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int report_program(int argc, char** argv) {
   std::vector<std::string> places;
   std::string out;
   CommandLine line("One HTML page about runs, which needs no network.", "./run report RUN...|STORE [--out FILE.html]");
@@ -41,3 +40,5 @@ int main(int argc, char** argv) {
     return 0;
   });
 }
+
+}  // namespace kb

@@ -32,9 +32,9 @@
 #include "runtime/input_file.h"
 #include "runtime/options.h"
 
+namespace kb {
 namespace {
 
-using namespace kb;
 namespace fs = std::filesystem;
 
 struct StudyCall {
@@ -301,4 +301,6 @@ int study_command(const ToolArguments& arguments) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return kb::study_main("study", study_command, argc, argv); }
+int study_program(int argc, char** argv) { return study_main("study", study_command, argc, argv); }
+
+}  // namespace kb

@@ -2,4 +2,8 @@
 #include "recipes/sweep/sweep_command.h"
 #include "recipes/trials/trial_command.h"
 
-int main(int argc, char** argv) { return kb::study_main("sweep", kb::sweep_command, argc, argv); }
+namespace kb {
+
+int sweep_program(int argc, char** argv) { return study_main("sweep", sweep_command, argc, argv); }
+
+}  // namespace kb

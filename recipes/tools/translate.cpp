@@ -1,4 +1,8 @@
 // summary: what a run's model writes for sentences, by beam search, and its BLEU: translate RUN [--sentence TEXT]
 #include "recipes/models/commands.h"
 
-int main(int argc, char** argv) { return kb::command_main("translate", kb::translate_command, argc, argv); }
+namespace kb {
+
+int translate_program(int argc, char** argv) { return command_main("translate", translate_command, argc, argv); }
+
+}  // namespace kb

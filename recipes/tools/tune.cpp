@@ -15,9 +15,8 @@
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
 
+namespace kb {
 namespace {
-
-using namespace kb;
 
 struct Options {
   int64_t minibatch = 16;
@@ -99,7 +98,7 @@ int tune(const Options& options) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int tune_program(int argc, char** argv) {
   Options options;
   CommandLine line(
       "Measures which layout convolutions should take with the instruction set that the library uses here.",
@@ -115,3 +114,5 @@ int main(int argc, char** argv) {
     return tune(options);
   });
 }
+
+}  // namespace kb
