@@ -12,3 +12,19 @@ function(kb_check_compiler)
     "These can: g++ 12 and newer, clang 16 and newer. In an empty build folder: -DCMAKE_CXX_COMPILER=g++. "
     "An older one may still compile the generated kernels, when a program runs: KB_CXX=${CMAKE_CXX_COMPILER}.")
 endfunction()
+
+# kb_compile_by(CHOICE FLAGS...): targets that this folder makes from here on are compiled by another compiler than the
+# project's, with FLAGS behind the target's own. CHOICE: a clang's path or name; AUTO for the newest one that serves, if
+# there is any; empty for the project's own, without FLAGS. Objects of both compilers link.
+macro(kb_compile_by choice)
+  set(kb_other_compiler ${choice})
+  if(kb_other_compiler STREQUAL "AUTO")
+    find_program(KB_NEW_CLANG NAMES clang++-20 clang++-19 clang++-18 clang++-17 clang++-16)
+    mark_as_advanced(KB_NEW_CLANG)
+    set(kb_other_compiler ${KB_NEW_CLANG})
+  endif()
+  if(kb_other_compiler)
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_SOURCE_DIR}/cmake/instead.sh ${CMAKE_CXX_COMPILER_LAUNCHER} ${kb_other_compiler} -- ${ARGN} --)
+  endif()
+endmacro()

@@ -61,11 +61,11 @@ void functions_of_one_element(KernelGraphs& graphs) {
   CheckOptions few_last_bits = on_gpu(1e-14);
   Graph cancelling;
   output("gelu", gelu(input_of(cancelling, {1003}, DType::f64)));
-  graphs.add_beside_cpu("f64 gelu", cancelling, few_last_bits);
+  graphs.add("f64 gelu", cancelling, few_last_bits);
   few_last_bits.elementwise = true;
   Graph graph;
   expanded_functions(input_of(graph, {1003}, DType::f64), input_of(graph, {1003}, DType::f64, "z"));
-  graphs.add_beside_cpu("f64 functions", graph, few_last_bits);
+  graphs.add("f64 functions", graph, few_last_bits);
 }
 
 void integers(KernelGraphs& graphs) {

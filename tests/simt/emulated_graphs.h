@@ -1,4 +1,4 @@
-// Graphs whose kernels run in the emulator; the CPU's kernels run as the host's compiler compiled them.
+// Graphs whose kernels run in the emulator.
 #pragma once
 #include "tests/simt/emulated_kernels.h"
 #include "tests/simt/kernel_graphs.h"
@@ -7,7 +7,7 @@ namespace kb::simt {
 
 class EmulatedGraphs : public test::KernelGraphs {
  public:
-  explicit EmulatedGraphs(Target target = gpu_target("sm_90"));
+  explicit EmulatedGraphs(Target target = gpu_target("sm_90")) : KernelGraphs(emulated_, std::move(target)) {}
   const EmulatedKernels& kernels() const { return emulated_; }
 
  private:

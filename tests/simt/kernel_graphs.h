@@ -1,7 +1,7 @@
 // Graphs that are compiled for a GPU. Their kernels run one by one, emulated or on a device, and the results are
-// compared with the graph interpreter's and with those of a CPU's kernels.
+// compared with the graph interpreter's and with those of a CPU's kernels. The latter run in the KernelIR interpreter,
+// which has the bits that a CPU's compiled kernels have (tests/compiler/print/cpp_test.cpp).
 #pragma once
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,13 +14,10 @@ namespace kb::test {
 // Returns options for a GPU's target.
 CheckOptions on_gpu(double tolerance = 2e-5);
 
-// Makes the function that runs a CPU's kernels, given all of them.
-using CpuKernels = std::function<KernelRunner(const std::vector<ir::Kernel>&)>;
-
 class KernelGraphs {
  public:
-  KernelGraphs(GpuKernels& kernels, CpuKernels cpu, Target target = gpu_target("sm_90"))
-      : kernels_(kernels), cpu_(std::move(cpu)), target_(std::move(target)) {}
+  explicit KernelGraphs(GpuKernels& kernels, Target target = gpu_target("sm_90"))
+      : kernels_(kernels), target_(std::move(target)) {}
 
   // Adds a graph. If there is an output X.abs, the sum of the absolute values of the terms of output X, then X may err
   // by 1e-5 of that in f32; other outputs may err by options.tolerance.
@@ -43,14 +40,11 @@ class KernelGraphs {
     bool exact = false;
     std::optional<Judged> on_cpu{};
   };
-  KernelRunner make_cpu_kernels() const;
   void judge(const Case& c);
 
   std::vector<Case> cases_;
   GpuKernels& kernels_;
-  const CpuKernels cpu_;
   Target target_;
-  KernelRunner cpu_kernels_;
 };
 
 }  // namespace kb::test

@@ -5,12 +5,9 @@
 namespace kb::test {
 namespace {
 
-// Runs kernels in the KernelIR interpreter, which has the bits of the CPU's kernels and needs no compiler.
-KernelRunner interpreted(const std::vector<ir::Kernel>&) { return ir::run; }
-
 void check_class(TestGpu& gpu, const KernelClass& cls) {
   DeviceKernels kernels(gpu);
-  KernelGraphs graphs(kernels, interpreted, kernels.target());
+  KernelGraphs graphs(kernels, kernels.target());
   cls.add(graphs);
   graphs.check();
 }

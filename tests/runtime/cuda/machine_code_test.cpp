@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(no_equality_is_the_predicate_of_a_maximum) {
   cuda::Nvrtc nvrtc;
   if (skipped(nvrtc, options.cuobjdump)) return;
   PrintedKernels kernels;
-  test::KernelGraphs graphs(kernels, nullptr);
+  test::KernelGraphs graphs(kernels);
   test::equalities_at_edges(graphs);
   for (const int arch : {90, 100}) {
     const auto compiler = cuda::make_nvrtc_compiler(nvrtc, arch, options.cache_dir, usable_processors());
