@@ -78,6 +78,11 @@ std::map<std::string, KernelEntry> compile_kernels(const std::vector<ir::Kernel>
   return entries;
 }
 
+std::map<std::string, KernelEntry> compile_kernels(const std::vector<ir::Kernel>& kernels, int vector_bytes) {
+  const bool users = vector_bytes == vector_widths().back();
+  return compile_kernels(kernels, vector_bytes, users ? RuntimeOptions{}.kernel_level : 0);
+}
+
 Data Data::random(DType dtype, int64_t elements, uint32_t seed) {
   Data data = output(dtype, elements);
   data.defined = true;

@@ -253,8 +253,8 @@ std::vector<ConvCase> conv_cases() {
     add([](ConvCase& c) { c.c = 6, c.o = 16, c.kernel = 5, c.padding = 0; });
     add([](ConvCase& c) { c.dilation = 2, c.padding = 2; });
     add([](ConvCase& c) { c.groups = 4; });
-    add([](ConvCase& c) { c.c = 64, c.o = 64, c.size = 28; });
-    if (dtype == DType::f32) add([](ConvCase& c) { c.c = 64, c.o = 64, c.size = 28, c.tf32 = true; });
+    add([](ConvCase& c) { c.c = 64, c.o = 64, c.size = 14; });
+    if (dtype == DType::f32) add([](ConvCase& c) { c.c = 64, c.o = 64, c.size = 14, c.tf32 = true; });
   }
   return cases;
 }

@@ -34,7 +34,7 @@ Training lenet(const std::string& precision = "f32") {
 
 // The first kernel of this training crops and flips the images.
 Training resnet8(const std::string& precision = "f32") {
-  return {on_noise(resnet_cifar(), {3, 32, 32}, 8),
+  return {on_noise(resnet_cifar(), {3, 16, 16}, 8),
           {"--depth", "8", "--minibatch", "4", "--steps", "4", "--lr", "0.01", "--warmup-epochs", "0", "--precision",
            precision}};
 }
