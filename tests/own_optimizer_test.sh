@@ -19,5 +19,5 @@ trains() {
 }
 
 trains 'lion: beta1 0.9, beta2 0.99, weight decay 0.1'
-trains 'normalised: momentum 0.9;' --optimizer normalised
+"$program" --optimizer normalised --dry-run | grep -q '^optimizer normalised: momentum 0.9;'
 trains 'normalised: momentum 0.5;' --optimizer normalised --momentum 0.5

@@ -154,7 +154,7 @@ stages_that_do_not_end_well() {
   echo "bench resnet50 --minibatch 32" >"$folder/mood/hang"
   echo "bench resnet50 --minibatch 64" >"$folder/mood/die"
   echo "gpu_ceilings" >"$folder/mood/fail"
-  KB_LIMIT=5 first 1 "hang, die, fail" "$out" ceilings kernels bench32 bench64
+  KB_LIMIT=3 first 1 "hang, die, fail" "$out" ceilings kernels bench32 bench64
   is ceilings failed "hang, die, fail"
   is kernels passed "hang, die, fail"
   is bench32 timeout "hang, die, fail"

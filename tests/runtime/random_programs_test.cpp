@@ -21,18 +21,11 @@ namespace {
 constexpr uint32_t kFirst = 100000;  // first seed; backend_test.cpp has others
 constexpr uint32_t kAtOnce = 200;    // number of programs whose kernels are compiled together
 
-// Fewer programs are run with sanitizers, because the host compiler takes many times as long for sanitized kernels.
-#ifdef __SANITIZE_ADDRESS__
-constexpr uint32_t kShare = 20;
-#else
-constexpr uint32_t kShare = 20;
-#endif
-
 uint32_t programs() {
   const auto& suite = boost::unit_test::framework::master_test_suite();
   for (int i = 1; i + 1 < suite.argc; ++i)
     if (suite.argv[i] == std::string("--programs")) return static_cast<uint32_t>(std::atoi(suite.argv[i + 1]));
-  return kShare;
+  return 20;
 }
 
 constexpr DType kDTypes[] = {DType::f32, DType::f64, DType::bf16, DType::f16};

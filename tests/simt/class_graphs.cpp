@@ -346,7 +346,7 @@ bool has_turn(DType dtype, size_t n) {
 
 void add_long_columns(KernelGraphs& graphs, const std::vector<Dims>& shapes) {
   for (size_t i = 0; i < shapes.size(); ++i)
-    for (const DType dtype : {DType::f32, i % 2 == 0 ? DType::bf16 : DType::f64}) {
+    for (const DType dtype : {DType::f32, i % 2 == 0 ? DType::f64 : DType::bf16}) {
       const Dims& shape = shapes[i];
       Graph graph;
       const Tensor x = input_of(graph, shape, dtype);

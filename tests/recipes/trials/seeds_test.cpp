@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(flags_may_come_from_a_run) {
 BOOST_AUTO_TEST_CASE(a_study_that_was_killed_goes_on_to_the_same_bits) {
   const test::TemporaryDirectory directory;
   const fs::path whole = directory / "whole", killed = directory / "killed";
-  const std::string steps = "600";
+  const std::string steps = "300";
   BOOST_TEST(finish(mlp({"--seeds", "1..3", "--jobs", "2"}, whole, steps)).status == 0);
   {
     Process study(mlp({"--seeds", "1..3", "--jobs", "2"}, killed, steps));
