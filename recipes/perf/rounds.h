@@ -1,4 +1,4 @@
-// What benchmarks need that measure their candidates in turns, round by round.
+// Benchmarks that measure their candidates in turns, round by round, share this clock and this median.
 #pragma once
 #include <algorithm>
 #include <chrono>
