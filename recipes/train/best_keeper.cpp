@@ -18,11 +18,11 @@ void BestKeeper::restore(const FlatJson& line) {
 }
 
 void BestKeeper::restored() {
-  if (best_ && keeps_model() && parts_.start.saved_model) model_ = parts_.start.saved_model(best_->step);
+  if (best_ && holds_model() && parts_.start.saved_model) model_ = parts_.start.saved_model(best_->step);
 }
 
 void BestKeeper::evaluated(const ReportedEvaluation& reported) {
-  if (reported.is_due && take(reported.evaluation, reported.done) && keeps_model())
+  if (reported.is_due && take(reported.evaluation, reported.done) && holds_model())
     model_ = parts_.store.canonical(false);
 }
 

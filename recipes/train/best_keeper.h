@@ -24,7 +24,7 @@ class BestKeeper : public Instrument {
   void tell(LoopResult& result) const override { result.best = best_; }
 
  private:
-  bool keeps_model() const { return parts_.task.valid && parts_.task.test; }
+  bool holds_model() const { return parts_.task.valid && parts_.task.test; }
   bool take(const Evaluation& evaluation, int64_t done);
   Evaluation evaluate_model(Evaluator& evaluator);
 
