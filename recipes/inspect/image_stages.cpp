@@ -10,6 +10,7 @@
 #include "data/images/open_image.h"
 #include "data/images/view.h"
 #include "graph/error.h"
+#include "recipes/perf/median.h"
 
 namespace kb {
 namespace {
@@ -102,11 +103,6 @@ class StageTimer {
   std::vector<uint8_t> planes_;
   std::vector<float> floats_;
 };
-
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 // Returns the JPEGs that can be decoded; sets their number and mean sizes in `about`. Throws Error if there are none.
 std::vector<ReadImage> readable(const std::vector<ReadImage>& images, ImageStages& about) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "recipes/trials/statistics.h"
+#include "recipes/perf/median.h"
 
 namespace kb {
 namespace {

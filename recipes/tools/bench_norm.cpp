@@ -91,15 +91,14 @@ int bench_norm(int argc, char** argv) {
   session.step();
   for (int i = 0; i < repeats; ++i) rounds.push_back(round_of(session, copy));
   const double bytes = static_cast<double>(rows * channels * 4);
-  auto median_of = [&](auto figure) { return median(rounds, figure); };
   fmt::print(
       "{} launches; medians of {} interleaved rounds: step {:.2f} ms, plain copy {:.1f}, non-temporal {:.1f} GB/s\n",
       session.compiled().program.at(PartRole::final).steps.size(), repeats,
-      median_of([](const NormRound& r) { return r.step; }),
-      median_of([&](const NormRound& r) { return 2 * bytes / r.plain / 1e6; }),
-      median_of([&](const NormRound& r) { return 2 * bytes / r.streaming / 1e6; }));
+      median(rounds, [](const NormRound& r) { return r.step; }),
+      median(rounds, [&](const NormRound& r) { return 2 * bytes / r.plain / 1e6; }),
+      median(rounds, [&](const NormRound& r) { return 2 * bytes / r.streaming / 1e6; }));
   const double share =
-      median_of([](const NormRound& r) { return kPasses * std::min(r.plain, r.streaming) / 2 / r.step; });
+      median(rounds, [](const NormRound& r) { return kPasses * std::min(r.plain, r.streaming) / 2 / r.step; });
   fmt::print("share of copy bandwidth {:.3f}{}\n", share,
              share > 1 ? ": above 1, for a part of the bytes is in the processor's cache" : "");
   print_steps(session);

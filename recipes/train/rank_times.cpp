@@ -6,16 +6,11 @@
 #include <sstream>
 #include <utility>
 
+#include "recipes/perf/median.h"
 #include "runtime/host_name.h"
 
 namespace kb {
 namespace {
-
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
 
 void add_rank(RanksReport& report, const std::string& gathered) {
   std::istringstream words(gathered);

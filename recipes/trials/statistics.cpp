@@ -1,10 +1,7 @@
 #include "recipes/trials/statistics.h"
 
-#include <algorithm>
 #include <cmath>
 #include <numeric>
-
-#include "graph/error.h"
 
 namespace kb {
 
@@ -17,14 +14,6 @@ std::optional<MeanOf> mean_of(const std::vector<double>& values) {
   for (const double value : values) squares += (value - result.mean) * (value - result.mean);
   result.stddev = std::sqrt(squares / (count - 1));
   return result;
-}
-
-double median_of(std::vector<double> values) {
-  ensure(!values.empty(), "the median of no values");
-  const size_t middle = values.size() / 2;
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(middle), values.end());
-  if (values.size() % 2 == 1) return values[middle];
-  return (values[middle] + *std::max_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(middle))) / 2;
 }
 
 }  // namespace kb

@@ -15,8 +15,4 @@ struct MeanOf {
 // Returns the mean and the standard deviation; nothing if there are no values.
 std::optional<MeanOf> mean_of(const std::vector<double>& values);
 
-// Returns the median: the mean of the two values in the middle if their number is even. Throws InternalError if there
-// are none.
-double median_of(std::vector<double> values);
-
 }  // namespace kb

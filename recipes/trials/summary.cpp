@@ -1,12 +1,13 @@
 #include "recipes/trials/summary.h"
 
-#include "runtime/json.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
+
+#include "recipes/perf/median.h"
+#include "runtime/json.h"
 
 namespace kb {
 namespace {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "recipes/config/values.h"
+#include "recipes/perf/median.h"
 #include "recipes/trials/study_folder.h"
 #include "tests/support/says.h"
 #include "tests/support/support.h"
