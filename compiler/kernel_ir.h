@@ -62,32 +62,36 @@ enum class Code : uint8_t {
   last_block,   // GPU: `b` blocks count in `buffer`[a]; the body runs in the block that counts last, which sets the
                 // counter back to 0
   // Products of matrices of bf16 or f16, which all threads of a block work on together (GPU, outside thread loops).
-  // Matrices lie in block storage by rows, `pitch` elements apart; `tile` has their extents.
-  tile_copy,   // local [d + r * pitch + k] = buffer[a + r * b + k] for r < rows, k < columns; 0 where r >= c or
+  // Each matrix is one of those of a local array with Storage::matrices.
+  tile_copy,   // element (r, k) of matrix number d of `tile.local` = buffer[a + r * b + k]; 0 where r >= c or
                // k >= valid. The copy is asynchronous: its elements are there after the tile_wait for its group
   tile_group,  // ends a group of copies
   tile_wait,   // waits until all groups but the last `integer` have arrived, for all threads: it is a barrier, too
-  tile_mma,    // accumulators `buffer` += A x B, A in `tile.local` from a on, B in `tile.other` from b on: (m, k) of A
-               // is [a + m * pitch + k], (k, n) of B is [b + n * other_pitch + k]; transposed: [a + k * pitch + m] and
-               // [b + k * other_pitch + n]. Sums are f32, in an order of the processor's choice
-  tile_store,  // local [a + m * pitch + n] = accumulators `buffer` (m, n) in the type of the local array
+  tile_mma,    // accumulators `buffer` += A x B, A number a of `tile.local`, B number b of `tile.other`: (m, k) of A is
+               // element (m, k) of its matrix, (k, n) of B is element (n, k); transposed: (k, m) and (k, n). Sums are
+               // f32, in an order of the processor's choice
+  tile_store,  // local [m * pitch + n] = accumulators `buffer` (m, n) in the type of the local array `tile.local`
 };
 
 enum class Access : uint8_t { uniform, contiguous, gather };
 // Storage::accumulators: sums of products, `tile.rows` x `tile.columns` f32 in registers of the whole block, which are
-// 0 where they are declared.
-enum class Storage : uint8_t { register_, block, accumulators };
+// 0 where they are declared. Storage::matrices: block storage for matrices of `tile.rows` x `tile.columns`, which only
+// tile_copy and tile_mma reach. How the elements of a matrix lie in it is the printer's choice; panel_of() says of how
+// many columns a panel of it is.
+enum class Storage : uint8_t { register_, block, accumulators, matrices };
 
-// A tile_copy moves so many elements at once: its positions, pitches and columns are multiples of it.
+// A tile_copy moves so many elements at once: its positions, pitches and valid columns are multiples of it.
 inline constexpr int64_t kCopiedElements = 8;
 // A tensor core multiplies 16 x 16 by 16 x 8: extents of products are multiples of 16.
 inline constexpr int64_t kTileDepth = 16;
+// Four warps that follow each other, and the rows of a product that they multiply at once.
+inline constexpr int64_t kWarpgroupThreads = 128, kWarpgroupRows = 64;
 
 struct Tile {
-  int32_t local = -1, other = -1;      // numbers of arrays in block storage
-  int32_t rows = 0, columns = 0;       // extents of a copy, of accumulators
-  int32_t depth = 0;                   // tile_mma: elements that are multiplied for each sum
-  int32_t pitch = 0, other_pitch = 0;  // elements from one row of an array to the next
+  int32_t local = -1, other = -1;  // numbers of arrays
+  int32_t rows = 0, columns = 0;   // extents of accumulators, of each matrix
+  int32_t panel = 0;               // columns of a panel of a matrix
+  int32_t pitch = 0;               // tile_store: elements from one row of the array to the next
   bool transposed = false, other_transposed = false;
   friend bool operator==(const Tile&, const Tile&) = default;
 };
@@ -110,7 +114,7 @@ struct Instr {
   int32_t unroll = 1;  // serial loop on a GPU: rounds that should be under way at once; it does not change the result
   Reg valid = kNone;   // loop bound to lanes: number of valid lanes (i64); kNone = all. tile_copy: columns
   bool part = false;   // loop bound to lanes: `valid` is at least 1 and less than the lanes in every call
-  Tile tile{};         // tile_copy, tile_mma, tile_store, local of accumulators
+  Tile tile{};         // tile_copy, tile_mma, tile_store, local of accumulators and of matrices
   std::vector<Instr> body{};  // loop, branch, last_block
 };
 
@@ -141,20 +145,32 @@ struct Kernel {
   // leave it, and the CUDA compiler neither delays loads to save registers nor takes more; 0: unknown.
   int64_t resident = 0;
   bool narrow_index = false;  // GPU: every i64 of the kernel fits 32 bits
+  bool warpgroups = false;    // GPU: a tile_mma is done by warpgroups (wgmma of sm_90a), else by warps
 };
 
 // The bytes of block storage that a kernel may have without asking for them at launch.
 inline constexpr int64_t kStaticBlockStorage = 48 * 1024;
-// Returns the bytes of all arrays in a GPU kernel's block storage, each of which begins at a multiple of 16 bytes.
+// Returns the bytes of which an array in block storage begins at a multiple: those after which a layout of matrices
+// repeats, or those of a vector.
+int64_t storage_alignment(Storage storage);
+// An array's place in block storage, in bytes.
+struct StorageRange {
+  int64_t begin = 0, end = 0, alignment = 1;
+};
+// Returns the place of the array that `local` declares, behind `used` bytes of others.
+StorageRange storage_range(int64_t used, const Instr& local);
+// Returns the bytes of all arrays in a GPU kernel's block storage.
 int64_t block_storage_bytes(const Kernel& kernel);
 // Returns the bytes of block storage that a launch has to ask for: all, or 0 if it need not.
 int64_t launched_storage_bytes(const Kernel& kernel);
 // The warps of a block share the rows and columns of accumulators in a grid: `down` warps share the rows, `across` the
-// columns. A warp has a multiple of 16 rows and of 16 columns.
+// columns. A warp has a multiple of 16 rows and of 16 columns; where warpgroups multiply, it has 16 rows.
 struct WarpGrid {
   int64_t down = 1, across = 1;
 };
-WarpGrid warp_grid(int64_t rows, int64_t columns, int64_t threads);
+WarpGrid warp_grid(int64_t rows, int64_t columns, int64_t threads, bool warpgroups);
+// Returns the columns of a panel of a matrix of which a warpgroup multiplies `columns` columns at once: 64, 32 or 16.
+int64_t panel_of(int64_t columns);
 
 // Gives the kernel as text, for golden tests and dumps. Equal kernels have equal text, in which the name does not
 // occur.

@@ -34,6 +34,7 @@ struct Group {
   Dims domain;                 // iteration space: the outputs' shape, or the shape of the reductions' input
   Ints axes;                   // reduced axes of the domain; empty for pointwise
   int32_t product = -1;        // a convolution that the launch itself computes as a product of matrices; -1: none
+  bool by_warpgroups = false;  // warpgroups multiply the matrices of the product, else warps do
   Epilogue epilogue;           // only library groups use it
 };
 

@@ -20,7 +20,8 @@ Target gpu_target(const std::string& arch) {
   if (arch == "sm_80")
     target.processors = 108, target.memory_bytes = 80'000'000'000;
   else if (arch == "sm_90")
-    target.processors = 132, target.memory_bytes = 80'000'000'000, target.has_flash_attention = true;
+    target.processors = 132, target.memory_bytes = 80'000'000'000,
+    target.has_flash_attention = target.warpgroups = true;
   else if (arch == "sm_100")
     target.processors = 148, target.memory_bytes = 180'000'000'000;
   else

@@ -12,6 +12,12 @@ namespace kb {
 
 struct Epilogue;
 
+// Who multiplies the matrices of a convolution with one tap: a library call, or a kernel of our own, in which warps or
+// warpgroups (wgmma of sm_90a) do.
+enum class Multiplier : uint8_t { library, warps, warpgroups };
+// Returns the share of the matmul rate of a GPU's library that kernels of our own reach; assumed.
+constexpr double own_multiply_share(bool by_warpgroups) { return by_warpgroups ? 0.75 : 0.55; }
+
 // Answers about library ops that only a backend knows. Every call is a pure function of its arguments.
 class LibraryQuery {
  public:
@@ -20,15 +26,15 @@ class LibraryQuery {
   virtual int64_t scratch_bytes(const Graph& graph, const Node& node, const Epilogue& epilogue) const = 0;
   // Returns the bytes of pack_weights' result in the library's own format; 0 if the op wants no packed weights.
   virtual int64_t packed_bytes(const Graph& graph, const Node& pack) const = 0;
-  // Returns whether a kernel of our own computes this convolution, with what reads its result, in less time than the
-  // library and the launches behind it; nothing if that was not measured. On a device, the first question about a size
+  // Returns who computes this convolution, with what reads its result, in the least time: the library and the launches
+  // behind it, or a kernel of our own; nothing if that was not measured. On a device, the first question about a size
   // measures it, and the answer stays the same.
-  virtual std::optional<bool> own_product(const Graph&, const Node&) const { return {}; }
+  virtual std::optional<Multiplier> multiplier(const Graph&, const Node&) const { return {}; }
 };
 
 // Convolutions of 16 bits with one tap and a stride of 1 are products of matrices. As kernels of our own they take in
 // what reads their results. None of them are, all are, or those that are picked: by what the backend measured
-// (LibraryQuery::own_product), else by a model.
+// (LibraryQuery::multiplier), else by a model.
 enum class Products : uint8_t { none, picked, all };
 
 enum class Processor : uint8_t { cpu, gpu };
@@ -59,8 +65,9 @@ struct Target {
   // True: the library has the ops of graph/flash_attention.h in 16 bits, each run with the same bits.
   bool has_flash_attention = false;
   Products products = Products::none;
-  int shards = 2;                               // CPU: number of shards into which library calls split the samples
-  int64_t redzone_bytes = 0;                    // free bytes after every planned buffer, which sanitizer builds poison
+  bool warpgroups = false;    // GPU: warpgroups can multiply matrices; where nothing was measured, they do
+  int shards = 2;             // CPU: number of shards into which library calls split the samples
+  int64_t redzone_bytes = 0;  // free bytes after every planned buffer, which sanitizer builds poison
   std::shared_ptr<const LibraryQuery> library;  // null: library calls need no scratch memory and no packed weights
 };
 

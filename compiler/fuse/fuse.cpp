@@ -95,9 +95,10 @@ std::vector<Group> fuse(const Graph& graph, const Target& target) {
   Epilogues epilogues(drafts, target);
   for (int32_t n = 0; n < static_cast<int32_t>(graph.nodes.size()); ++n) {
     if (!drafts.is_seed(n)) continue;
-    if (is_product(graph, drafts.node(n), target)) {
+    if (const Multiplier by = multiplier_of(graph, drafts.node(n), target); by != Multiplier::library) {
       const int32_t group = drafts.open(n, FusionClass::pointwise, drafts.node(n).type().shape, {});
       drafts[group].group.product = n;
+      drafts[group].group.by_warpgroups = by == Multiplier::warpgroups;
       continue;
     }
     const FusionClass alone = class_alone(graph, drafts.node(n), drafts.on_gpu());

@@ -30,9 +30,8 @@ bool has_one_tap(const Node& node, const Type& filters) {
          filters.elements() == attrs.integer("block_in", 0) * attrs.integer("block_out", 0);
 }
 
-// Operations for each byte that is moved, at which a product takes as long as its memory does: a little less than an
-// H100's, where generated products reach 0.55 of the rate of its library's (assumed) and copies 0.98 of theirs.
-constexpr int64_t kBalance = 128;
+// Operations of a GPU's library for each byte that is copied in the same time: a little less than an H100's.
+constexpr double kLibraryBalance = 234;
 
 // Returns whether the model picks a product of `rows` x `depth` by `depth` x `columns`: if it takes no longer than the
 // memory for its matrices and for the result once more, which a launch behind a library call reads again; and if there
@@ -40,23 +39,25 @@ constexpr int64_t kBalance = 128;
 bool model_picks(int64_t rows, int64_t depth, int64_t columns, const Target& target) {
   constexpr int64_t kElementBytes = 2;
   const int64_t row_operations = 2 * depth * columns, row_bytes = kElementBytes * (depth + 2 * columns);
-  return row_operations <= kBalance * row_bytes && rows * columns / (kTile * kTile) >= target.processors;
+  const double balance = own_multiply_share(target.warpgroups) * kLibraryBalance;
+  return static_cast<double>(row_operations) <= balance * static_cast<double>(row_bytes) &&
+         rows * columns / (kTile * kTile) >= target.processors;
 }
 
-bool is_picked(const Graph& graph, const Node& node, const Target& target) {
-  if (target.products != Products::picked) return target.products == Products::all;
-  const std::optional<bool> measured = target.library ? target.library->own_product(graph, node) : std::nullopt;
-  if (measured || node.op == Op::conv2d_weight_grad) return measured.value_or(false);  // it saves no pass over memory
+Multiplier own(const Target& target) { return target.warpgroups ? Multiplier::warpgroups : Multiplier::warps; }
+
+Multiplier picked(const Graph& graph, const Node& node, const Target& target) {
+  if (target.products == Products::all) return own(target);
+  const auto measured = target.library ? target.library->multiplier(graph, node) : std::nullopt;
+  if (measured || node.op == Op::conv2d_weight_grad)  // a gradient of filters saves no pass over memory
+    return measured.value_or(Multiplier::library);
   const int64_t depth = graph.type(node.inputs[0]).shape.back(), columns = node.type().shape.back();
-  return model_picks(node.type().elements() / columns, depth, columns, target);
+  return model_picks(node.type().elements() / columns, depth, columns, target) ? own(target) : Multiplier::library;
 }
 
-}  // namespace
-
-bool is_product(const Graph& graph, const Node& node, const Target& target) {
+bool is_product(const Graph& graph, const Node& node) {
   const bool weights = node.op == Op::conv2d_weight_grad;
-  if (target.products == Products::none || !(weights || node.op == Op::conv2d || node.op == Op::conv2d_input_grad))
-    return false;
+  if (!(weights || node.op == Op::conv2d || node.op == Op::conv2d_input_grad)) return false;
   const Value first = node.inputs[0], second = node.inputs[1];
   const DType dtype = graph.type(first).dtype;
   const bool low =
@@ -64,8 +65,14 @@ bool is_product(const Graph& graph, const Node& node, const Target& target) {
   // Each matrix lies by rows of its last extent, which has all channels where images have their channels last.
   const int64_t columns = node.type().shape.back();
   return low && has_one_tap(node, weights ? node.type() : graph.type(second)) && columns >= kLeastColumns &&
-         columns % ir::kCopiedElements == 0 && has_whole_rows(graph, first) && has_whole_rows(graph, second) &&
-         is_picked(graph, node, target);
+         columns % ir::kCopiedElements == 0 && has_whole_rows(graph, first) && has_whole_rows(graph, second);
+}
+
+}  // namespace
+
+Multiplier multiplier_of(const Graph& graph, const Node& node, const Target& target) {
+  if (target.products == Products::none || !is_product(graph, node)) return Multiplier::library;
+  return picked(graph, node, target);
 }
 
 bool is_wide_filter_gradient(const Graph& graph, const Node& node) {

@@ -15,10 +15,10 @@ bool makes_columns(const Joining& joining);     // columns.cpp
 bool joins_finish(const Joining& joining);      // finish.cpp
 bool joins_reductions(const Joining& joining);  // reductions.cpp
 
-// Returns whether a launch of its own computes the node, a convolution, on the tensor cores of a GPU (products.cpp).
-// The answer follows from the node, its operands and what they are views of, in physical layouts; a gradient of filters
-// has the same answer in f32 as in 16 bits.
-bool is_product(const Graph& graph, const Node& node, const Target& target);
+// Returns who computes the node: the library, or, of a convolution that is a product of matrices, a launch of its own
+// on the tensor cores of a GPU (products.cpp). The answer follows from the node, its operands and what they are views
+// of, in physical layouts; a gradient of filters has the same answer in f32 as in 16 bits.
+Multiplier multiplier_of(const Graph& graph, const Node& node, const Target& target);
 // Returns whether the node is a gradient of filters in f32 of images in 16 bits (products.cpp).
 bool is_wide_filter_gradient(const Graph& graph, const Node& node);
 // Returns whether a product's launch may compute the node too, if one of the rules says so (products.cpp).

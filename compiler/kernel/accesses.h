@@ -36,8 +36,8 @@ struct LocalArray {
   DType type = DType::f32;
   Storage storage = Storage::register_;
   int64_t extent = 0;
-  int64_t columns = 1;  // accumulators have so many
-  int64_t copies = 1;   // one for each thread if an array of registers is declared outside thread loops
+  int64_t rows = 1, columns = 1;  // extents of accumulators, of each matrix
+  int64_t copies = 1;             // one for each thread if an array of registers is declared outside thread loops
   std::vector<Scalar> values;
   std::vector<Cell> cells;
 };

@@ -19,19 +19,17 @@ struct Local {
   Storage storage = Storage::register_;
 };
 
-// A matrix in block storage: its first element, and the elements from one row to the next.
+// One of the matrices of a local array.
 struct Matrix {
   Local local;
-  Reg at = kNone;
-  int64_t pitch = 0;
+  Reg number = kNone;
   bool transposed = false;
 };
 
-// The source of a tile_copy: `rows` x `columns` elements, of which `valid_rows` and `valid_columns` are there.
+// The source of a tile_copy, whose `valid_rows` rows and `valid_columns` columns are there.
 struct TileCopy {
   int32_t buffer = -1;
   Reg at = kNone, pitch = kNone, valid_rows = kNone, valid_columns = kNone;
-  int64_t rows = 0, columns = 0;
 };
 
 class Builder {
@@ -107,12 +105,16 @@ class Builder {
 
   // ---- products of matrices, which a whole block works on (kernel_ir.h) ----
 
+  // Lets warpgroups multiply the products of this kernel.
+  void use_warpgroups() { kernel_.warpgroups = true; }
   Local accumulators(int64_t rows, int64_t columns);
+  // Declares block storage for `count` matrices, of which a warpgroup multiplies `part` columns at once.
+  Local matrices(DType type, int64_t count, int64_t rows, int64_t columns, int64_t part);
   void tile_copy(const TileCopy& from, const Matrix& to);
   void tile_group();
   void tile_wait(int64_t under_way);
-  void tile_mma(const Local& accumulators, const Matrix& a, const Matrix& b, int64_t depth);
-  void tile_store(const Local& accumulators, const Matrix& to);
+  void tile_mma(const Local& accumulators, const Matrix& a, const Matrix& b);
+  void tile_store(const Local& accumulators, const Local& to, int64_t pitch);
 
   // ---- control ----
 

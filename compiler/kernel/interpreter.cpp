@@ -242,7 +242,7 @@ class Machine : private TileHost {
     const size_t number = static_cast<size_t>(instr.buffer);
     if (locals_.size() <= number) locals_.resize(number + 1);
     LocalArray& array = locals_[number];
-    array = {instr.type, instr.storage, instr.integer, std::max(instr.tile.columns, 1), 1, {}, {}};
+    array = {instr.type, instr.storage, instr.integer, instr.tile.rows, instr.tile.columns, 1, {}, {}};
     if (kernel_.block_threads > 0 && now_.thread < 0 && instr.storage == Storage::register_)
       array.copies = kernel_.block_threads;
     array.values.resize(static_cast<size_t>(array.extent * array.copies));

@@ -44,15 +44,16 @@ LocalArray& Tiles::checked(int32_t number, int64_t element, const char* (*note)(
 }
 
 void Tiles::copy(const Instr& instr) {
-  const int64_t from = host_.integer(instr.a), pitch = host_.integer(instr.b), to = host_.integer(instr.d);
-  const int64_t rows = host_.integer(instr.c), columns = host_.integer(instr.valid);
+  const int64_t from = host_.integer(instr.a), pitch = host_.integer(instr.b), rows = host_.integer(instr.c);
+  const int64_t columns = host_.integer(instr.valid);
   const auto whole = [&](int64_t elements) { return elements % kCopiedElements == 0; };
-  ensure(whole(from) && whole(pitch) && whole(to) && whole(columns), "kernel IR: a tile_copy that is not aligned");
-  for (int64_t r = 0; r < instr.tile.rows; ++r)
-    for (int64_t k = 0; k < instr.tile.columns; ++k) {
+  ensure(whole(from) && whole(pitch) && whole(columns), "kernel IR: a tile_copy that is not aligned");
+  const LocalArray& to = host_.array(instr.tile.local);
+  int64_t element = host_.integer(instr.d) * to.rows * to.columns;
+  for (int64_t r = 0; r < to.rows; ++r)
+    for (int64_t k = 0; k < to.columns; ++k, ++element) {
       const bool there = r < rows && k < columns;
       const Scalar value = there ? host_.read(instr, from + r * pitch + k) : Scalar{};
-      const int64_t element = to + r * instr.tile.pitch + k;
       checked(instr.tile.local, element, note_write).cells[static_cast<size_t>(element)].under_way = true;
       open_.push_back({instr.tile.local, element, value});
     }
@@ -70,14 +71,16 @@ void Tiles::wait(int64_t under_way) {
   host_.now().epoch++;
 }
 
-std::vector<double> Tiles::matrix(int32_t number, int64_t at, int64_t pitch, bool transposed, int64_t rows,
-                                  int64_t columns) {
+std::vector<double> Tiles::matrix(int32_t local, int64_t number, bool transposed) {
+  const LocalArray& array = host_.array(local);
+  const int64_t first = number * array.rows * array.columns;
+  const int64_t count = transposed ? array.columns : array.rows, depth = transposed ? array.rows : array.columns;
   std::vector<double> values;
-  values.reserve(static_cast<size_t>(rows * columns));
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t c = 0; c < columns; ++c) {
-      const int64_t element = at + (transposed ? c * pitch + r : r * pitch + c);
-      values.push_back(checked(number, element, note_read).values[static_cast<size_t>(element)].number);
+  values.reserve(static_cast<size_t>(count * depth));
+  for (int64_t i = 0; i < count; ++i)
+    for (int64_t k = 0; k < depth; ++k) {
+      const int64_t element = first + (transposed ? k * array.columns + i : i * array.columns + k);
+      values.push_back(checked(local, element, note_read).values[static_cast<size_t>(element)].number);
     }
   return values;
 }
@@ -85,13 +88,12 @@ std::vector<double> Tiles::matrix(int32_t number, int64_t at, int64_t pitch, boo
 void Tiles::multiply(const Instr& instr) {
   const Tile& tile = instr.tile;
   LocalArray& sums = host_.array(instr.buffer);
-  const int64_t columns = sums.columns, rows = sums.extent / columns, depth = tile.depth;
-  const std::vector<double> a = matrix(tile.local, host_.integer(instr.a), tile.pitch, tile.transposed, rows, depth);
-  const std::vector<double> b =
-      matrix(tile.other, host_.integer(instr.b), tile.other_pitch, tile.other_transposed, columns, depth);
-  for (int64_t m = 0; m < rows; ++m)
-    for (int64_t n = 0; n < columns; ++n) {
-      double& sum = sums.values[static_cast<size_t>(m * columns + n)].number;
+  const std::vector<double> a = matrix(tile.local, host_.integer(instr.a), tile.transposed);
+  const std::vector<double> b = matrix(tile.other, host_.integer(instr.b), tile.other_transposed);
+  const int64_t depth = std::ssize(a) / sums.rows;
+  for (int64_t m = 0; m < sums.rows; ++m)
+    for (int64_t n = 0; n < sums.columns; ++n) {
+      double& sum = sums.values[static_cast<size_t>(m * sums.columns + n)].number;
       for (int64_t k = 0; k < depth; ++k)
         sum += a[static_cast<size_t>(m * depth + k)] * b[static_cast<size_t>(n * depth + k)];
     }
@@ -99,9 +101,8 @@ void Tiles::multiply(const Instr& instr) {
 
 void Tiles::store(const Instr& instr) {
   const LocalArray& sums = host_.array(instr.buffer);
-  const int64_t at = host_.integer(instr.a);
   for (int64_t i = 0; i < sums.extent; ++i) {
-    const int64_t element = at + i / sums.columns * instr.tile.pitch + i % sums.columns;
+    const int64_t element = i / sums.columns * instr.tile.pitch + i % sums.columns;
     LocalArray& to = checked(instr.tile.local, element, note_write);
     to.values[static_cast<size_t>(element)] = convert_scalar(
         to.type, DType::f32, convert_scalar(DType::f32, DType::f64, sums.values[static_cast<size_t>(i)]));

@@ -41,7 +41,8 @@ class Tiles {
   void store(const Instr& instr);
   // Notes an access to an element of a local array, and returns the array.
   LocalArray& checked(int32_t number, int64_t element, const char* (*note)(Cell&, const Stamp&));
-  std::vector<double> matrix(int32_t number, int64_t at, int64_t pitch, bool transposed, int64_t rows, int64_t columns);
+  // Returns the rows of a matrix one after another; of a transposed one, its columns.
+  std::vector<double> matrix(int32_t local, int64_t number, bool transposed);
 
   const Kernel& kernel_;
   TileHost& host_;

@@ -16,7 +16,7 @@ constexpr std::string_view kCodeNames[] = {
     "load",      "store",      "store_bits", "local",         "local_load", "local_store", "loop",      "branch",
     "barrier",   "last_block", "tile_copy",  "tile_group",    "tile_wait",  "tile_mma",    "tile_store"};
 constexpr std::string_view kAccessNames[] = {"uniform", "contiguous", "gather"};
-constexpr std::string_view kStorageNames[] = {"", " block", " accumulators"};
+constexpr std::string_view kStorageNames[] = {"", " block", " accumulators", " matrices"};
 constexpr std::string_view kBindNames[] = {"serial", "threads", "lanes"};
 
 std::string number_text(double number) {
@@ -92,7 +92,8 @@ class Writer {
       case Code::local:
         put("local l{}:{}[{}]{}", instr.buffer, name(instr.type), instr.integer,
             kStorageNames[static_cast<int>(instr.storage)]);
-        if (instr.storage == Storage::accumulators) put(" {} x {}", instr.tile.rows, instr.tile.columns);
+        if (instr.tile.rows > 0) put(" {} x {}", instr.tile.rows, instr.tile.columns);
+        if (instr.tile.panel > 0) put(" in panels of {}", instr.tile.panel);
         return;
       case Code::loop:
         put("{} r{} = r{} .. r{}", kBindNames[static_cast<int>(instr.bind)], instr.dst, instr.a, instr.b);
@@ -118,13 +119,11 @@ class Writer {
   void tile(const Instr& instr, const Tile& tile) {
     const auto transposed = [](bool is) { return is ? " transposed" : ""; };
     if (instr.code == Code::tile_copy)
-      return put("l{}[r{}] pitch {} = {} x {} of b{}[r{}] pitch r{}, r{} rows, r{} columns", tile.local, instr.d,
-                 tile.pitch, tile.rows, tile.columns, instr.buffer, instr.a, instr.b, instr.c, instr.valid);
-    if (instr.code == Code::tile_store)
-      return put("l{}[r{}] pitch {} = l{}", tile.local, instr.a, tile.pitch, instr.buffer);
-    put("l{} += l{}[r{}] pitch {}{} x l{}[r{}] pitch {}{}, depth {}", instr.buffer, tile.local, instr.a, tile.pitch,
-        transposed(tile.transposed), tile.other, instr.b, tile.other_pitch, transposed(tile.other_transposed),
-        tile.depth);
+      return put("l{} number r{} = b{}[r{}] pitch r{}, r{} rows, r{} columns", tile.local, instr.d, instr.buffer,
+                 instr.a, instr.b, instr.c, instr.valid);
+    if (instr.code == Code::tile_store) return put("l{} pitch {} = l{}", tile.local, tile.pitch, instr.buffer);
+    put("l{} += l{} number r{}{} x l{} number r{}{}", instr.buffer, tile.local, instr.a, transposed(tile.transposed),
+        tile.other, instr.b, transposed(tile.other_transposed));
   }
 };
 
@@ -141,6 +140,7 @@ std::string to_text(const Kernel& kernel) {
   if (kernel.block_threads != 0) writer.text += fmt::format(" threads {}", kernel.block_threads);
   if (kernel.resident != 0) writer.text += fmt::format(" resident {}", kernel.resident);
   if (kernel.narrow_index) writer.text += " index 32";
+  if (kernel.warpgroups) writer.text += " warpgroups";
   writer.text += fmt::format("\narguments {}", kernel.arguments);
   if (kernel.streaming_argument >= 0) writer.text += fmt::format(" streaming {}", kernel.streaming_argument);
   writer.text += '\n';

@@ -21,6 +21,7 @@ struct LocalState {
   bool declared = false;
   bool visible = false;
   bool in_lanes = false;  // whether it was declared inside a lane loop
+  Tile tile{};            // extents of accumulators, of each matrix
 };
 
 class Verifier {
@@ -226,20 +227,31 @@ class Verifier {
     require(instr.storage == Storage::register_ || kernel_.block_threads > 0, "block storage without a block");
     require(instr.storage == Storage::register_ || !(in_threads_ || in_lanes_), "block storage inside a thread loop");
     if (instr.storage == Storage::accumulators) accumulators(instr);
-    locals_[number] = {instr.type, instr.storage, true, true, in_lanes_};
+    if (instr.storage == Storage::matrices) matrices(instr);
+    locals_[number] = {instr.type, instr.storage, true, true, in_lanes_, instr.tile};
   }
 
   void accumulators(const Instr& instr) const {
     require(instr.type == DType::f32 && instr.integer == int64_t{instr.tile.rows} * instr.tile.columns,
             "extents of accumulators");
-    warp_grid(instr.tile.rows, instr.tile.columns, kernel_.block_threads);
+    warp_grid(instr.tile.rows, instr.tile.columns, kernel_.block_threads, kernel_.warpgroups);
+  }
+
+  // Eight rows of a panel are the unit that repeats, and a matrix begins at the unit of the widest panel.
+  void matrices(const Instr& instr) const {
+    const Tile& tile = instr.tile;
+    require(is_low_precision(instr.type), "matrices of other than 16 bits");
+    require(tile.rows % kTileDepth == 0 && tile.columns % kTileDepth == 0 && tile.rows * tile.panel % 512 == 0 &&
+                tile.panel == panel_of(tile.panel) && tile.columns % tile.panel == 0 &&
+                instr.integer % (tile.rows * tile.columns) == 0,
+            "extents of matrices");
   }
 
   void local(const Instr& instr) const {
     require(instr.buffer >= 0 && static_cast<size_t>(instr.buffer) < locals_.size(), "local array out of range");
     const LocalState& state = locals_[static_cast<size_t>(instr.buffer)];
     require(state.visible && state.type == instr.type && state.storage == instr.storage &&
-                state.storage != Storage::accumulators,
+                state.storage != Storage::accumulators && state.storage != Storage::matrices,
             "use of a local array");
     access(instr);
     instr.code == Code::local_load ? loaded(instr) : stored(instr, state.in_lanes);
@@ -252,17 +264,30 @@ class Verifier {
     if (instr.code == Code::tile_group || instr.code == Code::tile_wait) return;
     for (const Reg reg : {instr.a, instr.b, instr.c, instr.d, instr.valid})
       if (reg != kNone) scalar_index(reg);
-    const DType type = array(tile.local, Storage::block).type;
     if (instr.code == Code::tile_copy) {
-      buffer(instr, type);
-      require(is_low_precision(type), "a copy of other than 16 bits");
-      require(tile.columns % kCopiedElements == 0 && tile.pitch % kCopiedElements == 0, "a copy that is not aligned");
+      buffer(instr, array(tile.local, Storage::matrices).type);
       return require(kernel_.buffers[static_cast<size_t>(instr.buffer)].aligned, "a copy of an unaligned buffer");
     }
-    array(instr.buffer, Storage::accumulators);
-    if (instr.code == Code::tile_store) return;
-    require(is_low_precision(type) && array(tile.other, Storage::block).type == type, "types of a product");
-    require(tile.depth > 0 && tile.depth % kTileDepth == 0, "depth of a product");
+    const Tile& sums = array(instr.buffer, Storage::accumulators).tile;
+    if (instr.code == Code::tile_store) {
+      array(tile.local, Storage::block);
+      return require(tile.pitch >= sums.columns, "pitch of a product");
+    }
+    const LocalState &a = array(tile.local, Storage::matrices), &b = array(tile.other, Storage::matrices);
+    require(a.type == b.type, "types of a product");
+    const auto [rows, depth] = extents(a.tile, tile.transposed);
+    const auto [columns, other_depth] = extents(b.tile, tile.other_transposed);
+    require(rows == sums.rows && columns == sums.columns && depth == other_depth, "extents of a product");
+    if (!kernel_.warpgroups) return;
+    const WarpGrid grid = warp_grid(rows, columns, kernel_.block_threads, true);
+    require((!tile.transposed || kWarpgroupRows % a.tile.panel == 0) &&
+                (!tile.other_transposed || columns / grid.across % b.tile.panel == 0),
+            "panels that warpgroups share");
+  }
+
+  // Returns how many sums have a row of the matrix, or a column of a transposed one, and the elements of it.
+  static std::pair<int32_t, int32_t> extents(const Tile& matrix, bool transposed) {
+    return transposed ? std::pair(matrix.columns, matrix.rows) : std::pair(matrix.rows, matrix.columns);
   }
 
   const LocalState& array(int32_t number, Storage storage) const {

@@ -17,9 +17,9 @@ Product::Product(Context& context, int64_t columns)
 
 void Product::declare() {
   const DType type = cx_.graph.type(a_).dtype;
-  ring_a_ = ProductRing(b_, type, kRows, kProductDepth);
-  ring_b_ =
-      transposed_ ? ProductRing(b_, type, kProductDepth, columns_) : ProductRing(b_, type, columns_, kProductDepth);
+  if (cx_.group.by_warpgroups) b_.use_warpgroups();
+  ring_a_ = ProductRing(b_, type, kRows, false, kProductDepth);
+  ring_b_ = ProductRing(b_, type, columns_, transposed_, columns_);
   tile_ = b_.local(cx_.graph.type(result_).dtype, kRows * tile_pitch(), ir::Storage::block);
 }
 
@@ -37,16 +37,14 @@ void Product::copy(Reg number) {
                 .at = from,
                 .pitch = depth,
                 .valid_rows = b_.sub(rows_left_, row),
-                .valid_columns = depth_left,
-                .rows = kRows,
-                .columns = kProductDepth},
-               ring_a_.at(b_, number, false));
+                .valid_columns = depth_left},
+               ring_a_.at(b_, number));
   ir::TileCopy filters{.buffer = cx_.input_buffer(b_value_)};
   if (transposed_)
-    filters = {filters.buffer, b_.mul_add(k, width, column), width, depth_left, columns_left, kProductDepth, columns_};
+    filters = {filters.buffer, b_.mul_add(k, width, column), width, depth_left, columns_left};
   else
-    filters = {filters.buffer, b_.mul_add(column, depth, k), depth, columns_left, depth_left, columns_, kProductDepth};
-  b_.tile_copy(filters, ring_b_.at(b_, number, transposed_));
+    filters = {filters.buffer, b_.mul_add(column, depth, k), depth, columns_left, depth_left};
+  b_.tile_copy(filters, ring_b_.at(b_, number));
 }
 
 void Product::tiles(const Index& first_row, Reg rows, const Index& first_column,
@@ -60,9 +58,9 @@ void Product::tiles(const Index& first_row, Reg rows, const Index& first_column,
     b_.loop(zero, steps, 1, [&](Reg step) {
       const Reg number = b_.mul_add(tile, steps, step);
       copies.wait_for(number);
-      b_.tile_mma(sums, ring_a_.at(b_, number, false), ring_b_.at(b_, number, transposed_), kProductDepth);
+      b_.tile_mma(sums, ring_a_.at(b_, number), ring_b_.at(b_, number));
     });
-    b_.tile_store(sums, {tile_, zero, tile_pitch()});
+    b_.tile_store(sums, tile_, tile_pitch());
     b_.barrier();
     tile_row_ = cx_.math.of(b_.mul(tile, height), IndexMath::kUnbounded, kRows);
     body(tile_row_, b_.min(height, b_.sub(rows, cx_.math.emit(tile_row_))));

@@ -9,28 +9,28 @@ namespace kb {
 
 inline constexpr int64_t kProductDepth = 32;  // elements of the depth in a part
 inline constexpr int64_t kProductStages = 3;  // parts in block storage: one at work, the others under way
-inline constexpr int64_t kProductPad =
-    8;  // free elements behind a row: eight rows of an 8 x 8 matrix lie in other banks
+inline constexpr int64_t kProductPad = 8;     // free elements behind a row of a result in block storage, whose rows
+                                              // then begin in other banks
 
 inline int64_t rounded_up(int64_t extent, int64_t unit) { return (extent + unit - 1) / unit * unit; }
 
-// Block storage for the parts of one matrix, each of `rows` x `columns` elements.
+// Block storage for the parts of one matrix. A transposed one lies by rows of the depth, of which a warpgroup
+// multiplies `part` columns at once.
 class ProductRing {
  public:
   ProductRing() = default;
-  ProductRing(ir::Builder& b, DType type, int64_t rows, int64_t columns)
-      : pitch_(columns + kProductPad),
-        stage_(rows * pitch_),
-        local_(b.local(type, kProductStages * stage_, ir::Storage::block)) {}
+  ProductRing(ir::Builder& b, DType type, int64_t extent, bool transposed, int64_t part)
+      : transposed_(transposed),
+        local_(transposed ? b.matrices(type, kProductStages, kProductDepth, extent, part)
+                          : b.matrices(type, kProductStages, extent, kProductDepth, kProductDepth)) {}
 
   // Returns the matrix in the stage of part `number`.
-  ir::Matrix at(ir::Builder& b, ir::Reg number, bool transposed) const {
-    const ir::Reg stage = b.mod(number, b.index(kProductStages));
-    return {local_, b.mul(stage, b.index(stage_)), pitch_, transposed};
+  ir::Matrix at(ir::Builder& b, ir::Reg number) const {
+    return {local_, b.mod(number, b.index(kProductStages)), transposed_};
   }
 
  private:
-  int64_t pitch_ = 0, stage_ = 0;  // elements of a row, of a stage
+  bool transposed_ = false;
   ir::Local local_;
 };
 

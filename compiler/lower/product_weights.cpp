@@ -28,7 +28,7 @@ class WeightProduct {
     width_ = graph.type(x_).shape.back(), height_ = graph.type(dy_).shape.back();
     pixels_ = graph.type(x_).elements() / width_;
     columns_ = std::min(rounded_up(width_, kTileUnit), kWidestTile);
-    // Eight warps share the tile, each with a multiple of 16 x 16.
+    // Eight warps share the tile, each with a multiple of 16 x 16; two warpgroups share it by rows, or by columns.
     rows_ = height_ <= kTallestTile / 2 && columns_ % (2 * kTileUnit) == 0 ? kTallestTile / 2 : kTallestTile;
     across_ = (width_ + columns_ - 1) / columns_;
     tiles_ = across_ * ((height_ + rows_ - 1) / rows_);
@@ -62,37 +62,35 @@ class WeightProduct {
     const Reg size = cx_.argument("share", share_), first = b_.mul(share, size);
     const Reg count = b_.min(size, b_.sub(cx_.argument("pixels", pixels_), first));
     const DType type = cx_.graph.type(x_).dtype;
-    ProductRing ring_dy(b_, type, kProductDepth, rows_), ring_x(b_, type, kProductDepth, columns_);
+    if (cx_.group.by_warpgroups) b_.use_warpgroups();
+    const int64_t sharing = rows_ == kTallestTile ? 1 : 2;  // warpgroups that share the columns
+    ProductRing ring_dy(b_, type, rows_, true, ir::kWarpgroupRows),
+        ring_x(b_, type, columns_, true, columns_ / sharing);
     tile_ = b_.local(DType::f32, rows_ * tile_pitch(), ir::Storage::block);
     const auto copy = [&](Reg part) {
       const Reg pixel = b_.mul(part, b_.index(kProductDepth));
-      copy_from(dy_, "height", height_, first_row_, b_.add(first, pixel), b_.sub(count, pixel), rows_,
-                ring_dy.at(b_, part, false));
-      copy_from(x_, "width", width_, first_column_, b_.add(first, pixel), b_.sub(count, pixel), columns_,
-                ring_x.at(b_, part, false));
+      copy_from(dy_, "height", height_, first_row_, b_.add(first, pixel), b_.sub(count, pixel), ring_dy.at(b_, part));
+      copy_from(x_, "width", width_, first_column_, b_.add(first, pixel), b_.sub(count, pixel), ring_x.at(b_, part));
     };
     const Reg depth = b_.index(kProductDepth), parts = b_.div(b_.add(count, b_.sub(depth, b_.index(1))), depth);
     const ir::Local sums = b_.accumulators(rows_, columns_);
     ProductCopies copies(b_, parts, copy);
     b_.loop(b_.index(0), parts, 1, [&](Reg part) {
       copies.wait_for(part);
-      b_.tile_mma(sums, ring_dy.at(b_, part, true), ring_x.at(b_, part, true), kProductDepth);
+      b_.tile_mma(sums, ring_dy.at(b_, part), ring_x.at(b_, part));
     });
-    b_.tile_store(sums, {tile_, b_.index(0), tile_pitch()});
+    b_.tile_store(sums, tile_, tile_pitch());
     b_.barrier();
   }
 
   // Copies the rows of some pixels, from one column on.
-  void copy_from(Value from, const char* name, int64_t extent, Reg column, Reg pixel, Reg left, int64_t columns,
-                 const ir::Matrix& to) {
+  void copy_from(Value from, const char* name, int64_t extent, Reg column, Reg pixel, Reg left, const ir::Matrix& to) {
     const Reg pitch = cx_.argument(name, extent);
     b_.tile_copy({.buffer = cx_.input_buffer(from),
                   .at = b_.mul_add(pixel, pitch, column),
                   .pitch = pitch,
                   .valid_rows = left,
-                  .valid_columns = b_.sub(pitch, column),
-                  .rows = kProductDepth,
-                  .columns = columns},
+                  .valid_columns = b_.sub(pitch, column)},
                  to);
   }
 

@@ -28,7 +28,7 @@ class LibraryGradients {
  private:
   bool is_rounded(const Node& node) const {
     if (!is_wide_filter_gradient(from_, node)) return false;
-    return reads_narrow_gradients(options_) || !is_product(from_, node, options_.target);
+    return reads_narrow_gradients(options_) || multiplier_of(from_, node, options_.target) == Multiplier::library;
   }
 
   void round(int32_t n, const Node& node) {

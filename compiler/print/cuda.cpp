@@ -228,7 +228,7 @@ void CudaPrinter::last_block(const Instr& instr) {
 
 void CudaPrinter::local(const Instr& instr) {
   if (instr.storage == Storage::accumulators) return accumulators(instr);
-  if (instr.storage == Storage::block) return block_storage(instr);
+  if (instr.storage != Storage::register_) return block_storage(instr);
   line("{} l{}[{}];", memory_type(instr.type), instr.buffer, instr.integer);
 }
 

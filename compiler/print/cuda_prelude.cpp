@@ -5,6 +5,7 @@
 
 #include "compiler/print/cuda.h"
 #include "compiler/print/cuda_tiles_prelude.h"
+#include "compiler/print/cuda_warpgroups.h"
 #include "compiler/print/prelude.h"
 
 namespace kb {
@@ -13,6 +14,7 @@ namespace {
 constexpr std::string_view kCudaTypes = R"(typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned int u32;
+typedef unsigned long long u64;
 #define KB_INLINE static __device__ __forceinline__
 struct bf16 { u16 bits; };
 struct f16 { u16 bits; };
@@ -195,10 +197,10 @@ KB_INLINE void store_all(T* p, T x, int n = N) {
 
 }  // namespace
 
-std::string cuda_instructions() { return std::string(kInstructions); }
+std::string cuda_instructions() { return std::string(kInstructions) + warpgroup_instructions(); }
 
 std::string cuda_prelude() {
-  return fmt::format("{}{}{}{}{}", kCudaTypes, kSharedPrelude, kInstructions, kFunctions, kCudaTiles);
+  return fmt::format("{}{}{}{}{}", kCudaTypes, kSharedPrelude, cuda_instructions(), kFunctions, kCudaTiles);
 }
 
 }  // namespace kb

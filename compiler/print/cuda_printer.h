@@ -66,6 +66,7 @@ class CudaPrinter : public KernelPrinter {
   void local(const Instr& instr) override;
   void accumulators(const Instr& instr);
   void block_storage(const Instr& instr);
+  std::string matrix(int32_t local, Reg number) const;
   void barrier() override { line("__syncthreads();"); }
   void tile(const Instr& instr) override;
 

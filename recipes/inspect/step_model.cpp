@@ -16,7 +16,6 @@ namespace {
 // graph.
 constexpr double kCopyShare = 0.98, kLibraryCopyShare = 0.98, kLibraryMultiplyShare = 0.80;
 constexpr double kAttentionShare = 0.5;  // share of a matmul's rate for flash attention; assumed
-constexpr double kProductShare = 0.55;   // share of a matmul's rate for generated products of matrices; assumed
 constexpr double kPipeShare = 0.75;      // share of a multiprocessor's pipes; assumed
 constexpr double kClock = 1.98e9;        // Hz of an H100's or H200's multiprocessors under load
 constexpr double kLaunchMs = 1e-3;       // milliseconds for the start and end of a launch
@@ -74,8 +73,10 @@ LaunchModel model_kernel(const Step& step, const ir::Kernel& kernel, const Kerne
   if (const auto found = work.find(kernel.name); found != work.end())
     add_code(launch, found->second, streams_of(step, kernel), target);
   const std::vector<ir::Instr>& body = kernel.phases.at(0).body;
-  if (has_code(body, ir::Code::tile_mma) && rates.multiply > 0)
-    launch.code_ms = std::max(launch.code_ms, 1e3 * static_cast<double>(step.flops) / (rates.multiply * kProductShare));
+  if (has_code(body, ir::Code::tile_mma) && rates.multiply > 0) {
+    const double rate = rates.multiply * own_multiply_share(kernel.warpgroups);
+    launch.code_ms = std::max(launch.code_ms, 1e3 * static_cast<double>(step.flops) / rate);
+  }
   launch.total_ms =
       std::max(launch.dram_ms, launch.code_ms) + kLaunchMs + (has_code(body, ir::Code::last_block) ? kLastBlockMs : 0);
   launch.is_judged = step.bytes >= kJudgedBytes;

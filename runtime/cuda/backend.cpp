@@ -22,9 +22,9 @@ class Query : public LibraryQuery {
   int64_t packed_bytes(const Graph& graph, const Node& pack) const override {
     return library_.packed_bytes(graph, pack);
   }
-  std::optional<bool> own_product(const Graph& graph, const Node& node) const override {
+  std::optional<Multiplier> multiplier(const Graph& graph, const Node& node) const override {
     device_.make_current();
-    return products_.own_product(graph, node);
+    return products_.multiplier(graph, node);
   }
 
  private:

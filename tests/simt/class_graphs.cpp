@@ -374,6 +374,7 @@ std::vector<KernelClass> kernel_classes() {
           {"packed_masks", packed_masks},
           {"pools_in_their_launches", pools_in_their_launches},
           {"products", products},
+          {"products by warps", products_by_warps},
           {"windows", windows},
           {"indexed", indexed},
           {"values_at_edges", values_at_edges},

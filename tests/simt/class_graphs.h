@@ -32,8 +32,9 @@ void batch_norm_chains(KernelGraphs& graphs);
 void written_columns(KernelGraphs& graphs);
 void packed_masks(KernelGraphs& graphs);
 void pools_in_their_launches(KernelGraphs& graphs);
-// Adds the graphs of tests/simt/product_graphs.cpp.
+// Add the graphs of tests/simt/product_graphs.cpp.
 void products(KernelGraphs& graphs);
+void products_by_warps(KernelGraphs& graphs);
 // Adds the graphs of tests/simt/edge_graphs.cpp.
 void values_at_edges(KernelGraphs& graphs);
 // Adds the graphs at edges that compare clamped integers.

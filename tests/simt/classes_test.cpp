@@ -15,7 +15,7 @@ namespace {
 std::vector<test::KernelClass> other_classes() {
   std::vector<test::KernelClass> classes = test::kernel_classes();
   std::erase_if(classes, [](const test::KernelClass& cls) {
-    return cls.add == test::values_at_edges || cls.add == test::products;
+    return cls.add == test::values_at_edges || cls.add == test::products || cls.add == test::products_by_warps;
   });
   return classes;
 }
@@ -54,8 +54,10 @@ BOOST_AUTO_TEST_CASE(products_of_matrices) {
   target.processors = 2;
   simt::EmulatedGraphs graphs(target);
   test::products(graphs);
+  test::products_by_warps(graphs);
   graphs.check();
-  BOOST_TEST(graphs.kernels().count("tile_mma") == 15);
+  BOOST_TEST(graphs.kernels().count("warpgroup_mma<") == 19);
+  BOOST_TEST(graphs.kernels().count("tile_mma<") == 4);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

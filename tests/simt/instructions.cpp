@@ -1,5 +1,5 @@
-// C++ in place of the functions that are written in PTX. Matrix instructions hand whole registers from lane to lane,
-// so their emulation is an exchange of what all lanes hold, of which each lane takes its part.
+// C++ in place of the functions that are written in PTX. Matrix instructions of a warp hand whole registers from lane
+// to lane, so their emulation is an exchange of what all lanes hold, of which each lane takes its part.
 #include "compiler/print/cuda.h"
 #include "tests/simt/prelude.h"
 
@@ -73,6 +73,26 @@ SIMT_PLAIN KB_INLINE void multiply_add(float (&d)[4], const u32 (&a)[4], const u
     for (u32 k = 0; k < 16; ++k) sum += rows[i / 2][k] * columns[i % 2][k];
     d[i] = (float)sum;
   }
+}
+
+KB_INLINE u32 shared_address(const void* p) { return simt_unit.hooks->shared_address(p); }
+KB_INLINE void show_tensor_cores() { simt_unit.hooks->show_tensor_cores(); }
+// All lanes of a warp execute these together.
+template <int N>
+KB_INLINE void warpgroup_begin(float (&)[N][4], u32 line = __builtin_LINE()) {
+  simt_unit.hooks->exchange(0xffffffffu, line, 0, nullptr, nullptr);
+  simt_unit.hooks->begin_products();
+}
+KB_INLINE u32 simt_kind(bf16) { return 0; }
+KB_INLINE u32 simt_kind(f16) { return 4; }
+template <bool TransposedA, bool TransposedB, int N, class T>
+KB_INLINE void warpgroup_multiply_add(float (&d)[N][4], u64 a, u64 b, T type) {
+  simt_unit.hooks->multiply(d[0], 8 * N, a, b, TransposedA | TransposedB << 1 | simt_kind(type));
+}
+template <int N>
+KB_INLINE void warpgroup_end(float (&)[N][4], u32 line = __builtin_LINE()) {
+  simt_unit.hooks->exchange(0xffffffffu, line, 0, nullptr, nullptr);
+  simt_unit.hooks->end_products();
 }
 )";
 

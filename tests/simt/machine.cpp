@@ -48,7 +48,16 @@ const Hooks& Machine::hooks() {
       .atomic = [](const void* at, uint32_t bytes) { running->atomic(at, bytes); },
       .copy = [](void* to, const void* from, uint32_t there) { running->copy(to, from, there != 0); },
       .end_copies = [] { running->copies_[running->thread_].end_group(); },
-      .wait_copies = [](uint32_t groups) { running->wait_copies(groups); }};
+      .wait_copies = [](uint32_t groups) { running->wait_copies(groups); },
+      .shared_address = [](const void* at) { return running->shared_address(at); },
+      .show_tensor_cores = [] { running->show_tensor_cores(); },
+      .begin_products = [] { running->warpgroups_.begin(running->thread_); },
+      .multiply =
+          [](float* sums, uint32_t columns, uint64_t a, uint64_t b, uint32_t kind) {
+            running->multiply(sums, {a, b, columns, (kind & kTransposedA) != 0, (kind & kTransposedB) != 0,
+                                     (kind & kProductOfF16) != 0});
+          },
+      .end_products = [] { running->warpgroups_.end(running->thread_, *running); }};
   return table;
 }
 
@@ -63,6 +72,7 @@ Machine::Machine(std::string name, const Entry& entry, const Launch& launch, std
       warp_epochs_((threads_.size() + kWarp - 1) / kWarp),
       values_(warp_epochs_.size()),
       copies_(threads_.size()),
+      warpgroups_(threads_.size()),
       order_(threads_.size()),
       random_(launch.seed),
       watches_(watches),
@@ -140,6 +150,7 @@ void Machine::block(uint32_t number) {
   unit_.block = place_in(launch_.grid, number);
   std::fill(threads_.begin(), threads_.end(), Thread{});
   std::fill(warp_epochs_.begin(), warp_epochs_.end(), 0);
+  warpgroups_.clear();
   do {
     new_order();
     do {
@@ -173,6 +184,9 @@ void Machine::enter(void* argument) {
   if (!machine->copies_[thread].empty())
     machine->fault_ =
         fmt::format("thread {} of block {} ends with copies under way: a wait is missing", thread, machine->block_);
+  if (machine->warpgroups_.under_way(thread))
+    machine->fault_ =
+        fmt::format("thread {} of block {} ends with products under way: a wait is missing", thread, machine->block_);
 }
 
 bool Machine::finish_exchanges() {
@@ -216,6 +230,10 @@ bool Machine::finish_exchange(uint32_t first) {
 }
 
 bool Machine::finish_epoch() {
+  if (const std::string wrong = warpgroups_.meet(); !wrong.empty()) {
+    fault_ = fmt::format("in block {} {}", block_, wrong);
+    return true;
+  }
   const auto waits = [](const Thread& thread) { return thread.state == State::at_barrier; };
   const auto leader = std::find_if(threads_.begin(), threads_.end(), waits);
   if (leader == threads_.end()) return true;
@@ -250,8 +268,13 @@ Stamp Machine::now() const { return {block_ + 1, epoch_, warp_epochs_[thread_ / 
 
 void Machine::access(const void* address, uint32_t bytes, Use use) {
   ++counts_.accesses;
-  if (threads_[thread_].fiber->holds(address)) return;  // a variable on the thread's own stack
-  std::string wrong = judge(address, bytes, use);
+  std::string wrong;
+  if (!threads_[thread_].fiber->holds(address)) {
+    wrong = judge(address, bytes, use);
+  } else if (warpgroups_.under_way(thread_) && warpgroups_.holds(thread_, address)) {  // else it is the thread's own
+    wrong = fmt::format("sums of thread {} of block {} are {} while products that add to them are under way", thread_,
+                        block_, is_write(use) ? "written" : "read");
+  }
   if (wrong.empty()) return;
   fault_ = std::move(wrong);
   stop_at_fault();
@@ -282,57 +305,6 @@ std::string Machine::out_of_bounds(uintptr_t at, uint32_t bytes, Use use) const 
       area ? fmt::format(" of {} elements", static_cast<int64_t>(area->end() - area->begin()) / area->element()) : "";
   return fmt::format("{}{} is {} out of bounds ({} bytes, thread {} of block {})", where, size,
                      is_write(use) ? "written" : "read", bytes, thread_, block_);
-}
-
-// Makes an array in shared memory known. Every thread declares it; the first one counts.
-void Machine::shared(void* at, uint32_t element, uint32_t number, const char* name) {
-  if (std::ranges::find(shared_, at) != shared_.end()) return;
-  shared_.push_back(at);
-  const int64_t bytes = int64_t{element} * number;
-  shared_bytes_ += bytes;
-  if (shared_bytes_ > Launch::kStaticShared)
-    fault_ = fmt::format("{} bytes of static shared memory, a block has {}", shared_bytes_, Launch::kStaticShared);
-  else if (shared_bytes_ + launch_.dynamic_shared > Launch::kShared)
-    fault_ = fmt::format("{} bytes of static and {} of dynamic shared memory, a block has {}", shared_bytes_,
-                         launch_.dynamic_shared, Launch::kShared);
-  if (!fault_.empty()) stop_at_fault();
-  if (watches_) shadow_.add(Area(name, at, bytes, element, false, true));
-}
-
-// Arrays of several sizes of elements lie in an array of bytes, so each byte is watched on its own.
-void* Machine::dynamic_shared(uint32_t element, const char* name) {
-  void* const at = dynamic_shared_.data();
-  if (std::ranges::find(shared_, at) != shared_.end()) return at;
-  shared_.push_back(at);
-  if (watches_) shadow_.add(Area(name, at, launch_.dynamic_shared, element, false, true));
-  return at;
-}
-
-// Begins an asynchronous copy. The source is read now, and its bytes lie in the destination after the wait.
-void Machine::copy(void* to, const void* from, bool there) {
-  if (watches_) fault_ = judge_copy(to, from, there);
-  if (!fault_.empty()) stop_at_fault();
-  copies_[thread_].begin(to, there ? from : nullptr);
-}
-
-std::string Machine::judge_copy(const void* to, const void* from, bool there) {
-  const auto source = reinterpret_cast<uintptr_t>(from), destination = reinterpret_cast<uintptr_t>(to);
-  const std::string whose = fmt::format("a copy of thread {} of block {}", thread_, block_);
-  if (const Area* area = shadow_.find(source); there && area && area->shared())
-    return fmt::format("{} is read by {}, but is in shared memory", area->place(source), whose);
-  if (const Area* area = shadow_.find(destination); area && !area->shared())
-    return fmt::format("{} is written by {}, but is not in shared memory", area->place(destination), whose);
-  if (!there && source % kCopyBytes != 0)
-    return fmt::format("the source of {} lies {} bytes past a multiple of {}", whose, source % kCopyBytes, kCopyBytes);
-  const std::string wrong = there ? judge(from, kCopyBytes, Use::read) : "";
-  return wrong.empty() ? judge(to, kCopyBytes, Use::copy) : wrong;
-}
-
-void Machine::wait_copies(uint32_t groups) {
-  copies_[thread_].wait(groups, [&](const Copy& copy) {
-    std::copy(copy.bytes.begin(), copy.bytes.end(), copy.to);
-    if (watches_) shadow_.land(reinterpret_cast<uintptr_t>(copy.to), kCopyBytes, now());
-  });
 }
 
 void Machine::meet(uint32_t mask, uint32_t line, uint32_t words, const uint64_t* given, bool orders) {

@@ -11,6 +11,7 @@
 #include "tests/simt/fiber.h"
 #include "tests/simt/shadow.h"
 #include "tests/simt/unit.h"
+#include "tests/simt/warpgroups.h"
 
 namespace kb::simt {
 
@@ -28,7 +29,7 @@ class DynamicShared {
   std::unique_ptr<std::byte, Free> data_;
 };
 
-class Machine {
+class Machine : private ProductMemory {
  public:
   // `watches` says that the unit reports its accesses.
   Machine(std::string name, const Entry& entry, const Launch& launch, std::span<void* const> parameters,
@@ -78,6 +79,12 @@ class Machine {
   void copy(void* to, const void* from, bool there);
   std::string judge_copy(const void* to, const void* from, bool there);
   void wait_copies(uint32_t groups);
+  uint32_t shared_address(const void* at);
+  std::byte* in_window(uint32_t address) const;  // null outside shared memory
+  std::string begin_read(uint32_t address) override;
+  std::array<uint16_t, DescribedMatrix::kGroup> end_read(uint32_t address) override;
+  void multiply(float* sums, const WarpgroupProduct& product);
+  void show_tensor_cores();
   void meet(uint32_t mask, uint32_t line, uint32_t words, const uint64_t* given, bool orders);
   void exchange(uint32_t mask, uint32_t line, uint32_t words, const uint64_t* given, uint64_t* all);
   void fence();
@@ -95,13 +102,20 @@ class Machine {
   std::vector<uint32_t> warp_epochs_;
   std::vector<Values> values_;  // words of each warp's last exchange
   std::vector<Copies> copies_;  // copies of each thread that are under way
+  Warpgroups warpgroups_;
   std::vector<uint32_t> order_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> idle_;
   std::mt19937 random_;
   const bool watches_;
-  std::vector<const void*> shared_;  // the block's arrays in shared memory
-  int64_t shared_bytes_ = 0;         // bytes that its arrays take, without dynamic shared memory
+  struct SharedArray {
+    std::byte* at;
+    int64_t bytes;
+    uint32_t window;  // its first address in the window, which repeats alignments up to 1024 bytes
+  };
+  bool declare_shared(void* at, int64_t bytes);  // false: it is known
+  std::vector<SharedArray> shared_;              // the block's arrays in shared memory
+  int64_t shared_bytes_ = 0;                     // bytes that its arrays take, without dynamic shared memory
   DynamicShared dynamic_shared_;
   std::string fault_;
   uint32_t block_ = 0, thread_ = 0, epoch_ = 0, clock_ = 0;

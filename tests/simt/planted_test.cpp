@@ -228,17 +228,19 @@ BOOST_AUTO_TEST_CASE(missing_barriers_of_a_sort) {
   }
 }
 
-// Only a product has these waits and barriers.
+// Only a product has these waits, fences and barriers.
 BOOST_AUTO_TEST_CASE(faults_of_a_product) {
   struct Fault {
     std::string what, by;
     std::vector<std::string> found;
   };
   const std::string under_way = "while a copy", race = "a race, no barrier", unwritten = "never written";
-  const Fault faults[] = {{"copies_wait<1>();", "", {under_way}},
-                          {"copies_wait<1>();", "copies_wait<2>();", {under_way}},
-                          {"copies_wait<1>();\n", "copies_wait<1>(); if (0) \n", {race, under_way, unwritten}},
-                          {"(l2 + 0, l8);\n", "(l2 + 0, l8); if (0) \n", {race, unwritten}},
+  const std::string waits = "copies_wait<1>();", shows = "show_tensor_cores();", stores = "(l2, l8);\n";
+  const Fault faults[] = {{waits, "", {under_way}},
+                          {waits, "copies_wait<2>();", {under_way}},
+                          {shows, "", {"did not call show_tensor_cores()"}},
+                          {shows + "\n", shows + " if (0) \n", {race, under_way, unwritten}},
+                          {stores, stores + " if (0) ", {race, unwritten}},
                           {"tile_store<", "if (0) tile_store<", {unwritten}}};
   Planted planted(product(), Instrument::accesses, 0, with_products());
   for (const Fault& fault : faults) BOOST_REQUIRE(planted.plant(fault.what, fault.by) == 1u);

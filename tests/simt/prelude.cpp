@@ -29,6 +29,11 @@ struct simt_hooks {
   void (*copy)(void*, const void*, simt_u32);
   void (*end_copies)();
   void (*wait_copies)(simt_u32);
+  simt_u32 (*shared_address)(const void*);
+  void (*show_tensor_cores)();
+  void (*begin_products)();
+  void (*multiply)(float*, simt_u32, simt_u64, simt_u64, simt_u32);
+  void (*end_products)();
 };
 extern "C" __attribute__((visibility("hidden"))) const char __ehdr_start[], __bss_start[];
 static struct {

@@ -64,20 +64,29 @@ void of_filters(KernelGraphs& graphs, DType dtype, const Shape& s, bool rounded 
              on_gpu(tolerance_of(rounded ? dtype : DType::f32)));
 }
 
+constexpr Shape kRagged{3, 16, 9, 72, 136};
+
+void in_bf16(KernelGraphs& graphs, const Shape& s) {
+  with_moments(graphs, DType::bf16, s);
+  alone(graphs, DType::bf16, s);
+  backward(graphs, DType::bf16, s);
+  of_filters(graphs, DType::bf16, s);
+}
+
 }  // namespace
 
 void products(KernelGraphs& graphs) {
   graphs.use_products();
-  const Shape ragged{3, 16, 9, 72, 136};
-  for (const Shape& s : {Shape{2, 5, 3, 16, 24}, ragged, Shape{9, 10, 10, 40, 16}}) {
-    with_moments(graphs, DType::bf16, s);
-    alone(graphs, DType::bf16, s);
-    backward(graphs, DType::bf16, s);
-    of_filters(graphs, DType::bf16, s);
-  }
-  with_moments(graphs, DType::f16, ragged);
-  backward(graphs, DType::f16, ragged);
-  of_filters(graphs, DType::f16, ragged, true);
+  for (const Shape& s : {Shape{2, 5, 3, 16, 24}, kRagged, Shape{9, 10, 10, 40, 16}, Shape{1, 9, 16, 64, 64}})
+    in_bf16(graphs, s);
+  with_moments(graphs, DType::f16, kRagged);
+  backward(graphs, DType::f16, kRagged);
+  of_filters(graphs, DType::f16, kRagged, true);
+}
+
+void products_by_warps(KernelGraphs& graphs) {
+  graphs.use_products_by_warps();
+  in_bf16(graphs, kRagged);
 }
 
 }  // namespace kb::test

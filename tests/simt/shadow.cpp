@@ -70,9 +70,29 @@ const Area* Shadow::nearest(uintptr_t at) const {
   return best;
 }
 
+void Shadow::enter(uint32_t block) {
+  if (std::exchange(running_, block) == block) return;
+  fences_.clear();
+  shown_.clear();
+}
+
 void Shadow::fence(const Stamp& now) {
-  if (std::exchange(running_, now.block) != now.block) fences_.clear();
+  enter(now.block);
   fences_[now.thread] = {now.epoch, now.clock};
+}
+
+void Shadow::show_products(const Stamp& now) {
+  enter(now.block);
+  shown_[now.thread].push_back({now.epoch, now.clock});
+}
+
+// Returns whether the writing thread made a fence after its write and before a barrier.
+bool Shadow::shown(const Stamp& write, const Stamp& now) const {
+  const auto fences = shown_.find(write.thread);
+  return running_ == now.block && fences != shown_.end() &&
+         std::ranges::any_of(fences->second, [&](const Fence& fence) {
+           return fence.clock > write.clock && (fence.epoch < now.epoch || write.thread == now.thread);
+         });
 }
 
 // Returns whether a fence lies between the access and the atomic. Within one thread, `clock` orders an access before a
@@ -173,12 +193,19 @@ std::string Shadow::access(Area& area, uintptr_t at, uint32_t bytes, Use use, co
     Cell& cell = area.cell(i);
     cell.defined |= area.defined();
     const bool writes = is_write(use);
-    const std::string wrong = cell.copying ? while_copied(cell)
-                              : writes     ? write(cell, area.shared(), now)
-                                           : read(cell, use == Use::read_constant, area.shared(), now);
+    std::string wrong = cell.copying              ? while_copied(cell)
+                        : writes && cell.products ? " while a product that reads it is under way"
+                        : writes                  ? write(cell, area.shared(), now)
+                                                  : read(cell, use == Use::read_constant, area.shared(), now);
+    if (use == Use::product && wrong.empty() && !shown(cell.write, now))
+      wrong = fmt::format("but {} wrote it and did not call show_tensor_cores()", who(cell.write));
     if (!wrong.empty())
       return fmt::format("{} is {} by {}{}{}", area.place(area.begin() + static_cast<uintptr_t>(i * area.element())),
-                         writes ? "written" : "read", who(now), cell.copying ? "" : ", ", wrong);
+                         use == Use::product ? "multiplied"
+                         : writes            ? "written"
+                                             : "read",
+                         who(now), wrong.starts_with(' ') ? "" : ", ", wrong);
+    cell.products += use == Use::product;
     if (!writes) continue;
     cell.write = now;
     cell.atomic = false;
@@ -194,6 +221,12 @@ void Shadow::land(uintptr_t at, uint32_t bytes, const Stamp& now) {
     area.cell(i).write = now;
     area.cell(i).copying = 0;
   }
+}
+
+void Shadow::end_product(uintptr_t at, uint32_t bytes) {
+  Area& area = *find(at);
+  const int64_t last = area.index(at + bytes - 1);
+  for (int64_t i = area.index(at); i <= last; ++i) --area.cell(i).products;
 }
 
 // Checks an atomic. Atomics never race with each other.

@@ -7,6 +7,8 @@
 // PTX's memory model requires this of the "last block finishes" pattern. Blocks are emulated one after another, so the
 // access that is seen first is the one that must be ordered first.
 //   An asynchronous copy is a write when it begins and a write when it lands; nobody may access its elements between.
+//   A product of a warpgroup is a read when it begins, for which the thread that wrote has to make a fence of its own
+// kind before the barrier; nobody may write its elements until it ends.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -33,7 +35,8 @@ struct Cell {
   bool constant_read = false;  // was read by __ldg in this launch
   // Several blocks, warps or threads read it since the accesses were last ordered.
   bool several_blocks = false, several_warps = false, several_threads = false;
-  uint16_t copying = 0;  // number + 1 of the thread with an asynchronous copy under way to it
+  uint16_t copying = 0;   // number + 1 of the thread with an asynchronous copy under way to it
+  uint16_t products = 0;  // number of products under way that read it
 };
 
 // One array: a buffer, or an array in shared memory.
@@ -74,12 +77,16 @@ class Shadow {
   const Area* nearest(uintptr_t at) const;
 
   void fence(const Stamp& now);
+  // Notes a fence between the thread's writes to shared memory and products.
+  void show_products(const Stamp& now);
   // These check an access and record it. They return what is wrong, or "". The `bytes` bytes at `at` lie in `area`.
   // atomic() then counts `now` as an atomic of its block.
   std::string access(Area& area, uintptr_t at, uint32_t bytes, Use use, const Stamp& now);
   std::string atomic(Area& area, uintptr_t at, const Stamp& now);
   // Records that an asynchronous copy, which began as an access with Use::copy, arrives.
   void land(uintptr_t at, uint32_t bytes, const Stamp& now);
+  // Records that a product, which began as an access with Use::product, has read.
+  void end_product(uintptr_t at, uint32_t bytes);
 
  private:
   struct Fence {
@@ -90,6 +97,7 @@ class Shadow {
     std::unordered_map<uint32_t, Fence> fences;  // fences of the block before it, the last one of each thread
   };
   using Atomics = std::unordered_map<uintptr_t, Atomic>;  // the last atomic of a block on each counter
+  void enter(uint32_t block);
   bool ordered(const Stamp& before, const Stamp& now) const;
   bool ordered_between_blocks(const Stamp& before, const Stamp& now) const;
   static bool is_published(const Stamp& before, const Atomic& released);
@@ -97,12 +105,14 @@ class Shadow {
   bool has_acquired(const Stamp& now) const;
   std::string read(Cell& cell, bool constant, bool shared, const Stamp& now) const;
   std::string write(Cell& cell, bool shared, const Stamp& now) const;
+  bool shown(const Stamp& write, const Stamp& now) const;
   std::string conflict(const char* what, const Stamp& before, const Stamp& now) const;
 
   std::vector<Area> areas_;
   size_t last_ = 0;  // index of the area that `find` returned last
   std::unordered_map<uint32_t, Atomics> blocks_;
-  std::unordered_map<uint32_t, Fence> fences_;  // fences of the threads of the running block
+  std::unordered_map<uint32_t, Fence> fences_;              // fences of the threads of the running block
+  std::unordered_map<uint32_t, std::vector<Fence>> shown_;  // those before products
   uint32_t running_ = 0;
 };
 

@@ -23,13 +23,21 @@ struct Hooks {
   void (*copy)(void* to, const void* from, uint32_t there);
   void (*end_copies)();
   void (*wait_copies)(uint32_t groups);
+  // Products of warpgroups (warpgroups.h). The descriptors hold addresses in a window of shared memory.
+  uint32_t (*shared_address)(const void* at);
+  void (*show_tensor_cores)();  // the fence between ordinary writes to shared memory and products
+  void (*begin_products)();
+  void (*multiply)(float* sums, uint32_t columns, uint64_t a, uint64_t b, uint32_t kind);  // `kind`: bits below
+  void (*end_products)();
 };
+inline constexpr uint32_t kTransposedA = 1, kTransposedB = 2, kProductOfF16 = 4;
 
 constexpr uint32_t kWarp = 32;  // threads of a warp
 constexpr uint32_t kLaneWords = 4, kCopyBytes = 16;
 
-// `read_constant` is __ldg, which need not see writes of this launch; `copy` is the write of an asynchronous copy.
-enum class Use : uint32_t { read, write, read_constant, copy };
+// `read_constant` is __ldg, which need not see writes of this launch; `copy` is the write of an asynchronous copy;
+// `product` is the read of a product, which ends later.
+enum class Use : uint32_t { read, write, read_constant, copy, product };
 
 inline bool is_write(Use use) { return use == Use::write || use == Use::copy; }
 

@@ -13,7 +13,7 @@ namespace {
 
 using namespace kb::test;
 
-constexpr int64_t kExtent = 32, kPitch = 40;
+constexpr int64_t kExtent = 32, kStep = 16, kPitch = 40;
 
 // out = a x b of 32 x 32, in two steps of 16 whose copies are under way together; 30 rows of a are there.
 Kernel product(bool transposed_a, bool transposed_b) {
@@ -21,21 +21,22 @@ Kernel product(bool transposed_a, bool transposed_b) {
   const int32_t first = b.add_buffer({.dtype = DType::bf16}), second = b.add_buffer({.dtype = DType::bf16});
   const int32_t out = b.add_buffer({.dtype = DType::f32, .written = true, .read = false});
   b.phase([&] {
-    const Local in_a = b.local(DType::bf16, 2 * kExtent * kPitch, Storage::block);
-    const Local in_b = b.local(DType::bf16, 2 * kExtent * kPitch, Storage::block);
+    const auto steps = [&](bool transposed) {
+      return transposed ? b.matrices(DType::bf16, 2, kStep, kExtent, kExtent)
+                        : b.matrices(DType::bf16, 2, kExtent, kStep, kStep);
+    };
+    const Local in_a = steps(transposed_a), in_b = steps(transposed_b);
     const Local result = b.local(DType::f32, kExtent * kPitch, Storage::block);
     const Local sums = b.accumulators(kExtent, kExtent);
     const Reg zero = b.index(0), pitch = b.index(kExtent);
     const auto copy = [&](int32_t buffer, const Local& to, bool transposed, int64_t step, int64_t there) {
-      const int64_t from = step * (transposed ? 16 * kExtent : 16), rows = transposed ? 16 : kExtent;
+      const int64_t from = step * (transposed ? kStep * kExtent : kStep);
       b.tile_copy({.buffer = buffer,
                    .at = b.index(from),
                    .pitch = pitch,
-                   .valid_rows = b.index(transposed ? 16 : there),
-                   .valid_columns = b.index(kExtent),
-                   .rows = rows,
-                   .columns = transposed ? kExtent : 16},
-                  {to, b.index(step * kExtent * kPitch), kPitch});
+                   .valid_rows = b.index(transposed ? kStep : there),
+                   .valid_columns = b.index(kExtent)},
+                  {to, b.index(step)});
     };
     for (int64_t step : {0, 1}) {
       copy(first, in_a, transposed_a, step, 30);
@@ -44,10 +45,9 @@ Kernel product(bool transposed_a, bool transposed_b) {
     }
     for (int64_t step : {0, 1}) {
       b.tile_wait(1 - step);
-      const Reg at = b.index(step * kExtent * kPitch);
-      b.tile_mma(sums, {in_a, at, kPitch, transposed_a}, {in_b, at, kPitch, transposed_b}, 16);
+      b.tile_mma(sums, {in_a, b.index(step), transposed_a}, {in_b, b.index(step), transposed_b});
     }
-    b.tile_store(sums, {result, zero, kPitch});
+    b.tile_store(sums, result, kPitch);
     b.barrier();
     b.threads([&](Reg thread) {
       b.branch(b.less(thread, pitch), [&] {
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(what_is_missing_is_found) {
   expect(under_way, planted(Code::tile_wait, 0, [](Instr& instr) { instr.integer = 2; }));
   expect(under_way, planted(Code::tile_group, 0, {}));
   expect("in a race", planted(Code::barrier, 0, {}));
-  expect("is out of bounds", planted(Code::tile_copy, 3, [](Instr& instr) { instr.tile.rows = 64; }));
+  expect("is out of bounds", planted(Code::tile_copy, 3, [](Instr& instr) { instr.d = instr.c; }));
   expect("is read but was never written", planted(Code::tile_copy, 1, {}));
   expect("not aligned", planted(Code::tile_copy, 0, [](Instr& instr) { instr.valid = instr.c; }));
 }
@@ -171,9 +171,19 @@ BOOST_AUTO_TEST_CASE(broken_rules_are_refused) {
            instr.integer = 256;
          }));
   expect("use of a local array", planted(Code::tile_mma, 0, [](Instr& instr) { instr.buffer = instr.tile.local; }));
-  expect("types of a product", planted(Code::tile_mma, 0, [](Instr& instr) { instr.tile.other = 2; }));
-  expect("depth of a product", planted(Code::tile_mma, 0, [](Instr& instr) { instr.tile.depth = 8; }));
-  expect("a copy that is not aligned", planted(Code::tile_copy, 0, [](Instr& instr) { instr.tile.columns = 12; }));
+  expect("use of a local array", planted(Code::tile_mma, 0, [](Instr& instr) { instr.tile.other = 2; }));
+  expect("extents of a product", planted(Code::tile_mma, 0, [](Instr& instr) { instr.tile.transposed = true; }));
+  Kernel mixed = product(false, false);
+  mixed.buffers[1].dtype = body_of(mixed)[1].type = DType::f16;
+  expect("types of a product", fault(mixed));
+  expect("matrices of other than 16 bits", planted(Code::local, 0, [](Instr& instr) { instr.type = DType::f32; }));
+  const auto shaped = [](int32_t rows, int32_t columns, int32_t panel) {
+    return planted(Code::local, 0,
+                   [&](Instr& instr) { instr.tile = {.rows = rows, .columns = columns, .panel = panel}; });
+  };
+  for (const std::string& message : {shaped(24, 16, 16), shaped(32, 12, 16), shaped(32, 16, 32), shaped(16, 32, 16)})
+    expect("extents of matrices", message);
+  expect("pitch of a product", planted(Code::tile_store, 0, [](Instr& instr) { instr.tile.pitch = 24; }));
   expect("type of a buffer", planted(Code::tile_copy, 0, [](Instr& instr) { instr.buffer = 2; }));
   Kernel unaligned = product(false, false);
   unaligned.buffers[0].aligned = false;
@@ -184,15 +194,39 @@ BOOST_AUTO_TEST_CASE(broken_rules_are_refused) {
   expect("inside a thread loop", fault(on_a_cpu));
 }
 
+// A warpgroup multiplies 64 rows, and whole panels of a transposed matrix.
+BOOST_AUTO_TEST_CASE(rules_of_warpgroups) {
+  const auto message = [](int64_t rows, int64_t columns, int64_t part) {
+    Builder b("product", 4, 256);
+    b.use_warpgroups();
+    const int32_t buffer = b.add_buffer({.dtype = DType::bf16});
+    b.phase([&] {
+      const Local x = b.matrices(DType::bf16, 1, 32, rows, 64), y = b.matrices(DType::bf16, 1, 32, columns, part);
+      const Reg zero = b.index(0), all = b.index(128);
+      for (const Local& to : {x, y}) b.tile_copy({buffer, zero, all, all, all}, {to, zero});
+      b.tile_wait(0);
+      b.tile_mma(b.accumulators(rows, columns), {x, zero, true}, {y, zero, true});
+    });
+    return b.finish();
+  };
+  ir::verify(message(128, 64, 64));
+  ir::verify(message(64, 64, 32));
+  expect("panels that warpgroups share", fault(message(64, 64, 64)));
+  BOOST_CHECK_THROW(message(96, 64, 64), InternalError);
+  BOOST_CHECK_THROW(message(64, 16, 16), InternalError);
+}
+
 BOOST_AUTO_TEST_CASE(warps_share_square_parts) {
-  const auto grid = [](int64_t rows, int64_t columns, int64_t threads) {
-    const WarpGrid warps = warp_grid(rows, columns, threads);
+  const auto grid = [](int64_t rows, int64_t columns, int64_t threads, bool warpgroups = false) {
+    const WarpGrid warps = warp_grid(rows, columns, threads, warpgroups);
     return std::pair(warps.down, warps.across);
   };
   BOOST_TEST((grid(128, 128, 256) == std::pair<int64_t, int64_t>(4, 2)));
   BOOST_TEST((grid(128, 64, 256) == std::pair<int64_t, int64_t>(4, 2)));
   BOOST_TEST((grid(128, 16, 256) == std::pair<int64_t, int64_t>(8, 1)));
   BOOST_TEST((grid(32, 32, 32) == std::pair<int64_t, int64_t>(1, 1)));
+  BOOST_TEST((grid(128, 128, 256, true) == std::pair<int64_t, int64_t>(8, 1)));
+  BOOST_TEST((grid(64, 64, 256, true) == std::pair<int64_t, int64_t>(4, 2)));
 }
 
 BOOST_AUTO_TEST_CASE(storage_past_the_static_bound_is_asked_for) {
@@ -201,9 +235,15 @@ BOOST_AUTO_TEST_CASE(storage_past_the_static_bound_is_asked_for) {
     b.phase([&] { b.local(DType::f32, elements, Storage::block); });
     return b.finish();
   };
-  BOOST_TEST(block_storage_bytes(kernel(3)) == 16);
+  BOOST_TEST(block_storage_bytes(kernel(3)) == 12);
   BOOST_TEST(launched_storage_bytes(kernel(12 * 1024)) == 0);
-  BOOST_TEST(launched_storage_bytes(kernel(12 * 1024 + 1)) == 48 * 1024 + 16);
+  BOOST_TEST(launched_storage_bytes(kernel(12 * 1024 + 1)) == 48 * 1024 + 4);
+  Builder b("product", 4, 32);
+  b.phase([&] {
+    b.local(DType::f32, 3, Storage::block);
+    b.matrices(DType::bf16, 3, 32, 32, 32);
+  });
+  BOOST_TEST(block_storage_bytes(b.finish()) == 1024 + 3 * 2048);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

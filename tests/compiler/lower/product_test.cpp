@@ -118,7 +118,10 @@ BOOST_AUTO_TEST_CASE(a_model_picks_without_a_measurement) {
   BOOST_TEST(is_own({.samples = 32, .in = 64, .size = 56, .out = 256}, target));
   BOOST_TEST(is_own({.samples = 64, .in = 512, .size = 28, .out = 128}, target));
   BOOST_TEST(is_own({.samples = 256, .in = 256, .size = 14, .out = 1024}, target));
-  BOOST_TEST(!is_own({.samples = 256, .in = 1024, .size = 14, .out = 256}, target));
+  const Layer deep{.samples = 256, .in = 1024, .size = 14, .out = 256};
+  BOOST_TEST(is_own(deep, target));
+  BOOST_TEST(!is_own(deep, gpu_target("sm_80")));
+  BOOST_TEST(!is_own({.samples = 256, .in = 2048, .size = 7, .out = 512}, target));
   BOOST_TEST(!is_own({.samples = 1, .in = 64, .size = 56, .out = 256}, target));
 }
 
@@ -128,7 +131,9 @@ BOOST_AUTO_TEST_CASE(what_was_measured_is_picked) {
     explicit Measured(bool own) : own(own) {}
     int64_t scratch_bytes(const Graph&, const Node&, const Epilogue&) const override { return 0; }
     int64_t packed_bytes(const Graph&, const Node&) const override { return 0; }
-    std::optional<bool> own_product(const Graph&, const Node&) const override { return own; }
+    std::optional<Multiplier> multiplier(const Graph&, const Node&) const override {
+      return own ? Multiplier::warps : Multiplier::library;
+    }
     const bool own;
   };
   for (const bool own : {false, true}) {

@@ -164,7 +164,7 @@ void a_products_pick_is_used_again(TestGpu& gpu) {
   const std::unique_ptr<Backend> measuring = gpu.backend(), told = gpu.backend();
   const std::vector<float> results = run(*measuring);
   const Backend::AlgorithmChoices choices = measuring->algorithm_choices();
-  for (const char* product : {"product forward bf16 40 x 16 x 24", "product input_grad bf16 40 x 24 x 32"})
+  for (const char* product : {"matrices forward bf16 40 x 16 x 24", "matrices input_grad bf16 40 x 24 x 32"})
     BOOST_TEST(choices.contains(product), product);
   told->use_algorithm_choices(choices);
   const int64_t captures = gpu.calls.captures;

@@ -54,8 +54,8 @@ BOOST_AUTO_TEST_CASE(products_keep_their_bits_in_a_resumed_run) {
     const std::unique_ptr<Backend> backend = gpu.backend();
     trained(*backend, "measured");
     for (const auto& [call, pick] : backend->algorithm_choices())
-      if (call.starts_with("product ")) {
-        BOOST_TEST(pick == "own", call);
+      if (call.starts_with("matrices ")) {
+        BOOST_TEST(pick == "warpgroups", call);
         products[call] = "library";
       }
     BOOST_TEST(products.size() >= 4u);

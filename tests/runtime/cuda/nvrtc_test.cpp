@@ -63,7 +63,8 @@ BOOST_AUTO_TEST_CASE(architecture_is_clamped_to_what_is_known) {
   Nvrtc nvrtc;
   nvrtc.major = 13;
   nvrtc.archs = {75, 80, 86, 90, 100};
-  BOOST_TEST(choose_nvrtc_target(nvrtc, 90).option == "-arch=sm_90");
+  BOOST_TEST(choose_nvrtc_target(nvrtc, 90).option == "-arch=sm_90a");
+  BOOST_TEST(choose_nvrtc_target(nvrtc, 100).option == "-arch=sm_100");
   BOOST_TEST(choose_nvrtc_target(nvrtc, 90).message == "");
   const NvrtcTarget minor = choose_nvrtc_target(nvrtc, 89);
   BOOST_TEST(minor.option == "-arch=sm_86");

@@ -1,5 +1,5 @@
-// Tests, on a fake GPU, which side computes a product of matrices: a kernel of our own, or the library's call and the
-// launches behind it.
+// Tests, on a fake GPU, which side computes a product of matrices: a kernel of our own, in which warpgroups or warps
+// multiply, or the library's call and the launches behind it.
 #include "runtime/cuda/product_trials.h"
 
 #include <boost/test/unit_test.hpp>
@@ -16,20 +16,29 @@ using namespace kb::test;
 using Choices = Backend::AlgorithmChoices;
 
 // The sides of a trial have different kernels: those that multiply matrices are our own, all others follow the
-// library's call.
-enum class Side : uint8_t { none, own, library };
+// library's call. A set of sides is a sum of these.
+enum Sides : int { none = 0, warpgroups = 1, warps = 2, own = 3, library = 4 };
 
-// Compiles as the fake GPU does, except that kernels of one side are slow or refused.
+struct Plan {
+  Sides slow = none, refused = none;
+  Sides wrong = none;  // kernels that add each product twice
+};
+
+// Compiles as the fake GPU does, except that kernels of some sides are slow, refused or wrong.
 class PlantedCompiler : public cuda::Compiler {
  public:
-  PlantedCompiler(std::unique_ptr<cuda::Compiler> under, FakeGpu& gpu, Side slow, Side refused)
-      : under_(std::move(under)), gpu_(gpu), slow_(slow), refused_(refused) {}
+  PlantedCompiler(std::unique_ptr<cuda::Compiler> under, FakeGpu& gpu, const Plan& plan)
+      : under_(std::move(under)), gpu_(gpu), plan_(plan) {}
   std::string name() const override { return under_->name(); }
-  cuda::CompiledImages compile(const KernelBatch& batch) override {
-    for (const KernelSource& kernel : batch.kernels) {
-      const Side side = kernel.text.find("tile_mma") != std::string::npos ? Side::own : Side::library;
-      if (side == refused_) throw InternalError("a kernel that nobody can compile");
-      if (side == slow_) gpu_.slow("kernel " + kernel.name, 1);
+  cuda::CompiledImages compile(const KernelBatch& all) override {
+    KernelBatch batch = all;
+    for (KernelSource& kernel : batch.kernels) {
+      const size_t by_warpgroups = kernel.text.find("warpgroup_mma<"), by_warps = kernel.text.find("tile_mma<");
+      const size_t multiplies = std::min(by_warpgroups, by_warps);
+      const Sides side = multiplies == std::string::npos ? library : by_warps == multiplies ? warps : warpgroups;
+      if (plan_.wrong & side) kernel.text.insert(multiplies, "for (int twice = 0; twice < 2; ++twice) ");
+      if (plan_.refused & side) throw InternalError("a kernel that nobody can compile");
+      if (plan_.slow & side) gpu_.slow("kernel " + kernel.name, 1);
     }
     return under_->compile(batch);
   }
@@ -37,14 +46,14 @@ class PlantedCompiler : public cuda::Compiler {
  private:
   const std::unique_ptr<cuda::Compiler> under_;
   FakeGpu& gpu_;
-  const Side slow_, refused_;
+  const Plan plan_;
 };
 
 struct Device {
-  explicit Device(Side slow = Side::none, Side refused = Side::none, const FakeOptions& options = {}) : fake(options) {
+  explicit Device(const Plan& plan = {}, const FakeOptions& options = {}) : fake(options) {
     cuda::Factories parts = fake.factories({});
-    parts.compiler = [this, slow, refused, under = parts.compiler](const cuda::OpenDevice& device) {
-      return std::make_unique<PlantedCompiler>(under(device), fake.gpu, slow, refused);
+    parts.compiler = [this, plan, under = parts.compiler](const cuda::OpenDevice& device) {
+      return std::make_unique<PlantedCompiler>(under(device), fake.gpu, plan);
     };
     backend = cuda::make_backend(fake.driver(), {}, parts);
   }
@@ -88,43 +97,42 @@ bool is_own(const Backend& backend, const Graph& graph) {
 
 Choices products_of(const Backend& backend) {
   Choices choices = backend.algorithm_choices();
-  std::erase_if(choices, [](const auto& choice) { return !choice.first.starts_with("product "); });
+  std::erase_if(choices, [](const auto& choice) { return !choice.first.starts_with("matrices "); });
   return choices;
 }
 
-constexpr const char* kForward = "product forward bf16 40 x 16 x 24";
-constexpr const char* kBackward = "product input_grad f16 40 x 24 x 16";
+constexpr const char* kForward = "matrices forward bf16 40 x 16 x 24";
+constexpr const char* kBackward = "matrices input_grad f16 40 x 24 x 16";
 
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(cuda_product_trials)
 
-BOOST_AUTO_TEST_CASE(the_faster_side_is_picked) {
-  for (const Side slow : {Side::own, Side::library}) {
-    Device device(slow);
-    const bool own = slow == Side::library;
-    BOOST_TEST(is_own(*device.backend, forward()) == own);
-    BOOST_TEST(is_own(*device.backend, backward()) == own);
-    const char* pick = own ? "own" : "library";
+BOOST_AUTO_TEST_CASE(the_fastest_side_is_picked) {
+  const std::pair<Sides, const char*> fastest[] = {{warpgroups, "warpgroups"}, {warps, "warps"}, {library, "library"}};
+  for (const auto& [side, pick] : fastest) {
+    Device device({.slow = static_cast<Sides>((own | library) & ~side)});
+    BOOST_TEST(is_own(*device.backend, forward()) == (side != library));
+    BOOST_TEST(is_own(*device.backend, backward()) == (side != library));
     BOOST_TEST((products_of(*device.backend) == Choices{{kForward, pick}, {kBackward, pick}}));
   }
 }
 
 // The library's side takes its call as well as the launches behind it, which are faster than ours here.
 BOOST_AUTO_TEST_CASE(the_librarys_call_counts) {
-  Device device(Side::own);
+  Device device({.slow = own});
   device.fake.gpu.slow("library call", 2);
   BOOST_TEST(is_own(*device.backend, forward()));
 }
 
 // Nothing that is read behind a gradient of filters counts.
 BOOST_AUTO_TEST_CASE(gradients_of_filters_are_timed_alone) {
-  for (const bool own : {false, true}) {
-    Device device(own ? Side::none : Side::own);
-    if (own) device.fake.gpu.slow("library call", 2);
-    BOOST_TEST(is_own(*device.backend, filters()) == own);
-    BOOST_TEST(
-        (products_of(*device.backend) == Choices{{"product weight_grad bf16 24 x 40 x 16", own ? "own" : "library"}}));
+  for (const bool ours : {false, true}) {
+    Device device({.slow = ours ? none : own});
+    if (ours) device.fake.gpu.slow("library call", 2);
+    BOOST_TEST(is_own(*device.backend, filters()) == ours);
+    BOOST_TEST((products_of(*device.backend) ==
+                Choices{{"matrices weight_grad bf16 24 x 40 x 16", ours ? "warpgroups" : "library"}}));
   }
 }
 
@@ -132,7 +140,7 @@ BOOST_AUTO_TEST_CASE(gradients_of_filters_are_timed_alone) {
 BOOST_AUTO_TEST_CASE(a_pick_is_used_again) {
   Choices choices;
   {
-    Device first(Side::own);
+    Device first({.slow = own});
     BOOST_TEST(!is_own(*first.backend, forward()));
     const int64_t before = first.fake.gpu.operations();
     BOOST_TEST(before > 100);
@@ -140,7 +148,7 @@ BOOST_AUTO_TEST_CASE(a_pick_is_used_again) {
     BOOST_TEST(first.fake.gpu.operations() == before);
     choices = first.backend->algorithm_choices();
   }
-  Device second(Side::library);
+  Device second({.slow = library});
   second.backend->use_algorithm_choices(choices);
   const int64_t before = second.fake.gpu.operations();
   BOOST_TEST(!is_own(*second.backend, forward()));
@@ -149,36 +157,56 @@ BOOST_AUTO_TEST_CASE(a_pick_is_used_again) {
 }
 
 BOOST_AUTO_TEST_CASE(another_size_is_another_product) {
-  Device device(Side::own);
-  device.backend->use_algorithm_choices({{kForward, "own"}});
+  Device device({.slow = own});
+  device.backend->use_algorithm_choices({{kForward, "warps; warpgroups differ"}});
   BOOST_TEST(is_own(*device.backend, forward()));
   BOOST_TEST(!is_own(*device.backend, forward(3)));
-  BOOST_TEST(
-      (products_of(*device.backend) == Choices{{kForward, "own"}, {"product forward bf16 60 x 16 x 24", "library"}}));
+  BOOST_TEST((products_of(*device.backend) ==
+              Choices{{kForward, "warps; warpgroups differ"}, {"matrices forward bf16 60 x 16 x 24", "library"}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_side_that_cannot_be_compiled_is_not_picked) {
-  for (const Side refused : {Side::own, Side::library}) {
-    Device device(refused == Side::own ? Side::library : Side::own, refused);
-    BOOST_TEST(is_own(*device.backend, forward()) == (refused == Side::library));
+  for (const Sides refused : {own, library}) {
+    Device device({.slow = refused == own ? library : own, .refused = refused});
+    BOOST_TEST(is_own(*device.backend, forward()) == (refused == library));
+    const char* pick = refused == own ? "library; warpgroups fail; warps fail" : "warpgroups; library fail";
+    BOOST_TEST((products_of(*device.backend) == Choices{{kForward, pick}}));
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_faster_side_with_other_results_is_not_picked) {
+  for (const Graph& graph : {forward(), backward(), filters()})
+    for (const Sides wrong : {warpgroups, own}) {
+      Device device({.slow = library, .wrong = wrong});
+      device.fake.gpu.slow("library call", 2);
+      BOOST_TEST(is_own(*device.backend, graph) == (wrong != own));
+      const std::string expected =
+          wrong == own ? "library; warpgroups differ; warps differ" : "warps; warpgroups differ";
+      BOOST_REQUIRE(products_of(*device.backend).size() == 1u);
+      BOOST_TEST(products_of(*device.backend).begin()->second == expected);
+    }
+}
+
+// A side of our own has one launch; that of warpgroups is run first.
 BOOST_AUTO_TEST_CASE(a_side_that_fails_in_its_first_run_is_not_picked) {
-  Device device(Side::library);
-  device.fake.gpu.fail("cuLaunchKernel", 0, cuda::kInvalidValue);
-  BOOST_TEST(!is_own(*device.backend, forward()));
+  const char* const picks[] = {"warps; warpgroups fail", "warpgroups; warps fail", "warpgroups; library fail"};
+  for (const int launch : {0, 1, 2}) {
+    Device device({.slow = library});
+    device.fake.gpu.fail("cuLaunchKernel", launch, cuda::kInvalidValue);
+    BOOST_TEST(is_own(*device.backend, forward()));
+    BOOST_TEST((products_of(*device.backend) == Choices{{kForward, picks[launch]}}));
+  }
 }
 
 // The model decides where trials have no memory, and for good: no other rank and no resumed run may find otherwise.
 BOOST_AUTO_TEST_CASE(a_model_picks_where_memory_is_short) {
   const Choices expected{{kForward, "model"}};
   {
-    Device small(Side::library, Side::none, {.memory = 8 << 10});
+    Device small({.slow = library}, {.memory = 8 << 10});
     BOOST_TEST(!is_own(*small.backend, forward()));
     BOOST_TEST((products_of(*small.backend) == expected));
   }
-  Device large(Side::library);
+  Device large({.slow = library});
   large.backend->use_algorithm_choices(expected);
   BOOST_TEST(!is_own(*large.backend, forward()));
 }
