@@ -18,7 +18,7 @@ Target gpu_target(const std::string& arch) {
   target.prefetch_bytes = 0;
   target.streaming_bytes = 0;
   if (arch == "sm_80")
-    target.processors = 108, target.memory_bytes = 80'000'000'000;
+    target.processors = 108, target.memory_bytes = 80'000'000'000, target.product_stages = 2;
   else if (arch == "sm_90")
     target.processors = 132, target.memory_bytes = 80'000'000'000,
     target.has_flash_attention = target.warpgroups = true;

@@ -65,9 +65,10 @@ struct Target {
   // True: the library has the ops of graph/flash_attention.h in 16 bits, each run with the same bits.
   bool has_flash_attention = false;
   Products products = Products::none;
-  bool warpgroups = false;    // GPU: warpgroups can multiply matrices; where nothing was measured, they do
-  int shards = 2;             // CPU: number of shards into which library calls split the samples
-  int64_t redzone_bytes = 0;  // free bytes after every planned buffer, which sanitizer builds poison
+  int64_t product_stages = 3;  // GPU: parts of a product in block storage; two blocks of a multiprocessor have room
+  bool warpgroups = false;     // GPU: warpgroups can multiply matrices; where nothing was measured, they do
+  int shards = 2;              // CPU: number of shards into which library calls split the samples
+  int64_t redzone_bytes = 0;   // free bytes after every planned buffer, which sanitizer builds poison
   std::shared_ptr<const LibraryQuery> library;  // null: library calls need no scratch memory and no packed weights
 };
 

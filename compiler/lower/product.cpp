@@ -5,7 +5,11 @@ namespace kb {
 using ir::Reg;
 
 Product::Product(Context& context, int64_t columns)
-    : cx_(context), b_(context.b), result_{context.group.product, 0}, columns_(columns) {
+    : cx_(context),
+      b_(context.b),
+      result_{context.group.product, 0},
+      columns_(columns),
+      parts_(parts_of(context.target, context.group.by_warpgroups, columns)) {
   const Node& node = cx_.graph.node(result_);
   a_ = node.inputs[0];
   b_value_ = node.inputs[1];
@@ -18,18 +22,19 @@ Product::Product(Context& context, int64_t columns)
 void Product::declare() {
   const DType type = cx_.graph.type(a_).dtype;
   if (cx_.group.by_warpgroups) b_.use_warpgroups();
-  ring_a_ = ProductRing(b_, type, kRows, false, kProductDepth);
-  ring_b_ = ProductRing(b_, type, columns_, transposed_, columns_);
+  ring_a_ = ProductRing(b_, type, kRows, parts_);
+  ring_b_ = transposed_ ? ProductRing::transposed(b_, type, columns_, parts_, columns_)
+                        : ProductRing(b_, type, columns_, parts_);
   tile_ = b_.local(cx_.graph.type(result_).dtype, kRows * tile_pitch(), ir::Storage::block);
 }
 
 // Extents are arguments, so that layers of all sizes share one text.
-Reg Product::steps() { return cx_.argument("steps", (depth_ + kProductDepth - 1) / kProductDepth); }
+Reg Product::steps() { return cx_.argument("steps", (depth_ + parts_.depth - 1) / parts_.depth); }
 
 // Copies part `number` of both matrices, counted over all tiles, into its stage.
 void Product::copy(Reg number) {
   const Reg steps = this->steps(), row = b_.mul(b_.div(number, steps), b_.index(kRows));
-  const Reg k = b_.mul(b_.mod(number, steps), b_.index(kProductDepth)), column = cx_.math.emit(first_column_);
+  const Reg k = b_.mul(b_.mod(number, steps), b_.index(parts_.depth)), column = cx_.math.emit(first_column_);
   const Reg depth = cx_.argument("depth", depth_), width = cx_.argument("width", width_);
   const Reg depth_left = b_.sub(depth, k), columns_left = b_.sub(width, column);
   const Reg from = b_.mul_add(b_.add(cx_.math.emit(first_row_), row), depth, k);
@@ -52,7 +57,7 @@ void Product::tiles(const Index& first_row, Reg rows, const Index& first_column,
   first_row_ = first_row, first_column_ = first_column, rows_left_ = rows;
   const Reg one = b_.index(1), zero = b_.index(0), height = b_.index(kRows), steps = this->steps();
   const Reg count = b_.div(b_.add(rows, b_.sub(height, one)), height), parts = b_.mul(count, steps);
-  ProductCopies copies(b_, parts, [this](Reg number) { copy(number); });
+  ProductCopies copies(b_, parts_.stages, parts, [this](Reg number) { copy(number); });
   b_.loop(zero, count, 1, [&](Reg tile) {
     const ir::Local sums = b_.accumulators(kRows, columns_);
     b_.loop(zero, steps, 1, [&](Reg step) {

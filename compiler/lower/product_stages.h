@@ -4,32 +4,48 @@
 #include <functional>
 
 #include "compiler/kernel/builder.h"
+#include "compiler/target.h"
 
 namespace kb {
 
-inline constexpr int64_t kProductDepth = 32;  // elements of the depth in a part
-inline constexpr int64_t kProductStages = 3;  // parts in block storage: one at work, the others under way
-inline constexpr int64_t kProductPad = 8;     // free elements behind a row of a result in block storage, whose rows
-                                              // then begin in other banks
+inline constexpr int64_t kProductPad = 8;  // free elements behind a row of a result in block storage, whose rows
+                                           // then begin in other banks
 
 inline int64_t rounded_up(int64_t extent, int64_t unit) { return (extent + unit - 1) / unit * unit; }
 
+// How a product goes through its depth.
+struct ProductParts {
+  int64_t depth = 0;   // elements of the depth in a part
+  int64_t stages = 0;  // parts in block storage: one at work, the others under way
+};
+
+// Returns the parts for a tile of `columns` columns. Warpgroups are done with a narrow tile's part of 32 before the
+// barrier and the copies around it are; two blocks have room for stages of 64.
+inline ProductParts parts_of(const Target& target, bool by_warpgroups, int64_t columns) {
+  return {by_warpgroups && columns <= 64 ? 64 : 32, target.product_stages};
+}
+
 // Block storage for the parts of one matrix. A transposed one lies by rows of the depth, of which a warpgroup
-// multiplies `part` columns at once.
+// multiplies `columns` columns at once.
 class ProductRing {
  public:
   ProductRing() = default;
-  ProductRing(ir::Builder& b, DType type, int64_t extent, bool transposed, int64_t part)
-      : transposed_(transposed),
-        local_(transposed ? b.matrices(type, kProductStages, kProductDepth, extent, part)
-                          : b.matrices(type, kProductStages, extent, kProductDepth, kProductDepth)) {}
-
-  // Returns the matrix in the stage of part `number`.
-  ir::Matrix at(ir::Builder& b, ir::Reg number) const {
-    return {local_, b.mod(number, b.index(kProductStages)), transposed_};
+  ProductRing(ir::Builder& b, DType type, int64_t extent, const ProductParts& parts)
+      : stages_(parts.stages), local_(b.matrices(type, parts.stages, extent, parts.depth, parts.depth)) {}
+  static ProductRing transposed(ir::Builder& b, DType type, int64_t extent, const ProductParts& parts,
+                                int64_t columns) {
+    ProductRing ring;
+    ring.stages_ = parts.stages;
+    ring.transposed_ = true;
+    ring.local_ = b.matrices(type, parts.stages, parts.depth, extent, columns);
+    return ring;
   }
 
+  // Returns the matrix in the stage of part `number`.
+  ir::Matrix at(ir::Builder& b, ir::Reg number) const { return {local_, b.mod(number, b.index(stages_)), transposed_}; }
+
  private:
+  int64_t stages_ = 0;
   bool transposed_ = false;
   ir::Local local_;
 };
@@ -38,15 +54,16 @@ class ProductRing {
 class ProductCopies {
  public:
   using Copy = std::function<void(ir::Reg number)>;
-  ProductCopies(ir::Builder& b, ir::Reg parts, Copy copy) : b_(b), parts_(parts), copy_(std::move(copy)) {
-    for (int64_t number = 0; number < kProductStages - 1; ++number) begin(b_.index(number));
+  ProductCopies(ir::Builder& b, int64_t stages, ir::Reg parts, Copy copy)
+      : b_(b), stages_(stages), parts_(parts), copy_(std::move(copy)) {
+    for (int64_t number = 0; number < stages_ - 1; ++number) begin(b_.index(number));
   }
 
   // Waits for part `number`, and begins the copy into the stage of the part before it. The wait is also the barrier
   // behind the product that read that stage.
   void wait_for(ir::Reg number) {
-    b_.tile_wait(kProductStages - 2);
-    begin(b_.add(number, b_.index(kProductStages - 1)));
+    b_.tile_wait(stages_ - 2);
+    begin(b_.add(number, b_.index(stages_ - 1)));
   }
 
  private:
@@ -56,6 +73,7 @@ class ProductCopies {
   }
 
   ir::Builder& b_;
+  int64_t stages_;
   ir::Reg parts_;
   Copy copy_;
 };

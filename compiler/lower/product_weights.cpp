@@ -30,10 +30,11 @@ class WeightProduct {
     columns_ = std::min(rounded_up(width_, kTileUnit), kWidestTile);
     // Eight warps share the tile, each with a multiple of 16 x 16; two warpgroups share it by rows, or by columns.
     rows_ = height_ <= kTallestTile / 2 && columns_ % (2 * kTileUnit) == 0 ? kTallestTile / 2 : kTallestTile;
+    parts_ = parts_of(target, group.by_warpgroups, columns_);
     across_ = (width_ + columns_ - 1) / columns_;
     tiles_ = across_ * ((height_ + rows_ - 1) / rows_);
     const int64_t most = std::max<int64_t>(Product::kResident * target.processors / tiles_, 1);
-    share_ = rounded_up((pixels_ + most - 1) / most, kProductDepth);
+    share_ = rounded_up((pixels_ + most - 1) / most, parts_.depth);
     shares_ = (pixels_ + share_ - 1) / share_;
     cx_.product = [this](const Indices&) { return sum_; };
   }
@@ -64,17 +65,17 @@ class WeightProduct {
     const DType type = cx_.graph.type(x_).dtype;
     if (cx_.group.by_warpgroups) b_.use_warpgroups();
     const int64_t sharing = rows_ == kTallestTile ? 1 : 2;  // warpgroups that share the columns
-    ProductRing ring_dy(b_, type, rows_, true, ir::kWarpgroupRows),
-        ring_x(b_, type, columns_, true, columns_ / sharing);
+    const auto ring_dy = ProductRing::transposed(b_, type, rows_, parts_, ir::kWarpgroupRows);
+    const auto ring_x = ProductRing::transposed(b_, type, columns_, parts_, columns_ / sharing);
     tile_ = b_.local(DType::f32, rows_ * tile_pitch(), ir::Storage::block);
     const auto copy = [&](Reg part) {
-      const Reg pixel = b_.mul(part, b_.index(kProductDepth));
+      const Reg pixel = b_.mul(part, b_.index(parts_.depth));
       copy_from(dy_, "height", height_, first_row_, b_.add(first, pixel), b_.sub(count, pixel), ring_dy.at(b_, part));
       copy_from(x_, "width", width_, first_column_, b_.add(first, pixel), b_.sub(count, pixel), ring_x.at(b_, part));
     };
-    const Reg depth = b_.index(kProductDepth), parts = b_.div(b_.add(count, b_.sub(depth, b_.index(1))), depth);
+    const Reg depth = b_.index(parts_.depth), parts = b_.div(b_.add(count, b_.sub(depth, b_.index(1))), depth);
     const ir::Local sums = b_.accumulators(rows_, columns_);
-    ProductCopies copies(b_, parts, copy);
+    ProductCopies copies(b_, parts_.stages, parts, copy);
     b_.loop(b_.index(0), parts, 1, [&](Reg part) {
       copies.wait_for(part);
       b_.tile_mma(sums, ring_dy.at(b_, part), ring_x.at(b_, part));
@@ -157,6 +158,7 @@ class WeightProduct {
   DType type_ = DType::f32;  // of the result, to which the last block rounds for all readers
   int64_t width_ = 0, height_ = 0, pixels_ = 0;
   int64_t rows_ = 0, columns_ = 0, across_ = 0, tiles_ = 0;
+  ProductParts parts_;              // of the pixels
   int64_t share_ = 0, shares_ = 0;  // pixels of a block; blocks of a tile
   int32_t partials_ = -1;
   ir::Local tile_;

@@ -96,6 +96,27 @@ BOOST_AUTO_TEST_CASE(steps_are_those_of_the_interpreter) {
   check_compiled(convolution_with_moments({.in = 40, .size = 9, .out = 136}), check_with(with_products(2)));
 }
 
+// A multiprocessor of sm_80 has 164 KB of block storage, one of sm_90 228 KB; each block takes up to 2 KB beside its
+// own.
+BOOST_AUTO_TEST_CASE(blocks_that_are_to_be_resident_have_room) {
+  for (const auto& [arch, kilobytes] : {std::pair<const char*, int64_t>("sm_80", 164), {"sm_90", 228}}) {
+    Target target = gpu_target(arch);
+    target.products = Products::all;
+    for (const auto& [in, out] : {std::pair<int64_t, int64_t>(64, 64), {64, 256}, {256, 64}, {512, 512}}) {
+      Graph graph = convolution_with_moments({.samples = 64, .in = in, .size = 14, .out = out});
+      const Tensor x = input_of(graph, {64, in, 14, 14}, DType::bf16, "x2");
+      const Tensor dy = input_of(graph, {64, out, 14, 14}, DType::bf16, "dy");
+      output("dw", convolution_weight_grad(x, dy, {{1, 1}}, 1));
+      output("dx",
+             convolution_input_grad(dy, input_of(graph, {out, in, 1, 1}, DType::bf16, "v"), {{1, 1}}, 1, {14, 14}, in));
+      const Schedule schedule = scheduled(graph, target);
+      BOOST_TEST(count(schedule, FusionClass::library) == 0);
+      for (const ir::Kernel& kernel : schedule.kernels)
+        BOOST_TEST(kernel.resident * (block_storage_bytes(kernel) + 2048) <= kilobytes * 1024);
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(the_library_computes_what_is_no_product) {
   BOOST_TEST(is_own({}));
   BOOST_TEST(!is_own({.kernel = 3}));
