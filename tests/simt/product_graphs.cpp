@@ -64,7 +64,7 @@ void of_filters(KernelGraphs& graphs, DType dtype, const Shape& s, bool rounded 
              on_gpu(tolerance_of(rounded ? dtype : DType::f32)));
 }
 
-constexpr Shape kRagged{3, 16, 9, 72, 136};
+constexpr Shape kRagged{2, 16, 9, 72, 136};
 
 void in_bf16(KernelGraphs& graphs, const Shape& s) {
   with_moments(graphs, DType::bf16, s);
