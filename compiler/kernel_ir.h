@@ -150,8 +150,8 @@ struct Kernel {
 
 // The bytes of block storage that a kernel may have without asking for them at launch.
 inline constexpr int64_t kStaticBlockStorage = 48 * 1024;
-// Returns the bytes of which an array in block storage begins at a multiple: those after which a layout of matrices
-// repeats, or those of a vector.
+// Returns the alignment, in bytes, of an array in block storage: that of a vector, or for matrices the bytes after
+// which their layout repeats.
 int64_t storage_alignment(Storage storage);
 // An array's place in block storage, in bytes.
 struct StorageRange {

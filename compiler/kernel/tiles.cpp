@@ -7,8 +7,7 @@
 namespace kb::ir {
 namespace {
 
-// The bytes after which the layout of a matrix in block storage repeats: eight rows of the widest panel.
-constexpr int64_t kWidestPanel = 64, kNarrowestPanel = 16;
+constexpr int64_t kWidestPanel = 64, kNarrowestPanel = 16;  // columns
 
 void add_storage(int64_t& used, const std::vector<Instr>& body) {
   for (const Instr& instr : body) {
@@ -24,7 +23,8 @@ int32_t narrow(int64_t extent) { return static_cast<int32_t>(extent); }
 WarpGrid warpgroup_grid(int64_t rows, int64_t columns, int64_t threads) {
   const int64_t groups = threads / kWarpgroupThreads, down = std::max<int64_t>(rows / kWarpgroupRows, 1);
   const int64_t across = groups / down;
-  ensure(rows == down * kWarpgroupRows && groups == down * across && columns % (kTileDepth * across) == 0,
+  ensure(threads % kWarpgroupThreads == 0 && rows == down * kWarpgroupRows && groups == down * across &&
+             columns % (kTileDepth * across) == 0,
          "accumulators that warpgroups cannot share");
   return {down * kWarpgroupRows / kTileDepth, across};
 }

@@ -239,11 +239,10 @@ class Verifier {
 
   // Eight rows of a panel are the unit that repeats, and a matrix begins at the unit of the widest panel.
   void matrices(const Instr& instr) const {
-    const Tile& tile = instr.tile;
+    const int64_t rows = instr.tile.rows, columns = instr.tile.columns, panel = instr.tile.panel;
     require(is_low_precision(instr.type), "matrices of other than 16 bits");
-    require(tile.rows % kTileDepth == 0 && tile.columns % kTileDepth == 0 && tile.rows * tile.panel % 512 == 0 &&
-                tile.panel == panel_of(tile.panel) && tile.columns % tile.panel == 0 &&
-                instr.integer % (tile.rows * tile.columns) == 0,
+    require(rows > 0 && columns > 0 && panel == panel_of(panel) && columns % panel == 0, "extents of matrices");
+    require(rows % kTileDepth == 0 && rows * panel % 512 == 0 && instr.integer % (rows * columns) == 0,
             "extents of matrices");
   }
 
@@ -285,7 +284,7 @@ class Verifier {
             "panels that warpgroups share");
   }
 
-  // Returns how many sums have a row of the matrix, or a column of a transposed one, and the elements of it.
+  // Returns the extents of a matrix in a product: the rows, or columns, of the result that it has, and its depth.
   static std::pair<int32_t, int32_t> extents(const Tile& matrix, bool transposed) {
     return transposed ? std::pair(matrix.columns, matrix.rows) : std::pair(matrix.rows, matrix.columns);
   }

@@ -93,7 +93,7 @@ KB_INLINE u64 descriptor(const T* at, int first, int k) {
   return (u64)((shared_address(at + panel + place) & 0x3ffff) >> 4) | kNextPanel << 16 | kNextRows << 32 |
          kSwizzle << 62;
 }
-// As tile_mma, by warpgroups.
+// Does what tile_mma does, by warpgroups.
 template <class MA, bool TransposedA, class MB, bool TransposedB, class A, class T>
 KB_INLINE void warpgroup_mma(A& sums, const T* a, const T* b) {
   const int m = first_row(sums) / 64 * 64, n = first_column(sums);

@@ -9,9 +9,10 @@
 namespace kb::cuda {
 namespace {
 
-constexpr int64_t kAlignment = 256;      // alignment of operands, bytes
-constexpr int64_t kPattern = 256 << 10;  // bytes of random numbers, which a large operand repeats
-constexpr int64_t kCaches = 2;           // touching this many times the cache's size leaves nothing of its content
+constexpr int64_t kAlignment = 256;  // alignment of operands, bytes
+// Bytes of random numbers, which a large operand repeats: no multiple of a matrix's rows, so that tiles differ.
+constexpr int64_t kPattern = (256 << 10) - 16;
+constexpr int64_t kCaches = 2;  // touching this many times the cache's size leaves nothing of its content
 
 int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 

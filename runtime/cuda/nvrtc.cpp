@@ -10,10 +10,10 @@
 namespace kb::cuda {
 namespace {
 
-// The libraries to try, the newest first: an older one beside it knows fewer architectures.
 // Products by warpgroups (wgmma) are in the instruction set of this architecture alone, whose name ends in "a".
 constexpr int kWarpgroupArch = 90;
 
+// The libraries to try, the newest first: an older one beside it knows fewer architectures.
 constexpr const char* kNvrtcLibraries[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
                                            "/usr/local/cuda/lib64/libnvrtc.so"};
 

@@ -19,7 +19,7 @@ constexpr const char *kWarpgroups = "warpgroups", *kWarps = "warps", *kLibrary =
 
 // Two sides round sums of other orders to 16 bits: their results differ by 0.4 % at most, in the mean by less.
 constexpr double kTolerance = 0.02;
-constexpr int64_t kComparedBytes = 1 << 20;                  // at each end of a result
+constexpr int64_t kComparedBytes = 1 << 20;                  // at each end of a result; sums tell of what lies between
 using Results = std::map<std::string, std::vector<double>>;  // by their names
 
 const char* kind_of(Op op) {
@@ -133,25 +133,26 @@ bool agree(const Results& ours, const Results& theirs) {
 
 // Runs each side once. Drops those that fail, and those of our own whose results differ from the library's. Throws when
 // all sides fail, and when the device fails.
-void drop_wrong(Sides& sides, const OpenDevice& device, const CallMemory& memory,
-                const std::vector<std::string>& inputs) {
+void drop_wrong(Sides& sides, const DeviceHandles& handles, const Trials& trials,
+                const std::function<Results(Side&)>& run) {
   std::map<const char*, Results> results;
   std::exception_ptr fault;
   std::erase_if(sides.in, [&](const auto& side) {
     try {
-      results[side->name()] = side->results(device, memory, inputs);
+      results[side->name()] = run(*side);
       return false;
     } catch (const std::exception&) {
       fault = std::current_exception();
-      device.driver(device.driver.stream_synchronize, device.compute);
+      check_device(handles, trials, fmt::format("the first run of '{}'", side->name()), failure_of(fault));
       sides.notes += fmt::format("; {} fail", side->name());
       return true;
     }
   });
   if (sides.in.empty()) std::rethrow_exception(fault);
   const auto theirs = results.find(kLibrary);
+  if (theirs == results.end()) return;
   std::erase_if(sides.in, [&](const auto& side) {
-    if (theirs == results.end() || agree(results[side->name()], theirs->second)) return false;
+    if (side->name() == kLibrary || agree(results[side->name()], theirs->second)) return false;
     sides.notes += fmt::format("; {} differ", side->name());
     return true;
   });
@@ -173,9 +174,11 @@ std::optional<Multiplier> ProductTrials::multiplier(const Graph& graph, const No
   const auto known = picks.find(key);
   const std::string pick = known != picks.end() ? known->second : measured(key, graph, node);
   if (known == picks.end()) environment_.library.add_choice(key, pick);
-  if (pick == kModel) return {};
   const std::string who = pick.substr(0, pick.find(';'));
-  return who == kWarpgroups ? Multiplier::warpgroups : who == kWarps ? Multiplier::warps : Multiplier::library;
+  if (who == kWarpgroups) return Multiplier::warpgroups;
+  if (who == kWarps) return Multiplier::warps;
+  if (who == kLibrary) return Multiplier::library;
+  return {};
 }
 
 // The questions and plans of the library's side make the library choose its own implementation before it is timed.
@@ -195,16 +198,21 @@ std::string ProductTrials::measured(const std::string& key, const Graph& graph, 
   int64_t arena = 0;
   for (const auto& side : sides.in) arena = std::max(arena, side->schedule().arena_bytes);
   operands.push_back({arena, node.type().dtype});
-  if (!fits_twice(device.driver, operands)) return kModel;
+  if (!fits_twice(device.driver, operands)) return sides.notes.empty() ? kModel : sides.in.back()->name() + sides.notes;
 
   const DeviceHandles handles{device.driver, device.handle, device.compute, device.capability};
   const CallMemory memory(handles, operands, 0);
-  drop_wrong(sides, device, memory, inputs);
-  const size_t pick = fastest(handles, memory,
-                              {"our kernels and " + environment_.library.name(), key, sides.in.size(),
-                               [&](size_t i) { return std::string(sides.in.at(i)->name()); },
-                               [&](size_t i, size_t copy) { sides.in.at(i)->enqueue(memory, copy, inputs); }});
-  return sides.in.at(pick)->name() + sides.notes;
+  Trials trials{"our kernels and " + environment_.library.name(), key, sides.in.size(),
+                [&](size_t i) { return std::string(sides.in.at(i)->name()); },
+                [&](size_t i, size_t copy) { sides.in.at(i)->enqueue(memory, copy, inputs); }};
+  drop_wrong(sides, handles, trials, [&](Side& side) {
+    // Results of another side are no results of this one: 0xff bytes are NaN.
+    device.driver(device.driver.fill_bytes, address_of(memory.operand(0, inputs.size())),
+                  static_cast<unsigned char>(0xff), static_cast<size_t>(arena), device.compute);
+    return side.results(device, memory, inputs);
+  });
+  trials.count = sides.in.size();
+  return sides.in.at(fastest(handles, memory, trials))->name() + sides.notes;
 }
 
 }  // namespace kb::cuda

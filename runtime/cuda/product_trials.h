@@ -11,9 +11,10 @@ namespace kb::cuda {
 
 // Each product is timed once. The library owns its pick (DeviceLibrary::add_choice), beside the picks of its own calls:
 // so the pick lies in the file of kept picks, in manifests and in checkpoints, ranks take it from rank 0, and this
-// class keeps nothing. A pick is "warpgroups", "warps" or "library", followed by a note on each side
-// that was not timed: "; warps differ" from the library's results, or "fail"; or "model" where the device had no memory
-// for trials, which is kept, too: a resumed run and the other ranks compute the same bits, whatever memory they have.
+// class keeps nothing. A pick is "warpgroups", "warps" or "library", followed by a note on each side that was not
+// timed: "; warps differ" from the library's results, or "; warps fail". It is "model" where the device had no memory
+// for trials, and that is kept, too: a resumed run and the other ranks compute the same bits, whatever memory they
+// have.
 class ProductTrials {
  public:
   // `environment` is for programs of one process; its parts must outlive this.

@@ -20,20 +20,6 @@ constexpr const char* kHint =
     "nothing runs on the device any more; compute-sanitizer before the same command shows the access that failed; a "
     "line of this call, a tab and another implementation in the kernel cache's picks.*.txt goes before trials";
 
-// Throws when work of `who` on the device has failed. `failure` is the library's message, if it gave one: libraries do
-// not tell the driver's result.
-void check_device(const DeviceHandles& device, const Trials& trials, const std::string& who,
-                  const std::string& failure = "") {
-  try {
-    device.driver(device.driver.stream_synchronize, device.stream);
-  } catch (const CallError& error) {
-    if (is_hardware_fault(error.result())) throw;
-    const std::string first = failure.empty() || failure == error.failure() ? "" : failure + "\n  got:  ";
-    throw InternalError(fmt::format("{}{}\n  in {} of {}: {}\n  hint: {}", first, error.failure(), who, trials.library,
-                                    trials.call, kHint));
-  }
-}
-
 void check_device(const DeviceHandles& device, const Trials& trials, size_t i, const std::string& failure = "") {
   check_device(device, trials, fmt::format("a trial of implementation '{}'", trials.pick(i)), failure);
 }
@@ -70,16 +56,6 @@ class CapturedRuns {
   CapturedExec graph_ = nullptr;
 };
 
-std::string failure_of(const std::exception_ptr& fault) {
-  try {
-    std::rethrow_exception(fault);
-  } catch (const CallError& error) {
-    return error.failure();
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-}
-
 // Captures all implementations; one that fails is null. Throws when all fail, and when the device has failed.
 std::vector<std::unique_ptr<CapturedRuns>> capture_all(const DeviceHandles& device, const CallMemory& memory,
                                                        const Trials& trials) {
@@ -108,6 +84,28 @@ double median(std::vector<double> values) {
 }
 
 }  // namespace
+
+void check_device(const DeviceHandles& device, const Trials& trials, const std::string& who,
+                  const std::string& failure) {
+  try {
+    device.driver(device.driver.stream_synchronize, device.stream);
+  } catch (const CallError& error) {
+    if (is_hardware_fault(error.result())) throw;
+    const std::string first = failure.empty() || failure == error.failure() ? "" : failure + "\n  got:  ";
+    throw InternalError(fmt::format("{}{}\n  in {} of {}: {}\n  hint: {}", first, error.failure(), who, trials.library,
+                                    trials.call, kHint));
+  }
+}
+
+std::string failure_of(const std::exception_ptr& fault) {
+  try {
+    std::rethrow_exception(fault);
+  } catch (const CallError& error) {
+    return error.failure();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
 
 size_t fastest(const DeviceHandles& device, const CallMemory& memory, const Trials& trials) {
   const size_t count = trials.count;

@@ -82,7 +82,8 @@ class Machine : private ProductMemory {
   uint32_t shared_address(const void* at);
   std::byte* in_window(uint32_t address) const;  // null outside shared memory
   std::string begin_read(uint32_t address) override;
-  std::array<uint16_t, DescribedMatrix::kGroup> end_read(uint32_t address) override;
+  std::array<uint16_t, DescribedMatrix::kGroup> read(uint32_t address) const override;
+  void end_read(uint32_t address) override;
   void multiply(float* sums, const WarpgroupProduct& product);
   void show_tensor_cores();
   void meet(uint32_t mask, uint32_t line, uint32_t words, const uint64_t* given, bool orders);

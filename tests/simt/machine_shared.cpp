@@ -64,12 +64,14 @@ std::string Machine::begin_read(uint32_t address) {
   return watches_ ? judge(at, 2 * DescribedMatrix::kGroup, Use::product) : "";
 }
 
-std::array<uint16_t, DescribedMatrix::kGroup> Machine::end_read(uint32_t address) {
+std::array<uint16_t, DescribedMatrix::kGroup> Machine::read(uint32_t address) const {
   std::array<uint16_t, DescribedMatrix::kGroup> group{};
-  const std::byte* at = in_window(address);
-  if (watches_) shadow_.end_product(reinterpret_cast<uintptr_t>(at), sizeof group);
-  std::memcpy(group.data(), at, sizeof group);
+  std::memcpy(group.data(), in_window(address), sizeof group);
   return group;
+}
+
+void Machine::end_read(uint32_t address) {
+  if (watches_) shadow_.end_product(reinterpret_cast<uintptr_t>(in_window(address)), 2 * DescribedMatrix::kGroup);
 }
 
 void Machine::multiply(float* sums, const WarpgroupProduct& product) {

@@ -11,12 +11,12 @@ namespace kb::simt {
 namespace {
 
 // Reads the elements (i, k) of a matrix, by rows of the depth.
-std::vector<double> read(const DescribedMatrix& matrix, uint32_t extent, bool f16, ProductMemory& memory) {
+std::vector<double> read(const DescribedMatrix& matrix, uint32_t extent, bool f16, const ProductMemory& memory) {
   std::vector<double> elements(size_t{extent} * DescribedMatrix::kDepth);
   matrix.each_group(extent, [&](const DescribedMatrix::Group& group) {
     const uint32_t step = group.di * DescribedMatrix::kDepth + group.dk;
     double* to = &elements[group.i * DescribedMatrix::kDepth + group.k];
-    for (const uint16_t bits : memory.end_read(group.address)) {
+    for (const uint16_t bits : memory.read(group.address)) {
       *to = f16 ? f16_to_float(bits) : bf16_to_float(bits);
       to += step;
     }
@@ -54,6 +54,11 @@ void DescribedMatrix::each_group(uint32_t extent, const std::function<void(const
     for (uint32_t k = 0; k < kDepth; k += transposed_ ? 1 : kGroup) body({address(i, k), i, k, di, dk});
 }
 
+void WarpgroupProduct::each_group(const std::function<void(const DescribedMatrix::Group&)>& body) const {
+  DescribedMatrix(a, a_transposed).each_group(kRows, body);
+  DescribedMatrix(b, b_transposed).each_group(columns, body);
+}
+
 void Warpgroups::clear() {
   std::ranges::fill(threads_, Thread{});
   for (auto& group : groups_) group.clear();
@@ -74,16 +79,14 @@ std::string Warpgroups::multiply(uint32_t number, float* sums, const WarpgroupPr
   for (const uint64_t descriptor : {product.a, product.b})
     if (std::string wrong = DescribedMatrix(descriptor, false).wrong(); !wrong.empty()) return wrong;
   std::string wrong;
-  const auto begin = [&](const DescribedMatrix::Group& group) {
-    if (wrong.empty()) wrong = memory.begin_read(group.address);
-  };
-  DescribedMatrix(product.a, product.a_transposed).each_group(WarpgroupProduct::kRows, begin);
-  DescribedMatrix(product.b, product.b_transposed).each_group(product.columns, begin);
+  product.each_group([&](const DescribedMatrix::Group& group_of_8) {
+    if (wrong.empty()) wrong = memory.begin_read(group_of_8.address);
+  });
   return wrong;
 }
 
 // A product of two elements is exact in double.
-std::vector<double> Warpgroups::multiplied(const WarpgroupProduct& product, ProductMemory& memory) {
+std::vector<double> Warpgroups::multiplied(const WarpgroupProduct& product, const ProductMemory& memory) {
   constexpr uint32_t kRows = WarpgroupProduct::kRows, kDepth = DescribedMatrix::kDepth;
   const std::vector<double> a = read({product.a, product.a_transposed}, kRows, product.f16, memory);
   const std::vector<double> b = read({product.b, product.b_transposed}, product.columns, product.f16, memory);
@@ -104,6 +107,8 @@ void Warpgroups::end(uint32_t number, ProductMemory& memory) {
   for (const Open& open : thread.open) {
     Begun& begun = groups_[number / kThreads][open.number];
     if (begun.values.empty()) begun.values = multiplied(begun.product, memory);
+    if (++begun.waited == kThreads)
+      begun.product.each_group([&](const DescribedMatrix::Group& group) { memory.end_read(group.address); });
     for (uint32_t i = 0; i < begun.product.columns / 2; ++i) {
       const uint32_t m = row + i / 2 % 2 * 8, n = i / 4 * 8 + column + i % 2;
       open.sums[i] = static_cast<float>(open.sums[i] + begun.values[m * begun.product.columns + n]);

@@ -1,5 +1,6 @@
 // The products of warpgroups (wgmma) in the emulator: four warps add a product of matrices in shared memory to sums in
-// their registers. The matrices are read, and the sums change, at the wait, which is as late as a GPU may do it.
+// their registers. The matrices are read at the first thread's wait, and must not change until the last one's; sums
+// change at the wait of their own thread.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -35,9 +36,10 @@ class DescribedMatrix {
   bool transposed_;
 };
 
-// What all threads of a warpgroup say alike.
+// All threads of a warpgroup give the same product.
 struct WarpgroupProduct {
   static constexpr uint32_t kRows = 64;
+  void each_group(const std::function<void(const DescribedMatrix::Group&)>& body) const;
   uint64_t a = 0, b = 0;  // descriptors
   uint32_t columns = 0;
   bool a_transposed = false, b_transposed = false, f16 = false;
@@ -49,8 +51,9 @@ class ProductMemory {
  public:
   // Notes that a product which begins will read the group at an address of the window. Returns what is wrong, or "".
   virtual std::string begin_read(uint32_t address) = 0;
-  // Returns the group, which the product then has read.
-  virtual std::array<uint16_t, DescribedMatrix::kGroup> end_read(uint32_t address) = 0;
+  virtual std::array<uint16_t, DescribedMatrix::kGroup> read(uint32_t address) const = 0;
+  // Notes that the product is done.
+  virtual void end_read(uint32_t address) = 0;
 
  protected:
   ~ProductMemory() = default;
@@ -88,9 +91,10 @@ class Warpgroups {
   struct Begun {
     WarpgroupProduct product;
     std::vector<double> values;  // row by row; empty until the first thread's wait
+    uint32_t waited = 0;         // threads
   };
 
-  static std::vector<double> multiplied(const WarpgroupProduct& product, ProductMemory& memory);
+  static std::vector<double> multiplied(const WarpgroupProduct& product, const ProductMemory& memory);
 
   std::vector<Thread> threads_;
   std::vector<std::vector<Begun>> groups_;  // products of each warpgroup since the last clear()

@@ -181,7 +181,8 @@ BOOST_AUTO_TEST_CASE(broken_rules_are_refused) {
     return planted(Code::local, 0,
                    [&](Instr& instr) { instr.tile = {.rows = rows, .columns = columns, .panel = panel}; });
   };
-  for (const std::string& message : {shaped(24, 16, 16), shaped(32, 12, 16), shaped(32, 16, 32), shaped(16, 32, 16)})
+  for (const std::string& message : {shaped(24, 16, 16), shaped(32, 12, 16), shaped(32, 16, 32), shaped(16, 32, 16),
+                                     shaped(0, 16, 16), shaped(32, 0, 16)})
     expect("extents of matrices", message);
   expect("pitch of a product", planted(Code::tile_store, 0, [](Instr& instr) { instr.tile.pitch = 24; }));
   expect("type of a buffer", planted(Code::tile_copy, 0, [](Instr& instr) { instr.buffer = 2; }));
@@ -214,6 +215,7 @@ BOOST_AUTO_TEST_CASE(rules_of_warpgroups) {
   expect("panels that warpgroups share", fault(message(64, 64, 64)));
   BOOST_CHECK_THROW(message(96, 64, 64), InternalError);
   BOOST_CHECK_THROW(message(64, 16, 16), InternalError);
+  BOOST_CHECK_THROW(warp_grid(128, 64, 320, true), InternalError);
 }
 
 BOOST_AUTO_TEST_CASE(warps_share_square_parts) {

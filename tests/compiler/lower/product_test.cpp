@@ -149,20 +149,21 @@ BOOST_AUTO_TEST_CASE(a_model_picks_without_a_measurement) {
 // A measurement takes precedence over the model.
 BOOST_AUTO_TEST_CASE(what_was_measured_is_picked) {
   struct Measured : LibraryQuery {
-    explicit Measured(bool own) : own(own) {}
+    explicit Measured(Multiplier by) : by(by) {}
     int64_t scratch_bytes(const Graph&, const Node&, const Epilogue&) const override { return 0; }
     int64_t packed_bytes(const Graph&, const Node&) const override { return 0; }
-    std::optional<Multiplier> multiplier(const Graph&, const Node&) const override {
-      return own ? Multiplier::warps : Multiplier::library;
-    }
-    const bool own;
+    std::optional<Multiplier> multiplier(const Graph&, const Node&) const override { return by; }
+    const Multiplier by;
   };
-  for (const bool own : {false, true}) {
-    Target target = gpu_target("sm_90");
-    target.library = std::make_shared<Measured>(own);
-    BOOST_TEST(is_own({}, target) == own);
-    BOOST_TEST(is_own({.samples = 32, .in = 64, .size = 56, .out = 256}, target) == own);
-  }
+  for (const Multiplier by : {Multiplier::library, Multiplier::warps, Multiplier::warpgroups})
+    for (const Layer& layer : {Layer{}, Layer{.samples = 32, .in = 64, .size = 56, .out = 256}}) {
+      Target target = gpu_target("sm_90");
+      target.library = std::make_shared<Measured>(by);
+      const Schedule schedule = scheduled(convolution_with_moments(layer), target);
+      BOOST_TEST((count(schedule, FusionClass::library) > 0) == (by == Multiplier::library));
+      const auto warpgroups = std::ranges::count(schedule.kernels, true, &ir::Kernel::warpgroups);
+      BOOST_TEST(warpgroups == (by == Multiplier::warpgroups ? 1 : 0));
+    }
 }
 
 // Blocks of a tile share the pixels, and the last one adds up what they have left.

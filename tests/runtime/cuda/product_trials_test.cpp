@@ -21,7 +21,8 @@ enum Sides : int { none = 0, warpgroups = 1, warps = 2, own = 3, library = 4 };
 
 struct Plan {
   Sides slow = none, refused = none;
-  Sides wrong = none;  // kernels that add each product twice
+  Sides wrong =
+      none;  // kernels of ours that add each product twice, or kernels behind the library's call that give NaN
 };
 
 // Compiles as the fake GPU does, except that kernels of some sides are slow, refused or wrong.
@@ -36,7 +37,8 @@ class PlantedCompiler : public cuda::Compiler {
       const size_t by_warpgroups = kernel.text.find("warpgroup_mma<"), by_warps = kernel.text.find("tile_mma<");
       const size_t multiplies = std::min(by_warpgroups, by_warps);
       const Sides side = multiplies == std::string::npos ? library : by_warps == multiplies ? warps : warpgroups;
-      if (plan_.wrong & side) kernel.text.insert(multiplies, "for (int twice = 0; twice < 2; ++twice) ");
+      if (plan_.wrong & side & own) kernel.text.insert(multiplies, "for (int twice = 0; twice < 2; ++twice) ");
+      if (plan_.wrong & side & library) kernel.text = with_nans(kernel.text);
       if (plan_.refused & side) throw InternalError("a kernel that nobody can compile");
       if (plan_.slow & side) gpu_.slow("kernel " + kernel.name, 1);
     }
@@ -44,6 +46,13 @@ class PlantedCompiler : public cuda::Compiler {
   }
 
  private:
+  static std::string with_nans(std::string text) {
+    const std::string widens = " = widen(", by = " = real(0x7fc00000u) + widen(";
+    for (size_t at = text.find(widens); at != std::string::npos; at = text.find(widens, at + by.size()))
+      text.replace(at, widens.size(), by);
+    return text;
+  }
+
   const std::unique_ptr<cuda::Compiler> under_;
   FakeGpu& gpu_;
   const Plan plan_;
@@ -87,13 +96,15 @@ Graph filters() {
   return graph;
 }
 
-// Returns whether a launch of our own computes the graph's convolution.
-bool is_own(const Backend& backend, const Graph& graph) {
+// Returns who computes the graph's convolution.
+Sides computes(const Backend& backend, const Graph& graph) {
   CompileOptions options;
   options.target = backend.target();
   const Schedule schedule = compile(graph, options).program.at(PartRole::final);
-  return std::ranges::count(schedule.steps, FusionClass::library, &Step::cls) == 0;
+  if (std::ranges::count(schedule.steps, FusionClass::library, &Step::cls) > 0) return library;
+  return std::ranges::count(schedule.kernels, true, &ir::Kernel::warpgroups) > 0 ? warpgroups : warps;
 }
+bool is_own(const Backend& backend, const Graph& graph) { return computes(backend, graph) != library; }
 
 Choices products_of(const Backend& backend) {
   Choices choices = backend.algorithm_choices();
@@ -112,8 +123,8 @@ BOOST_AUTO_TEST_CASE(the_fastest_side_is_picked) {
   const std::pair<Sides, const char*> fastest[] = {{warpgroups, "warpgroups"}, {warps, "warps"}, {library, "library"}};
   for (const auto& [side, pick] : fastest) {
     Device device({.slow = static_cast<Sides>((own | library) & ~side)});
-    BOOST_TEST(is_own(*device.backend, forward()) == (side != library));
-    BOOST_TEST(is_own(*device.backend, backward()) == (side != library));
+    BOOST_TEST(computes(*device.backend, forward()) == side);
+    BOOST_TEST(computes(*device.backend, backward()) == side);
     BOOST_TEST((products_of(*device.backend) == Choices{{kForward, pick}, {kBackward, pick}}));
   }
 }
@@ -179,12 +190,19 @@ BOOST_AUTO_TEST_CASE(a_faster_side_with_other_results_is_not_picked) {
     for (const Sides wrong : {warpgroups, own}) {
       Device device({.slow = library, .wrong = wrong});
       device.fake.gpu.slow("library call", 2);
-      BOOST_TEST(is_own(*device.backend, graph) == (wrong != own));
+      BOOST_TEST(computes(*device.backend, graph) == (wrong == own ? library : warps));
       const std::string expected =
           wrong == own ? "library; warpgroups differ; warps differ" : "warps; warpgroups differ";
       BOOST_REQUIRE(products_of(*device.backend).size() == 1u);
       BOOST_TEST(products_of(*device.backend).begin()->second == expected);
     }
+}
+
+// Nothing is like the library's NaN, not even itself.
+BOOST_AUTO_TEST_CASE(a_library_that_gives_nan_stays) {
+  Device device({.slow = library, .wrong = library});
+  BOOST_TEST(!is_own(*device.backend, forward()));
+  BOOST_TEST((products_of(*device.backend) == Choices{{kForward, "library; warpgroups differ; warps differ"}}));
 }
 
 // A side of our own has one launch; that of warpgroups is run first.
@@ -205,6 +223,11 @@ BOOST_AUTO_TEST_CASE(a_model_picks_where_memory_is_short) {
     Device small({.slow = library}, {.memory = 8 << 10});
     BOOST_TEST(!is_own(*small.backend, forward()));
     BOOST_TEST((products_of(*small.backend) == expected));
+  }
+  for (const Sides refused : {warpgroups, own, library}) {
+    Device small({.refused = refused}, {.memory = 8 << 10});
+    BOOST_TEST(is_own(*small.backend, forward()) == (refused == library));
+    BOOST_TEST((products_of(*small.backend) != expected));
   }
   Device large({.slow = library});
   large.backend->use_algorithm_choices(expected);
