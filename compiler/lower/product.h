@@ -39,7 +39,7 @@ class Product {
   Value result_, a_, b_value_;
   int64_t width_ = 0, depth_ = 0;  // columns of the whole product, elements of a sum
   bool transposed_ = false;        // b lies by rows of `columns`
-  int64_t columns_;                // of a tile
+  int64_t columns_;                // a tile has so many
   ProductParts parts_;
   ProductRing ring_a_, ring_b_;
   ir::Local tile_;

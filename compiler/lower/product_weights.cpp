@@ -158,7 +158,7 @@ class WeightProduct {
   DType type_ = DType::f32;  // of the result, to which the last block rounds for all readers
   int64_t width_ = 0, height_ = 0, pixels_ = 0;
   int64_t rows_ = 0, columns_ = 0, across_ = 0, tiles_ = 0;
-  ProductParts parts_;              // of the pixels
+  ProductParts parts_;              // those of the pixels
   int64_t share_ = 0, shares_ = 0;  // pixels of a block; blocks of a tile
   int32_t partials_ = -1;
   ir::Local tile_;

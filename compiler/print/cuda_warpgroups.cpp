@@ -7,9 +7,9 @@
 namespace kb {
 namespace {
 
-constexpr int kMostColumns = 128, kUnit = 16;  // columns of a product by one warpgroup
+constexpr int kMostProductColumns = 128, kColumnUnit = 16;  // columns of a product by one warpgroup
 
-constexpr std::string_view kOrder = R"(
+constexpr std::string_view kWarpgroupOrder = R"(
 // Lets products of warpgroups see what this thread wrote to shared memory, once a barrier follows.
 KB_INLINE void show_tensor_cores() { asm volatile("fence.proxy.async.shared::cta;" : : : "memory"); }
 // Keeps the compiler from moving uses of sums over this place.
@@ -45,7 +45,7 @@ std::string listed(int count, const Text& text) {
 }
 
 std::string multiply_add(std::string_view type, int columns) {
-  const int sums = columns / 2;  // of a lane
+  const int sums = columns / 2;  // a lane has so many
   return fmt::format(
       "template <bool TransposedA, bool TransposedB>\n"
       "KB_INLINE void warpgroup_multiply_add(float (&d)[{0}][4], u64 a, u64 b, {1}) {{\n"
@@ -63,9 +63,10 @@ std::string multiply_add(std::string_view type, int columns) {
 }  // namespace
 
 std::string warpgroup_instructions() {
-  std::string text(kOrder);
+  std::string text(kWarpgroupOrder);
   for (const std::string_view type : {"bf16", "f16"})
-    for (int columns = kUnit; columns <= kMostColumns; columns += kUnit) text += multiply_add(type, columns);
+    for (int columns = kColumnUnit; columns <= kMostProductColumns; columns += kColumnUnit)
+      text += multiply_add(type, columns);
   return text;
 }
 

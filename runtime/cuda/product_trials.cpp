@@ -20,7 +20,7 @@ constexpr const char *kWarpgroups = "warpgroups", *kWarps = "warps", *kLibrary =
 // Two sides round sums of other orders to 16 bits: their results differ by 0.4 % at most, in the mean by less.
 constexpr double kTolerance = 0.02;
 constexpr int64_t kComparedBytes = 1 << 20;                  // at each end of a result; sums tell of what lies between
-using Results = std::map<std::string, std::vector<double>>;  // by their names
+using Results = std::map<std::string, std::vector<double>>;  // keys are names
 
 const char* kind_of(Op op) {
   return op == Op::conv2d ? "forward" : op == Op::conv2d_input_grad ? "input_grad" : "weight_grad";

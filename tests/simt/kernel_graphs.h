@@ -28,7 +28,7 @@ class KernelGraphs {
   void add_beside_cpu(const std::string& name, const Graph& graph, const CheckOptions& options = on_gpu());
   // Convolutions of graphs added from now on are products of matrices in kernels of our own, where they can be.
   void use_products() { target_.products = Products::all; }
-  // In these, warps multiply, in the stages of an sm_80.
+  // Warps multiply in these, in the stages of an sm_80.
   void use_products_by_warps() {
     use_products();
     target_.warpgroups = false;

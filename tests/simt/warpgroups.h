@@ -20,7 +20,7 @@ class DescribedMatrix {
   // Returns why the hardware does not take it, or "".
   std::string wrong() const;
   struct Group {
-    uint32_t address;  // in the window of shared memory
+    uint32_t address;  // address in the window of shared memory
     uint32_t i, k;     // its first element
     uint32_t di, dk;   // from an element of the group to the next
   };
@@ -29,7 +29,7 @@ class DescribedMatrix {
 
  private:
   uint32_t field(int first) const { return static_cast<uint32_t>(bits_ >> first & 0x3fff) << 4; }  // bytes
-  uint32_t groups() const;  // in a row of a panel; 1: the panels are not swizzled
+  uint32_t groups() const;  // their number in a row of a panel; 1: the panels are not swizzled
   uint32_t address(uint32_t i, uint32_t k) const;
 
   uint64_t bits_;
@@ -80,7 +80,7 @@ class Warpgroups {
 
  private:
   struct Open {
-    size_t number;  // of the group's product
+    size_t number;  // index of the group's product
     float* sums;
   };
   struct Thread {
