@@ -56,8 +56,8 @@ BOOST_AUTO_TEST_CASE(products_of_matrices) {
   test::products(graphs);
   test::products_by_warps(graphs);
   graphs.check();
-  BOOST_TEST(graphs.kernels().count("warpgroup_mma<") == 19);
-  BOOST_TEST(graphs.kernels().count("tile_mma<") == 4);
+  BOOST_TEST(graphs.kernels().count("warpgroup_mma<") == 15);
+  BOOST_TEST(graphs.kernels().count("tile_mma<") == 3);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
