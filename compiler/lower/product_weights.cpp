@@ -64,7 +64,7 @@ class WeightProduct {
     const Reg count = b_.min(size, b_.sub(cx_.argument("pixels", pixels_), first));
     const DType type = cx_.graph.type(x_).dtype;
     if (cx_.group.by_warpgroups) b_.use_warpgroups();
-    const int64_t sharing = rows_ == kTallestTile ? 1 : 2;  // warpgroups that share the columns
+    const int64_t sharing = ir::warp_grid(rows_, columns_, cx_.target.block_threads, cx_.group.by_warpgroups).across;
     const auto ring_dy = ProductRing::transposed(b_, type, rows_, parts_, ir::kWarpgroupRows);
     const auto ring_x = ProductRing::transposed(b_, type, columns_, parts_, columns_ / sharing);
     tile_ = b_.local(DType::f32, rows_ * tile_pitch(), ir::Storage::block);

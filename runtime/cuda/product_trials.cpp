@@ -38,14 +38,14 @@ std::string key_of(const Graph& graph, const Node& node) {
 // A side is one way to compute the example, loaded.
 class Side {
  public:
-  Side(const char* name, const Environment& environment, const Graph& example)
+  Side(const std::string& name, const Environment& environment, const Graph& example)
       : name_(name), schedule_(compiled(name, environment.target, example)) {
     const Schedule* const one = &schedule_;
     LoadReport report;
     executable_ = std::move(make_executables({&one, 1}, environment, report).at(0));
   }
 
-  const char* name() const { return name_; }
+  const std::string& name() const { return name_; }
   const Schedule& schedule() const { return schedule_; }
 
   // Enqueues a run on a copy of the operands: those of `inputs` by their names, then the arena.
@@ -83,7 +83,7 @@ class Side {
 
  private:
   // No question about the example leads to trials again.
-  static Schedule compiled(const char* name, Target target, const Graph& example) {
+  static Schedule compiled(const std::string& name, Target target, const Graph& example) {
     CompileOptions options;
     options.target = std::move(target);
     options.target.products = name == kLibrary ? Products::none : Products::all;
@@ -91,7 +91,7 @@ class Side {
     return compile_program(example, options);
   }
 
-  const char* const name_;
+  const std::string name_;
   const Schedule schedule_;
   std::unique_ptr<Executable> executable_;
 };
@@ -106,7 +106,7 @@ struct Sides {
 Sides load(const Environment& environment, const Graph& example) {
   const OpenDevice& device = environment.device;
   Sides sides;
-  for (const char* name : {kWarpgroups, kWarps, kLibrary}) {
+  for (const std::string name : {kWarpgroups, kWarps, kLibrary}) {
     if (name == kWarpgroups && !environment.target.warpgroups) continue;
     try {
       sides.in.push_back(std::make_unique<Side>(name, environment, example));
@@ -135,7 +135,7 @@ bool agree(const Results& ours, const Results& theirs) {
 // all sides fail, and when the device fails.
 void drop_wrong(Sides& sides, const DeviceHandles& handles, const Trials& trials,
                 const std::function<Results(Side&)>& run) {
-  std::map<const char*, Results> results;
+  std::map<std::string, Results> results;
   std::exception_ptr fault;
   std::erase_if(sides.in, [&](const auto& side) {
     try {
@@ -175,7 +175,7 @@ std::optional<Multiplier> ProductTrials::multiplier(const Graph& graph, const No
   const std::string pick = known != picks.end() ? known->second : measured(key, graph, node);
   if (known == picks.end()) environment_.library.add_choice(key, pick);
   const std::string who = pick.substr(0, pick.find(';'));
-  if (who == kWarpgroups) return Multiplier::warpgroups;
+  if (who == kWarpgroups && environment_.target.warpgroups) return Multiplier::warpgroups;
   if (who == kWarps) return Multiplier::warps;
   if (who == kLibrary) return Multiplier::library;
   return {};
@@ -203,7 +203,7 @@ std::string ProductTrials::measured(const std::string& key, const Graph& graph, 
   const DeviceHandles handles{device.driver, device.handle, device.compute, device.capability};
   const CallMemory memory(handles, operands, 0);
   Trials trials{"our kernels and " + environment_.library.name(), key, sides.in.size(),
-                [&](size_t i) { return std::string(sides.in.at(i)->name()); },
+                [&](size_t i) { return sides.in.at(i)->name(); },
                 [&](size_t i, size_t copy) { sides.in.at(i)->enqueue(memory, copy, inputs); }};
   drop_wrong(sides, handles, trials, [&](Side& side) {
     // Results of another side are no results of this one: 0xff bytes are NaN.
