@@ -12,6 +12,9 @@ namespace kb {
 
 struct Epilogue;
 
+// The width of a GPU's widest access to memory, in bytes.
+inline constexpr int64_t kGpuVectorBytes = 16;
+
 // Who multiplies the matrices of a convolution with one tap: a library call, or a kernel of our own, in which warps or
 // warpgroups (wgmma of sm_90a) do.
 enum class Multiplier : uint8_t { library, warps, warpgroups };

@@ -12,7 +12,6 @@ namespace kb {
 namespace {
 
 constexpr int64_t kLeastColumns = 16;  // that a tile has
-constexpr int64_t kVectorBytes = 16;
 constexpr int64_t kTile = 128;  // rows and columns of a tile
 
 bool all_are(const Ints& values, int64_t number) {
@@ -21,7 +20,7 @@ bool all_are(const Ints& values, int64_t number) {
 
 // Returns whether rows of a value begin at multiples of what a copy moves at once.
 bool has_whole_rows(const Graph& graph, Value v) {
-  return graph.type(v).shape.back() % ir::kCopiedElements == 0 && resolve_alias(graph, v).offset % kVectorBytes == 0;
+  return graph.type(v).shape.back() % ir::kCopiedElements == 0 && resolve_alias(graph, v).offset % kGpuVectorBytes == 0;
 }
 
 bool has_one_tap(const Node& node, const Type& filters) {

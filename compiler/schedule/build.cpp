@@ -17,8 +17,6 @@
 namespace kb {
 namespace {
 
-constexpr int64_t kVectorBytes = 16;  // width of a GPU's widest access
-
 class ScheduleBuilder {
  public:
   ScheduleBuilder(std::shared_ptr<const Graph> graph, const Ordered& ordered, const Target& target)
@@ -188,7 +186,7 @@ class ScheduleBuilder {
         add_operand(step, places_.scratch(lowered.scratch_bytes[i]), lowered.scratch_bytes[i]);
       else
         add_operand(step, places_.place(lowered.operands[i]), places_.bytes_of(lowered.operands[i]));
-      param.aligned = target_.processor == Processor::cpu || step.operands.back().offset % kVectorBytes == 0;
+      param.aligned = target_.processor == Processor::cpu || step.operands.back().offset % kGpuVectorBytes == 0;
     }
     const int32_t kernel = share(lowered.kernel);
     step.work = KernelLaunch{kernel, std::move(lowered.arguments), std::move(lowered.tiles)};
