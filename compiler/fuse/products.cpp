@@ -12,7 +12,7 @@ namespace kb {
 namespace {
 
 constexpr int64_t kLeastColumns = 16;  // that a tile has
-constexpr int64_t kTile = 128;  // rows and columns of a tile
+constexpr int64_t kTile = 128;         // rows and columns of a tile
 
 bool all_are(const Ints& values, int64_t number) {
   return std::ranges::all_of(values, [&](int64_t value) { return value == number; });
