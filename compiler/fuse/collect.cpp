@@ -15,7 +15,7 @@ bool has_value(const std::vector<Value>& values, Value v) {
 bool repeats_derived(Drafts& drafts, const Group& group, const std::vector<Value>& inputs) {
   if (!traits(group.cls).computes_again) return false;
   const Graph& graph = drafts.graph();
-  const Memory& memory = drafts.memory();
+  const Materialised& memory = drafts.memory();
   std::vector<Value> derived;
   for (Value input : inputs) {
     const size_t id = drafts.id(input);

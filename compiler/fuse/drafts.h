@@ -34,7 +34,7 @@ class Drafts {
 
   bool on_gpu() const { return on_gpu_; }
   const Graph& graph() const { return graph_; }
-  const Memory& memory() const { return memory_; }
+  const Materialised& memory() const { return memory_; }
   const Node& node(int32_t n) const { return graph_.nodes[static_cast<size_t>(n)]; }
   size_t id(Value v) const { return static_cast<size_t>(memory_.ids(v)); }
   Value owner(Value v) const { return memory_.owner(v).owner; }
@@ -77,7 +77,7 @@ class Drafts {
 
   const Graph& graph_;
   const bool on_gpu_;
-  Memory memory_;
+  Materialised memory_;
   std::vector<Draft> drafts_;
   std::vector<int32_t> producer_;              // group that computes each value, by value id; -1: none
   std::vector<std::vector<int32_t>> readers_;  // groups that read each value, by the id of its owner

@@ -7,7 +7,7 @@
 
 namespace kb {
 
-bool Memory::readable(Value v) const {
+bool Materialised::readable(Value v) const {
   auto owner_id = static_cast<size_t>(ids(owner(v).owner));
   return hard[owner_id] || root[owner_id];
 }
@@ -57,7 +57,7 @@ class Chooser {
     costs_.resize(size);
   }
 
-  Memory run() {
+  Materialised run() {
     for_each_value([&](Value v, const Node&) { memory_.alias[id(v)] = resolve_alias(graph_, v); });
     for (const Node& node : graph_.nodes) mark_needs(node);
     for (const Output& output : graph_.outputs) need(output.value);
@@ -183,13 +183,13 @@ class Chooser {
 
   const Graph& graph_;
   const bool on_gpu_;
-  Memory memory_;
+  Materialised memory_;
   std::vector<int32_t> readers_;
   std::vector<Cost> costs_;
 };
 
 }  // namespace
 
-Memory choose_materialised(const Graph& graph, bool on_gpu) { return Chooser(graph, on_gpu).run(); }
+Materialised choose_materialised(const Graph& graph, bool on_gpu) { return Chooser(graph, on_gpu).run(); }
 
 }  // namespace kb

@@ -8,8 +8,8 @@
 namespace kb {
 
 // Says which values are in memory, and why. Each vector has an entry for each value, by its id.
-struct Memory {
-  explicit Memory(const Graph& graph) : graph(graph), ids(graph) {}
+struct Materialised {
+  explicit Materialised(const Graph& graph) : graph(graph), ids(graph) {}
   const Graph& graph;
   ValueIds ids;
   std::vector<Alias> alias;     // the value that owns its memory
@@ -48,6 +48,6 @@ bool is_zeros(const Graph& graph, Value value);
 // 3. A value with several readers is written if reading its inputs again costs more: it has three or more large inputs,
 // or calls a math function.
 // 4. An expression never grows past a bound, so that kernels stay small and fusion stays linear.
-Memory choose_materialised(const Graph& graph, bool on_gpu);
+Materialised choose_materialised(const Graph& graph, bool on_gpu);
 
 }  // namespace kb

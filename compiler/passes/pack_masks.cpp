@@ -141,7 +141,7 @@ class PackMasks {
   const Graph& from_;
   Graph to_;
   Rewriter rewriter_;
-  const Memory memory_;
+  const Materialised memory_;
   std::vector<std::vector<int32_t>> readers_;  // nodes that read each node
   std::vector<std::vector<int32_t>> masks_;    // masks of each node's value
 };

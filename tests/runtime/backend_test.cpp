@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(a_training_step_in_f64_equals_its_interpretation) {
 }
 
 BOOST_AUTO_TEST_CASE(random_graphs_equal_their_interpretation) {
-  std::vector<NamedGraph> graphs;
+  std::vector<CheckedGraph> graphs;
   for (uint32_t seed = 0; seed < kRandomGraphs; ++seed)
     graphs.push_back({"seed " + std::to_string(seed), random_graph(seed), {}});
   check_graphs(graphs);
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(random_training_graphs_equal_their_interpretation) {
   smooth.smooth = true;
   CheckOptions options;
   options.optimizer = plain_sgd();
-  std::vector<NamedGraph> graphs;
+  std::vector<CheckedGraph> graphs;
   for (uint32_t seed = 0; seed < kRandomGraphs / 4; ++seed)
     graphs.push_back({"seed " + std::to_string(seed), random_graph(seed, smooth), options});
   check_graphs(graphs);

@@ -15,7 +15,7 @@ BOOST_AUTO_TEST_SUITE(edges)
 
 BOOST_AUTO_TEST_CASE(every_op_at_its_edges_equals_its_interpretation) {
   const EdgeTable table = edge_table(was_asked("--all"));
-  std::vector<NamedGraph> graphs;
+  std::vector<CheckedGraph> graphs;
   for (const EdgeProgram& program : table.programs) graphs.push_back({program.name, program.graph, program.options});
   const int64_t values = check_graphs(graphs);
   BOOST_TEST_MESSAGE(graphs.size() << " programs, " << values << " values");

@@ -32,22 +32,22 @@ constexpr DType kDTypes[] = {DType::f32, DType::f64, DType::bf16, DType::f16};
 // Tolerances of kDTypes: what a few roundings of the dtype come to, relative to the largest element.
 constexpr double kTolerances[] = {2e-5, 1e-10, 0.15, 0.02};
 
-NamedGraph forward(uint32_t seed) {
+CheckedGraph forward(uint32_t seed) {
   const size_t kind = seed % 4;
   RandomGraphOptions options;
   options.dtype = kDTypes[kind];
   options.whole = true;
-  NamedGraph one{"seed " + std::to_string(seed), random_graph(seed, options), {}};
+  CheckedGraph one{"seed " + std::to_string(seed), random_graph(seed, options), {}};
   one.options.tolerance = kTolerances[kind];
   one.options.bindings = special_bindings(one.graph, seed);
   return one;
 }
 
-NamedGraph training(uint32_t seed) {
+CheckedGraph training(uint32_t seed) {
   RandomGraphOptions options;
   options.smooth = options.whole = true;
   options.dtype = seed % 4 == 0 ? DType::f64 : DType::f32;
-  NamedGraph one{"training seed " + std::to_string(seed), random_graph(seed, options), {}};
+  CheckedGraph one{"training seed " + std::to_string(seed), random_graph(seed, options), {}};
   one.options.optimizer = plain_sgd();
   one.options.tolerance = seed % 4 == 0 ? 1e-9 : 1e-4;
   if (seed % 2 == 0) one.options.bindings = special_bindings(one.graph, seed);
@@ -118,7 +118,7 @@ template <class F>
 void check(uint32_t count, F&& make) {
   int64_t values = 0;
   for (uint32_t first = 0; first < count; first += kAtOnce) {
-    std::vector<NamedGraph> graphs;
+    std::vector<CheckedGraph> graphs;
     for (uint32_t i = first; i < std::min(count, first + kAtOnce); ++i) graphs.push_back(make(kFirst + i));
     values += check_graphs(graphs);
   }

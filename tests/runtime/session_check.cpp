@@ -37,7 +37,7 @@ int64_t check_session(Backend& backend, const Graph& graph, Judged judged, const
 
 // Runs `work` for graph `one`. An exception fails the test with the graph's text, and the other graphs go on.
 template <class F>
-void attributed(const NamedGraph& one, F&& work) {
+void attributed(const CheckedGraph& one, F&& work) {
   BOOST_TEST_CONTEXT(one.name) {
     BOOST_TEST_CHECKPOINT(one.name);
     try {
@@ -62,7 +62,7 @@ void check_graph(Backend& backend, const Graph& graph, CheckOptions options) {
   check_session(backend, graph, compile_and_interpret(graph, options), options);
 }
 
-int64_t check_graphs(const std::vector<NamedGraph>& graphs) {
+int64_t check_graphs(const std::vector<CheckedGraph>& graphs) {
   std::unique_ptr<Backend> backend = cpu();
   std::vector<std::optional<Judged>> judged(graphs.size());
   for (size_t i = 0; i < graphs.size(); ++i)

@@ -13,7 +13,7 @@ std::unique_ptr<Backend> cpu(int threads = 2);
 void set_bytes(std::byte* to, const Array& array);
 
 // A graph and how it is judged; its target is the backend's.
-struct NamedGraph {
+struct CheckedGraph {
   std::string name;
   Graph graph;
   CheckOptions options;
@@ -22,6 +22,6 @@ struct NamedGraph {
 void check_graph(Backend& backend, const Graph& graph, CheckOptions options);
 // Compiles the kernels of all graphs at once, so that the compiler is started once. A graph that fails is named, and
 // the others go on. Returns the number of values that were compared.
-int64_t check_graphs(const std::vector<NamedGraph>& graphs);
+int64_t check_graphs(const std::vector<CheckedGraph>& graphs);
 
 }  // namespace kb::test

@@ -88,7 +88,8 @@ BOOST_AUTO_TEST_CASE(a_trial_beyond_the_best_ones_steps_is_hopeless_and_stays_so
   BOOST_TEST((state() == TrialState::hopeless));
   sweep.standings["kn8-p04"] = {End::reached, 50, 50, 400};
   BOOST_TEST((state() == TrialState::hopeless));
-  for (const PlannedTrial* waiting : sweep.plan().waiting()) BOOST_TEST(waiting->name != "kn8-p01");
+  const SweepPlan plan = sweep.plan();
+  for (const PlannedTrial* waiting : plan.waiting()) BOOST_TEST(waiting->name != "kn8-p01");
 }
 
 BOOST_AUTO_TEST_CASE(seeds_go_on_to_a_multiple_of_the_bests_steps) {

@@ -75,9 +75,9 @@ struct Ranks {
       : network(make_in_process_network(count)),
         communicators(static_cast<size_t>(count)),
         faults(static_cast<size_t>(count)),
-        beats(static_cast<size_t>(count)),
         idle(static_cast<size_t>(count)),
-        asked(static_cast<size_t>(count)) {
+        asked(static_cast<size_t>(count)),
+        beats(static_cast<size_t>(count)) {
     std::vector<std::jthread> threads;
     for (int rank = 0; rank < count; ++rank) threads.emplace_back([=, this] { make(rank, patience, apart, spy); });
   }
@@ -106,9 +106,9 @@ struct Ranks {
   std::shared_ptr<InProcessNetwork> network;
   std::vector<std::unique_ptr<Communicator>> communicators;
   std::vector<std::promise<std::string>> faults;
-  std::vector<std::unique_ptr<Heartbeat>> beats;
   std::vector<Idle> idle;
   std::vector<std::atomic<int>> asked;
+  std::vector<std::unique_ptr<Heartbeat>> beats;  // they end first: their threads read the others
 };
 
 // A stranger's connection to where rank 0 listens, who says `words`.
