@@ -16,7 +16,7 @@ foreach(suite IN LISTS suites)
   if("${ROOM}.${suite}" MATCHES "^(compiler.kernel_math|runtime.(backend|edges|random_programs|workers)|(simt|cuda)[.].*|recipes.(finite_check|residency))$")
     string(REPLACE "KB_KERNEL_LEVEL=1" "KB_KERNEL_LEVEL=0" own_environment "${ENVIRONMENT}")
   endif()
-  if(ROOM STREQUAL "cuda_vendor") # cuDNN's own
+  if(ROOM STREQUAL "cuda_vendor") # cuDNN leaks memory of its own
     string(REPLACE "detect_leaks=1" "detect_leaks=0" own_environment "${own_environment}")
   endif()
   if(suite STREQUAL "cuda_kernels") # the same kernels, which are then in the cache

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Checks over every source of the repository that no two types have one name in one namespace. To the linker they would
-# be one type, of whose functions, destructors that nobody wrote included, it keeps one: a program then frees the one
-# type's members as the other's. Types in unnamed namespaces are their source's own.
+# Checks over every source of the repository that no two types have one name in one namespace. The linker would keep one
+# of their two destructors, and a program would free the members of the one type as if they were the other's. Types in
+# unnamed namespaces may share names.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
