@@ -1,6 +1,8 @@
 #include "recipes/perf/copy_bandwidth.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstring>
 #include <limits>
 
@@ -24,11 +26,14 @@ constexpr int64_t kDeviceCopy = int64_t{1} << 30;  // most bytes of a copied arr
 struct CopyBandwidth::Arrays {
   std::unique_ptr<DeviceMemory> from, to;
   int64_t tiles = 0;
+  std::atomic<uint64_t> bits = 0;  // what was read, joined: without a use of it the compiler would read nothing
 };
 
 CopyBandwidth::CopyBandwidth(int64_t bytes, int threads) : arrays_(std::make_unique<Arrays>()), pool_(threads) {
   int64_t padded = (bytes + kTile - 1) / kTile * kTile;
-  *arrays_ = {allocate_cpu_memory(padded), allocate_cpu_memory(padded), padded / kTile};
+  arrays_->from = allocate_cpu_memory(padded);
+  arrays_->to = allocate_cpu_memory(padded);
+  arrays_->tiles = padded / kTile;
 }
 
 CopyBandwidth::~CopyBandwidth() = default;
@@ -56,6 +61,17 @@ void CopyBandwidth::streaming() {
 #else
   plain();
 #endif
+}
+
+void CopyBandwidth::reading() {
+  pool_.parallel(arrays_->tiles, [&](int64_t begin, int64_t end, int) {
+    const auto* words = reinterpret_cast<const uint64_t*>(arrays_->to->data() + begin * kTile);
+    const int64_t count = (end - begin) * kTile / 8;
+    std::array<uint64_t, 8> bits{};  // a cache line of words
+    for (int64_t i = 0; i < count; i += 8)
+      for (int64_t j = 0; j < 8; ++j) bits[static_cast<size_t>(j)] |= words[i + j];
+    for (const uint64_t word : bits) arrays_->bits |= word;
+  });
 }
 
 int64_t device_copy_bytes(const Backend& backend) {

@@ -8,7 +8,7 @@
 
 namespace kb {
 
-// Copies one array in host memory to another by several threads. The caller takes the time.
+// Copies one array in host memory to another, or reads it alone, by several threads. The caller takes the time.
 class CopyBandwidth {
  public:
   // Allocates two arrays of at least `bytes` bytes each; 0 threads stand for one per core.
@@ -16,6 +16,7 @@ class CopyBandwidth {
   ~CopyBandwidth();
   void plain();      // copies with ordinary stores
   void streaming();  // copies with non-temporal stores, or with ordinary ones if the processor is no x86-64
+  void reading();    // reads the array that they copy to; after streaming(), none of it is in the cache
 
  private:
   struct Arrays;
