@@ -148,8 +148,9 @@ struct Kernel {
   bool warpgroups = false;    // GPU: a tile_mma is done by warpgroups (wgmma of sm_90a), else by warps
 };
 
-// The bytes of block storage that a kernel may have without asking for them at launch.
-inline constexpr int64_t kStaticBlockStorage = 48 * 1024;
+// The bytes of block storage that a kernel may have without asking for them at launch: 48 KB without what the printed
+// text adds, a flag of 1 byte for each last_block.
+inline constexpr int64_t kStaticBlockStorage = 48 * 1024 - 64;
 // Returns the alignment, in bytes, of an array in block storage: that of a vector, or for matrices the bytes after
 // which their layout repeats.
 int64_t storage_alignment(Storage storage);

@@ -15,11 +15,11 @@ bool has_value(const std::vector<Value>& values, Value v) {
 bool repeats_derived(Drafts& drafts, const Group& group, const std::vector<Value>& inputs) {
   if (!traits(group.cls).computes_again) return false;
   const Graph& graph = drafts.graph();
-  const Materialised& memory = drafts.memory();
+  const Materialised& materialised = drafts.materialised();
   std::vector<Value> derived;
   for (Value input : inputs) {
     const size_t id = drafts.id(input);
-    if (drafts.owner(input) != input || !memory.root[id] || !memory.cheap[id]) continue;
+    if (drafts.owner(input) != input || !materialised.root[id] || !materialised.cheap[id]) continue;
     const int64_t elements = graph.type(input).elements();
     const Trace alone = drafts.trace(input.node, -1);
     if (!std::all_of(alone.inputs.begin(), alone.inputs.end(),
@@ -51,7 +51,7 @@ void collect_group(Drafts& drafts, int32_t g) {
 // Fills each group's outputs: the results of its seeds that another group reads or that memory needs. A window or
 // order group writes all its results, a library call those of its node or, if that has one, the result of its epilogue.
 void mark_outputs(Drafts& drafts) {
-  std::vector<uint8_t> wanted = drafts.memory().needed;
+  std::vector<uint8_t> wanted = drafts.materialised().needed;
   for (int32_t g = 0; g < drafts.size(); ++g)
     for (Value input : drafts[g].group.inputs) wanted[drafts.id(drafts.owner(input))] = 1;
   for (int32_t g = 0; g < drafts.size(); ++g) {

@@ -27,8 +27,8 @@ void reduce_axes(Draft& draft, FusionClass cls, Ints axes) {
 }  // namespace
 
 Drafts::Drafts(const Graph& graph, bool on_gpu)
-    : graph_(graph), on_gpu_(on_gpu), memory_(choose_materialised(graph, on_gpu)) {
-  const auto values = static_cast<size_t>(memory_.ids.size());
+    : graph_(graph), on_gpu_(on_gpu), materialised_(choose_materialised(graph, on_gpu)) {
+  const auto values = static_cast<size_t>(materialised_.ids.size());
   producer_.assign(values, -1);
   seen_.assign(values, 0);
   readers_.resize(values);
@@ -39,7 +39,7 @@ bool Drafts::is_seed(int32_t n) const {
   const Op op = node(n).op;
   if (absorbed_[static_cast<size_t>(n)] || op == Op::variable || op == Op::input) return false;
   const Value result{n, 0};
-  return memory_.hard[id(result)] || (memory_.root[id(result)] && owner(result) == result);
+  return materialised_.hard[id(result)] || (materialised_.root[id(result)] && owner(result) == result);
 }
 
 // ---- tracing
@@ -47,8 +47,8 @@ bool Drafts::is_seed(int32_t n) const {
 bool Drafts::inlines(Value v, int32_t into) const {
   const size_t behind = id(owner(v));
   if (into >= 0 && producer_[behind] == into) return true;
-  if (!memory_.readable(v) || std::find(again_.begin(), again_.end(), v) != again_.end()) return true;
-  if (into < 0 || !memory_.repeatable[behind]) return false;
+  if (!materialised_.readable(v) || std::find(again_.begin(), again_.end(), v) != again_.end()) return true;
+  if (into < 0 || !materialised_.repeatable[behind]) return false;
   const Group& group = (*this)[into].group;
   return !group.axes.empty() && graph_.type(v).elements() == element_count(group.domain);
 }
@@ -154,7 +154,7 @@ void Drafts::absorb(int32_t n, int32_t g) {
   call.seeds.push_back(n);
   call.last = n;
   producer_[id({n, 0})] = g;
-  memory_.hard[id({n, 0})] = 1;
+  materialised_.hard[id({n, 0})] = 1;
   call.group.epilogue.result = {n, 0};
 }
 

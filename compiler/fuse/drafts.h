@@ -34,10 +34,10 @@ class Drafts {
 
   bool on_gpu() const { return on_gpu_; }
   const Graph& graph() const { return graph_; }
-  const Materialised& memory() const { return memory_; }
+  const Materialised& materialised() const { return materialised_; }
   const Node& node(int32_t n) const { return graph_.nodes[static_cast<size_t>(n)]; }
-  size_t id(Value v) const { return static_cast<size_t>(memory_.ids(v)); }
-  Value owner(Value v) const { return memory_.owner(v).owner; }
+  size_t id(Value v) const { return static_cast<size_t>(materialised_.ids(v)); }
+  Value owner(Value v) const { return materialised_.owner(v).owner; }
 
   int32_t size() const { return static_cast<int32_t>(drafts_.size()); }
   Draft& operator[](int32_t g) { return drafts_[static_cast<size_t>(g)]; }
@@ -77,7 +77,7 @@ class Drafts {
 
   const Graph& graph_;
   const bool on_gpu_;
-  Materialised memory_;
+  Materialised materialised_;
   std::vector<Draft> drafts_;
   std::vector<int32_t> producer_;              // group that computes each value, by value id; -1: none
   std::vector<std::vector<int32_t>> readers_;  // groups that read each value, by the id of its owner

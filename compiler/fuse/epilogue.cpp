@@ -28,7 +28,7 @@ Ints channel_axes(const Node& library) {
 
 Epilogues::Epilogues(Drafts& drafts, const Target& target) : drafts_(drafts), target_(target) {
   const Graph& graph = drafts.graph();
-  readers_.resize(static_cast<size_t>(drafts.memory().ids.size()));
+  readers_.resize(static_cast<size_t>(drafts.materialised().ids.size()));
   for (int32_t n = 0; n < static_cast<int32_t>(graph.nodes.size()); ++n)
     for (Value input : drafts.node(n).inputs) readers_[drafts.id(input)].push_back(n);
 }
@@ -55,7 +55,7 @@ void Epilogues::add(int32_t n, int32_t group) {
 // Returns the only node that reads the result of `n`; -1 if there is not exactly one, or if memory needs the result.
 int32_t Epilogues::only_reader(int32_t n) const {
   const size_t id = drafts_.id({n, 0});
-  return readers_[id].size() != 1 || drafts_.memory().needed[id] ? -1 : readers_[id][0];
+  return readers_[id].size() != 1 || drafts_.materialised().needed[id] ? -1 : readers_[id][0];
 }
 
 // Returns the bias vector, a value in memory, that `sum` adds along the channels of library result `n`; an invalid
@@ -64,7 +64,8 @@ Value Epilogues::bias_of(const Node& sum, int32_t n) const {
   const Graph& graph = drafts_.graph();
   const Value other = sum.inputs[0].node == n ? sum.inputs[1] : sum.inputs[0];
   const Node& spread = graph.node(other);
-  if (spread.op != Op::broadcast || sum.inputs[0] == sum.inputs[1] || !drafts_.memory().readable(spread.inputs[0]))
+  if (spread.op != Op::broadcast || sum.inputs[0] == sum.inputs[1] ||
+      !drafts_.materialised().readable(spread.inputs[0]))
     return {};
   const Value bias = spread.inputs[0];
   const int32_t from = drafts_.writer_behind(bias);

@@ -45,29 +45,29 @@ struct Cost {
 
 class Chooser {
  public:
-  Chooser(const Graph& graph, bool on_gpu) : graph_(graph), on_gpu_(on_gpu), memory_(graph) {
-    auto size = static_cast<size_t>(memory_.ids.size());
-    memory_.alias.resize(size);
-    memory_.root.assign(size, 0);
-    memory_.hard.assign(size, 0);
-    memory_.needed.assign(size, 0);
-    memory_.repeatable.assign(size, 0);
-    memory_.cheap.assign(size, 0);
+  Chooser(const Graph& graph, bool on_gpu) : graph_(graph), on_gpu_(on_gpu), materialised_(graph) {
+    auto size = static_cast<size_t>(materialised_.ids.size());
+    materialised_.alias.resize(size);
+    materialised_.root.assign(size, 0);
+    materialised_.hard.assign(size, 0);
+    materialised_.needed.assign(size, 0);
+    materialised_.repeatable.assign(size, 0);
+    materialised_.cheap.assign(size, 0);
     readers_.assign(size, 0);
     costs_.resize(size);
   }
 
   Materialised run() {
-    for_each_value([&](Value v, const Node&) { memory_.alias[id(v)] = resolve_alias(graph_, v); });
+    for_each_value([&](Value v, const Node&) { materialised_.alias[id(v)] = resolve_alias(graph_, v); });
     for (const Node& node : graph_.nodes) mark_needs(node);
     for (const Output& output : graph_.outputs) need(output.value);
     for (const StateWrite& write : graph_.writes) need(write.value);
     for_each_value([&](Value v, const Node& node) { weigh(v, node); });
-    return std::move(memory_);
+    return std::move(materialised_);
   }
 
  private:
-  size_t id(Value v) const { return static_cast<size_t>(memory_.ids(v)); }
+  size_t id(Value v) const { return static_cast<size_t>(materialised_.ids(v)); }
 
   template <class F>
   void for_each_value(F f) {
@@ -78,9 +78,9 @@ class Chooser {
   }
 
   void need(Value v) {
-    size_t owner = id(memory_.owner(v).owner);
-    memory_.needed[owner] = 1;
-    if (!memory_.hard[owner]) memory_.root[owner] = 1;
+    size_t owner = id(materialised_.owner(v).owner);
+    materialised_.needed[owner] = 1;
+    if (!materialised_.hard[owner]) materialised_.root[owner] = 1;
   }
 
   void mark_needs(const Node& node) {
@@ -91,7 +91,7 @@ class Chooser {
                 placed || node.op == Op::variable || node.op == Op::input || node.op == Op::pack_bits ||
                 is_exchange(node);
     for (int32_t out = 0; hard && out < static_cast<int32_t>(node.outputs.size()); ++out)
-      memory_.hard[id({number, out})] = 1;
+      materialised_.hard[id({number, out})] = 1;
     for (Value input : node.inputs) ++readers_[id(input)];
     const bool reads_memory = cls == OpClass::library || cls == OpClass::window || is_scatter(node.op);
     if ((reads_memory && !computes_inputs(node)) || is_exchange(node))
@@ -118,8 +118,8 @@ class Chooser {
     int64_t large = graph_.type(v).elements() / 2;
     for (Value input : node.inputs) {
       bool is_large = graph_.type(input).elements() > large || node.op == Op::unpack_bits;
-      if (memory_.readable(input)) {
-        if (is_large) add_leaf(cost, memory_.ids(memory_.owner(input).owner));
+      if (materialised_.readable(input)) {
+        if (is_large) add_leaf(cost, materialised_.ids(materialised_.owner(input).owner));
         continue;
       }
       const Cost& inner = costs_[id(input)];
@@ -143,12 +143,12 @@ class Chooser {
     const Cost& cost = costs_[id(source)];
     bool trivial = cost.nodes <= 2 && !cost.slow;
     if (trivial || (elements == 1 && !cost.expensive)) return;
-    if (elements < node.type().elements() && computes && !memory_.readable(source)) need_soft(source);
+    if (elements < node.type().elements() && computes && !materialised_.readable(source)) need_soft(source);
   }
 
   void need_soft(Value v) {
-    size_t owner = id(memory_.owner(v).owner);
-    if (!memory_.hard[owner]) memory_.root[owner] = 1;
+    size_t owner = id(materialised_.owner(v).owner);
+    if (!materialised_.hard[owner]) materialised_.root[owner] = 1;
   }
 
   // Returns the narrower float that casts have widened to `v`, as it has fewer bytes to move; else `v` itself.
@@ -165,8 +165,8 @@ class Chooser {
     write_before_broadcast(node);
     if (computes_inputs(node))
       for (Value input : node.inputs)
-        if (!memory_.readable(input) && !memory_.cheap[id(input)]) need(input);
-    if (memory_.hard[id(v)]) return;
+        if (!materialised_.readable(input) && !materialised_.cheap[id(input)]) need(input);
+    if (materialised_.hard[id(v)]) return;
     Cost cost = cost_of(v, node);
     bool leaf = info(node.op).cls == OpClass::leaf;
     bool shared = readers_[id(v)] > 1 && !leaf && graph_.type(v).elements() > 1;
@@ -176,14 +176,15 @@ class Chooser {
       need_soft(written);
       if (written != v) cost = cost_of(v, node);
     }
-    memory_.cheap[id(v)] = cost.leaves.size() <= 2 && !cost.expensive && cost.nodes <= kMaxAgain;
-    memory_.repeatable[id(v)] = memory_.root[id(v)] && !memory_.needed[id(v)] && memory_.cheap[id(v)];
+    materialised_.cheap[id(v)] = cost.leaves.size() <= 2 && !cost.expensive && cost.nodes <= kMaxAgain;
+    materialised_.repeatable[id(v)] =
+        materialised_.root[id(v)] && !materialised_.needed[id(v)] && materialised_.cheap[id(v)];
     costs_[id(v)] = std::move(cost);
   }
 
   const Graph& graph_;
   const bool on_gpu_;
-  Materialised memory_;
+  Materialised materialised_;
   std::vector<int32_t> readers_;
   std::vector<Cost> costs_;
 };

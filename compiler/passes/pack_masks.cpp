@@ -21,7 +21,7 @@ class PackMasks {
       : from_(from),
         to_(from.name, from.mode),
         rewriter_(from, to_),
-        memory_(choose_materialised(from, true)),
+        materialised_(choose_materialised(from, true)),
         readers_(from.nodes.size()),
         masks_(from.nodes.size()) {
     for (int32_t n = 0; n < count(); ++n)
@@ -61,11 +61,11 @@ class PackMasks {
       if (std::find(seen.begin(), seen.end(), m) != seen.end()) continue;
       seen.push_back(m);
       for (const Value input : node(m).inputs) {
-        if (!memory_.readable(input)) {
+        if (!materialised_.readable(input)) {
           open.push_back(input.node);
           continue;
         }
-        const Value owner = memory_.owner(input).owner;
+        const Value owner = materialised_.owner(input).owner;
         if (is_large(owner, elements) && std::find(found.begin(), found.end(), owner) == found.end())
           found.push_back(owner);
       }
@@ -82,7 +82,7 @@ class PackMasks {
       for (const int32_t reader : readers_[static_cast<size_t>(m)]) {
         if (std::find(seen.begin(), seen.end(), reader) != seen.end()) continue;
         seen.push_back(reader);
-        (memory_.readable({reader, 0}) ? written : open).push_back(reader);
+        (materialised_.readable({reader, 0}) ? written : open).push_back(reader);
       }
     }
     return written;
@@ -91,7 +91,7 @@ class PackMasks {
   // Returns the activation of which node `n` is a mask that is worth its bits; an invalid value if there is none.
   Value activation_behind(int32_t n) const {
     const Node& mask = node(n);
-    if (info(mask.op).rule != TypeRule::compare || memory_.readable({n, 0})) return {};
+    if (info(mask.op).rule != TypeRule::compare || materialised_.readable({n, 0})) return {};
     const int64_t elements = mask.type().elements();
     const std::vector<Value> sources = reads(n, elements);
     if (sources.size() != 1 || !may_be_packed(mask.type(), sources[0])) return {};
@@ -106,7 +106,7 @@ class PackMasks {
   // Returns whether the launch that computes `readers`, and the reductions of what they write, has all inputs of the
   // activation, from which it then computes the mask.
   bool is_computed_again(Value activation, const std::vector<int32_t>& readers) const {
-    if (memory_.cheap[static_cast<size_t>(memory_.ids(activation))] == 0) return false;
+    if (materialised_.cheap[static_cast<size_t>(materialised_.ids(activation))] == 0) return false;
     const int64_t elements = from_.type(activation).elements();
     std::vector<Value> there;
     const auto add = [&](int32_t n) {
@@ -125,8 +125,8 @@ class PackMasks {
   // Returns whether one launch can write the activation and, element by element, the mask.
   bool may_be_packed(const Type& mask, Value activation) const {
     const Type& type = from_.type(activation);
-    const bool is_computed =
-        memory_.root[static_cast<size_t>(memory_.ids(activation))] != 0 && domain_of(from_, activation) == mask.shape;
+    const bool is_computed = materialised_.root[static_cast<size_t>(materialised_.ids(activation))] != 0 &&
+                             domain_of(from_, activation) == mask.shape;
     return is_computed && is_low_precision(type.dtype) && !mask.shape.empty() && mask.shape.back() % kPackedBits == 0 &&
            reads(activation.node, type.elements()).size() > 1;
   }
@@ -141,7 +141,7 @@ class PackMasks {
   const Graph& from_;
   Graph to_;
   Rewriter rewriter_;
-  const Materialised memory_;
+  const Materialised materialised_;
   std::vector<std::vector<int32_t>> readers_;  // nodes that read each node
   std::vector<std::vector<int32_t>> masks_;    // masks of each node's value
 };

@@ -80,28 +80,34 @@ KB_INLINE void tile_mma(A& sums, const T* a, const T* b) {
       }
   }
 }
-// Returns the descriptor of 16 elements of the depth, from k on, of the rows from `first` on; of a transposed matrix,
-// of the columns from `first` on. Bits 0 to 13 hold the address, 16 to 29 the distance to the next panel (of a
-// transposed matrix; else it is not used), 32 to 45 the distance to the next eight rows, all in units of 16 bytes; 62
-// and 63 the swizzling (1: 128 bytes, 2: 64, 3: 32). PTX ISA 8.0, "Matrix Descriptor Format" of wgmma.
+// Returns the descriptor of the first 16 elements of the depth of the rows from `first` on; of a transposed matrix, of
+// the columns from `first` on. Bits 0 to 13 hold the address, 16 to 29 the distance to the next panel (of a transposed
+// matrix; else it is not used), 32 to 45 the distance to the next eight rows, all in units of 16 bytes; 62 and 63 the
+// swizzling (1: 128 bytes, 2: 64, 3: 32). PTX ISA 8.0, "Matrix Descriptor Format" of wgmma.
 template <class M, bool Transposed, class T>
-KB_INLINE u64 descriptor(const T* at, int first, int k) {
+KB_INLINE u64 descriptor(const T* at, int first) {
   constexpr u64 kSwizzle = M::kPanel == 64 ? 1 : M::kPanel == 32 ? 2 : 3;
   constexpr u64 kNextPanel = Transposed ? 2 * M::kPanelElements / 16 : 1, kNextRows = 8 * 2 * M::kPanel / 16;
-  const int panel = (Transposed ? first : k) / M::kPanel * M::kPanelElements;
-  const int place = Transposed ? k * M::kPanel : first * M::kPanel + k % M::kPanel;
-  return (u64)((shared_address(at + panel + place) & 0x3ffff) >> 4) | kNextPanel << 16 | kNextRows << 32 |
-         kSwizzle << 62;
+  const int place = Transposed ? first / M::kPanel * M::kPanelElements : first * M::kPanel;
+  return (u64)((shared_address(at + place) & 0x3ffff) >> 4) | kNextPanel << 16 | kNextRows << 32 | kSwizzle << 62;
+}
+// Returns, of a descriptor of the first 16 elements of the depth, that of those from k on: only its address differs,
+// which has 14 of the low 32 bits.
+template <class M, bool Transposed>
+KB_INLINE u64 from_depth(u64 first, int k) {
+  const int place = Transposed ? k * M::kPanel : k / M::kPanel * M::kPanelElements + k % M::kPanel;
+  return first >> 32 << 32 | (u32)first + (u32)(2 * place / 16);
 }
 // Does what tile_mma does, by warpgroups.
 template <class MA, bool TransposedA, class MB, bool TransposedB, class A, class T>
 KB_INLINE void warpgroup_mma(A& sums, const T* a, const T* b) {
-  const int m = first_row(sums) / 64 * 64, n = first_column(sums);
+  const u64 x = descriptor<MA, TransposedA>(a, first_row(sums) / 64 * 64);
+  const u64 y = descriptor<MB, TransposedB>(b, first_column(sums));
   warpgroup_begin(sums.at[0]);
 #pragma unroll
   for (int k = 0; k < (TransposedA ? MA::kRows : MA::kColumns); k += 16)
-    warpgroup_multiply_add<TransposedA, TransposedB>(sums.at[0], descriptor<MA, TransposedA>(a, m, k),
-                                                     descriptor<MB, TransposedB>(b, n, k), T());
+    warpgroup_multiply_add<TransposedA, TransposedB>(sums.at[0], from_depth<MA, TransposedA>(x, k),
+                                                     from_depth<MB, TransposedB>(y, k), T());
   warpgroup_end(sums.at[0]);
 }
 KB_INLINE void narrow(bf16& to, float x) { to = round_bf16(x); }

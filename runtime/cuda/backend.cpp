@@ -4,6 +4,7 @@
 
 #include "runtime/cuda/executable.h"
 #include "runtime/cuda/memory.h"
+#include "runtime/cuda/nvrtc.h"
 #include "runtime/cuda/product_trials.h"
 #include "runtime/cuda/runner.h"
 
@@ -115,6 +116,7 @@ class CudaBackend : public Backend {
 Target device_target(const OpenDevice& device) {
   Target target = gpu_target(device.capability >= 100 ? "sm_100" : device.capability >= 90 ? "sm_90" : "sm_80");
   target.isa = target.library_isa = fmt::format("sm_{}", device.capability);
+  target.warpgroups = has_warpgroups(device.capability);
   target.processors = device.processors;
   target.memory_bytes = device.memory;
   return target;

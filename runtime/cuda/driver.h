@@ -43,7 +43,10 @@ enum class DeviceAttribute : int {
   capability_major = 75,
   capability_minor = 76
 };
-enum class KernelAttribute : int { most_dynamic_shared_bytes = 8 };
+enum class KernelAttribute : int {
+  most_dynamic_shared_bytes = 8,
+  shared_percent = 9,  // preferred share of shared memory in what it and the L1 cache have together
+};
 enum class CaptureMode : int { thread_local_ = 1 };
 inline constexpr unsigned kStreamNonBlocking = 1;  // such a stream does not wait for the null stream
 inline constexpr unsigned kEventTimed = 0, kEventUntimed = 2;

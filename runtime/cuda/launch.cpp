@@ -17,8 +17,10 @@ Launch::Launch(const Driver& driver, const ir::Kernel& ir, Kernel kernel, int64_
   ensure(ir.block_threads > 0, "a kernel for a GPU has threads");
   ensure(static_cast<size_t>(ir.arguments) == arguments_.size(), "a launch has other arguments than its kernel");
   ensure(tiles <= std::numeric_limits<int32_t>::max(), "a launch has more blocks than a grid");
-  if (storage_ > 0)
+  if (storage_ > 0) {
     driver(driver.function_attribute, kernel, KernelAttribute::most_dynamic_shared_bytes, static_cast<int>(storage_));
+    driver(driver.function_attribute, kernel, KernelAttribute::shared_percent, 100);  // room for all resident blocks
+  }
   parameters_.resize(buffers_ + arguments_.size() + 1);
 }
 

@@ -10,9 +10,6 @@
 namespace kb::cuda {
 namespace {
 
-// Products by warpgroups (wgmma) are in the instruction set of this architecture alone, whose name ends in "a".
-constexpr int kWarpgroupArch = 90;
-
 // The libraries to try, the newest first: an older one beside it knows fewer architectures.
 constexpr const char* kNvrtcLibraries[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
                                            "/usr/local/cuda/lib64/libnvrtc.so"};
@@ -114,7 +111,7 @@ NvrtcTarget choose_nvrtc_target(const Nvrtc& nvrtc, int arch) {
         fmt::format("{} does not know sm_{}\n  got:     a device of compute capability {}.{}\n  hint:    an "
                     "older CUDA toolkit: this one begins at sm_{}",
                     version, arch, arch / 10, arch % 10, nvrtc.archs.empty() ? 0 : nvrtc.archs.front()));
-  if (best == arch) return {fmt::format("-arch=sm_{}{}", arch, arch == kWarpgroupArch ? "a" : ""), false, ""};
+  if (best == arch) return {fmt::format("-arch=sm_{}{}", arch, has_warpgroups(arch) ? "a" : ""), false, ""};
   if (best / 10 == arch / 10)
     return {
         fmt::format("-arch=sm_{}", best), false,

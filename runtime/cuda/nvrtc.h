@@ -37,6 +37,10 @@ struct Nvrtc {
 // false, with the reason and a hint in `why`, when there is none.
 bool open_nvrtc(Nvrtc& nvrtc, std::string& why);
 
+// Returns whether kernels for the architecture may multiply matrices by warpgroups (wgmma): for sm_90 alone, as it is
+// the only instruction set that has them, named sm_90a.
+constexpr bool has_warpgroups(int arch) { return arch == 90; }
+
 // The form of code for a device of compute capability `arch`: its own cubin, else a cubin for a lower one that the
 // device also runs, else PTX, which the driver compiles. Throws Error when NVRTC is too new for the device.
 struct NvrtcTarget {

@@ -83,8 +83,20 @@ const std::string kDynamic = planted(kSingle, "dynamic", "alignas(16) __shared__
                                      "extern __shared__ __align__(16) unsigned char storage[];\n"
                                      "  float* const l0 = (float*)(storage + 0);");
 
+// The address of the array, in 1 KB, and room for a flag before it.
+const std::string kPlaces = R"(extern "C" __global__ void places(const float* b0, float* b1, long long e0) {
+  extern __shared__ __align__(1024) unsigned char storage[];
+  __shared__ bool flag;
+  if (threadIdx.x == 0) flag = true;
+  b1[threadIdx.x] = shared_address(storage) % 1024;
+}
+)";
+
 std::vector<std::string> kernels() {
   return {kSingle,
+          kPlaces,
+          planted(kPlaces, "places_16", "__align__(1024)", "__align__(16)"),
+          planted(kPlaces, "places_4096", "__align__(1024)", "__align__(4096)"),
           kTwoGroups,
           kStages,
           kBytes,
@@ -214,8 +226,15 @@ BOOST_AUTO_TEST_CASE(shared_memory) {
   expect_fault("dynamic", with_dynamic(1008), "storage[1008] of 1008 elements is written out of bounds (16 bytes");
   expect_fault("dynamic", with_dynamic(232449), "232449 bytes of dynamic shared memory, a block has 232448");
   expect_fault("dynamic_without_barrier", with_dynamic(1024), "storage[512] is read by thread 0 of block 0, but never");
-  expect_fault("single", with_dynamic(232448), "1024 bytes of static and 232448 of dynamic shared memory");
+  expect_fault("single", with_dynamic(232448), "1024 bytes of shared memory before the dynamic array and 232448 in it");
   expect_fault("much", with_dynamic(0), "49156 bytes of static shared memory, a block has 49152");
+  expect_fault("places", with_dynamic(232448 - 1023), "1024 bytes of shared memory before the dynamic array");
+  expect_fault("places_4096", with_dynamic(8), "storage is aligned to 4096 bytes");
+  HandLaunch places = with_dynamic(232448 - 1024), places_16 = with_dynamic(232448 - 16);
+  places.run(watched(), "places");
+  places_16.run(watched(), "places_16");
+  BOOST_TEST(places.buffers[1][0] == 0);
+  BOOST_TEST(places_16.buffers[1][0] == 16);
   HandLaunch bytes = with_dynamic(192);
   bytes.run(watched(), "bytes");
   BOOST_TEST(bytes.buffers[1][1] == 124);

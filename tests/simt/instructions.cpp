@@ -77,16 +77,17 @@ SIMT_PLAIN KB_INLINE void multiply_add(float (&d)[4], const u32 (&a)[4], const u
 
 KB_INLINE u32 shared_address(const void* p) { return simt_unit.hooks->shared_address(p); }
 KB_INLINE void show_tensor_cores() { simt_unit.hooks->show_tensor_cores(); }
-// All lanes of a warp execute these together.
+// All lanes of a warp execute each of these together.
 template <int N>
-KB_INLINE void warpgroup_begin(float (&)[N][4], u32 line = __builtin_LINE()) {
+KB_INLINE void warpgroup_begin(float (&d)[N][4], u32 line = __builtin_LINE()) {
   simt_unit.hooks->exchange(0xffffffffu, line, 0, nullptr, nullptr);
-  simt_unit.hooks->begin_products();
+  simt_unit.hooks->begin_products(d[0], 4 * N);
 }
 KB_INLINE u32 simt_kind(bf16) { return 0; }
 KB_INLINE u32 simt_kind(f16) { return 4; }
 template <bool TransposedA, bool TransposedB, int N, class T>
-KB_INLINE void warpgroup_multiply_add(float (&d)[N][4], u64 a, u64 b, T type) {
+KB_INLINE void warpgroup_multiply_add(float (&d)[N][4], u64 a, u64 b, T type, u32 line = __builtin_LINE()) {
+  simt_unit.hooks->exchange(0xffffffffu, line, 0, nullptr, nullptr);
   simt_unit.hooks->multiply(d[0], 8 * N, a, b, TransposedA | TransposedB << 1 | simt_kind(type));
 }
 template <int N>

@@ -29,8 +29,8 @@ void arrange(std::vector<uint32_t>& order, Order how, std::mt19937& random) {
 }  // namespace
 
 DynamicShared::DynamicShared(int64_t bytes)
-    : data_(static_cast<std::byte*>(::operator new(static_cast<size_t>(bytes), kAlignment))) {
-  std::fill_n(data_.get(), bytes, std::byte{0xff});
+    : data_(static_cast<std::byte*>(::operator new (static_cast<size_t>(bytes) + kMost, std::align_val_t{2 * kMost}))) {
+  std::fill_n(data_.get(), bytes + kMost, std::byte{0xff});
 }
 
 thread_local Machine* Machine::running = nullptr;
@@ -39,7 +39,8 @@ const Hooks& Machine::hooks() {
   static constexpr Hooks table = {
       .access = [](const void* at, uint32_t bytes, uint32_t use) { running->access(at, bytes, static_cast<Use>(use)); },
       .shared = [](void* at, uint32_t element, uint32_t n, const char* name) { running->shared(at, element, n, name); },
-      .dynamic_shared = [](uint32_t element, const char* name) { return running->dynamic_shared(element, name); },
+      .dynamic_shared = [](uint32_t element, uint32_t alignment,
+                           const char* name) { return running->dynamic_shared(element, alignment, name); },
       .barrier = [](uint32_t line) { running->wait(State::at_barrier, line); },
       .exchange = [](uint32_t mask, uint32_t line, uint32_t words, const uint64_t* given,
                      uint64_t* all) { running->exchange(mask, line, words, given, all); },
@@ -51,7 +52,10 @@ const Hooks& Machine::hooks() {
       .wait_copies = [](uint32_t groups) { running->wait_copies(groups); },
       .shared_address = [](const void* at) { return running->shared_address(at); },
       .show_tensor_cores = [] { running->show_tensor_cores(); },
-      .begin_products = [] { running->warpgroups_.begin(running->thread_); },
+      .begin_products =
+          [](const float* sums, uint32_t n) {
+            running->warpgroups_.begin(running->thread_, {sums, n});
+          },
       .multiply =
           [](float* sums, uint32_t columns, uint64_t a, uint64_t b, uint32_t kind) {
             running->multiply(sums, {a, b, columns, (kind & kTransposedA) != 0, (kind & kTransposedB) != 0,
@@ -271,8 +275,8 @@ void Machine::access(const void* address, uint32_t bytes, Use use) {
   std::string wrong;
   if (!threads_[thread_].fiber->holds(address)) {
     wrong = judge(address, bytes, use);
-  } else if (warpgroups_.under_way(thread_) && warpgroups_.holds(thread_, address)) {  // else it is the thread's own
-    wrong = fmt::format("sums of thread {} of block {} are {} while products that add to them are under way", thread_,
+  } else if (warpgroups_.holds(thread_, address)) {  // else it is the thread's own
+    wrong = fmt::format("sums of thread {} of block {} are {} between warpgroup_begin() and warpgroup_end()", thread_,
                         block_, is_write(use) ? "written" : "read");
   }
   if (wrong.empty()) return;

@@ -15,16 +15,18 @@
 
 namespace kb::simt {
 
-// The memory of an `extern __shared__` array, aligned for whatever lies in it, and at first NaNs of every type.
+// The memory of an `extern __shared__` array, at first NaNs of every type.
 class DynamicShared {
  public:
+  static constexpr uint32_t kMost = 1024;  // the widest alignment, in bytes
+
   explicit DynamicShared(int64_t bytes);
-  void* data() const { return data_.get(); }
+  // Returns a place that is a multiple of the alignment, and of nothing larger.
+  void* data(uint32_t alignment) const { return data_.get() + alignment; }
 
  private:
-  static constexpr std::align_val_t kAlignment{1024};
   struct Free {
-    void operator()(std::byte* data) const { ::operator delete(data, kAlignment); }
+    void operator()(std::byte* data) const { ::operator delete (data, std::align_val_t{2 * kMost}); }
   };
   std::unique_ptr<std::byte, Free> data_;
 };
@@ -75,7 +77,8 @@ class Machine : private ProductMemory {
   std::string judge(const void* at, uint32_t bytes, Use use);
   std::string out_of_bounds(uintptr_t at, uint32_t bytes, Use use) const;
   void shared(void* at, uint32_t element, uint32_t count, const char* name);
-  void* dynamic_shared(uint32_t element, const char* name);
+  void* dynamic_shared(uint32_t element, uint32_t alignment, const char* name);
+  std::string too_much_shared() const;
   void copy(void* to, const void* from, bool there);
   std::string judge_copy(const void* to, const void* from, bool there);
   void wait_copies(uint32_t groups);
@@ -117,6 +120,7 @@ class Machine : private ProductMemory {
   bool declare_shared(void* at, int64_t bytes);  // false: it is known
   std::vector<SharedArray> shared_;              // the block's arrays in shared memory
   int64_t shared_bytes_ = 0;                     // bytes that its arrays take, without dynamic shared memory
+  uint32_t dynamic_alignment_ = 1;
   DynamicShared dynamic_shared_;
   std::string fault_;
   uint32_t block_ = 0, thread_ = 0, epoch_ = 0, clock_ = 0;

@@ -14,18 +14,28 @@ void Machine::shared(void* at, uint32_t element, uint32_t number, const char* na
   const int64_t bytes = int64_t{element} * number;
   if (!declare_shared(at, bytes)) return;
   shared_bytes_ += bytes;
-  if (shared_bytes_ > Launch::kStaticShared)
-    fault_ = fmt::format("{} bytes of static shared memory, a block has {}", shared_bytes_, Launch::kStaticShared);
-  else if (shared_bytes_ + launch_.dynamic_shared > Launch::kShared)
-    fault_ = fmt::format("{} bytes of static and {} of dynamic shared memory, a block has {}", shared_bytes_,
-                         launch_.dynamic_shared, Launch::kShared);
+  fault_ = too_much_shared();
   if (!fault_.empty()) stop_at_fault();
   if (watches_) shadow_.add(Area(name, at, bytes, element, false, true));
 }
 
+// The dynamic array begins at a multiple of its alignment behind the others.
+std::string Machine::too_much_shared() const {
+  if (shared_bytes_ > Launch::kStaticShared)
+    return fmt::format("{} bytes of static shared memory, a block has {}", shared_bytes_, Launch::kStaticShared);
+  const int64_t before = (shared_bytes_ + dynamic_alignment_ - 1) / dynamic_alignment_ * dynamic_alignment_;
+  if (before + launch_.dynamic_shared <= Launch::kShared) return "";
+  return fmt::format("{} bytes of shared memory before the dynamic array and {} in it, a block has {}", before,
+                     launch_.dynamic_shared, Launch::kShared);
+}
+
 // Arrays of several sizes of elements lie in an array of bytes, so each byte is watched on its own.
-void* Machine::dynamic_shared(uint32_t element, const char* name) {
-  void* const at = dynamic_shared_.data();
+void* Machine::dynamic_shared(uint32_t element, uint32_t alignment, const char* name) {
+  if (alignment > DynamicShared::kMost) fault_ = fmt::format("{} is aligned to {} bytes", name, alignment);
+  dynamic_alignment_ = alignment;
+  if (fault_.empty()) fault_ = too_much_shared();
+  if (!fault_.empty()) stop_at_fault();
+  void* const at = dynamic_shared_.data(alignment);
   if (declare_shared(at, launch_.dynamic_shared) && watches_)
     shadow_.add(Area(name, at, launch_.dynamic_shared, element, false, true));
   return at;
@@ -71,7 +81,8 @@ std::array<uint16_t, DescribedMatrix::kGroup> Machine::read(uint32_t address) co
 }
 
 void Machine::end_read(uint32_t address) {
-  if (watches_) shadow_.end_product(reinterpret_cast<uintptr_t>(in_window(address)), 2 * DescribedMatrix::kGroup);
+  if (watches_)
+    shadow_.end_product(reinterpret_cast<uintptr_t>(in_window(address)), 2 * DescribedMatrix::kGroup, now());
 }
 
 void Machine::multiply(float* sums, const WarpgroupProduct& product) {

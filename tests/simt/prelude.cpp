@@ -20,7 +20,7 @@ typedef simt_dim dim3;
 struct simt_hooks {
   void (*access)(const void*, simt_u32, simt_u32);
   void (*shared)(void*, simt_u32, simt_u32, const char*);
-  void* (*dynamic_shared)(simt_u32, const char*);
+  void* (*dynamic_shared)(simt_u32, simt_u32, const char*);
   void (*barrier)(simt_u32);
   void (*exchange)(simt_u32, simt_u32, simt_u32, const simt_u64*, simt_u64*);
   void (*sync_warp)(simt_u32, simt_u32);
@@ -31,7 +31,7 @@ struct simt_hooks {
   void (*wait_copies)(simt_u32);
   simt_u32 (*shared_address)(const void*);
   void (*show_tensor_cores)();
-  void (*begin_products)();
+  void (*begin_products)(const float*, simt_u32);
   void (*multiply)(float*, simt_u32, simt_u64, simt_u64, simt_u32);
   void (*end_products)();
 };
@@ -77,7 +77,10 @@ template <class T>
 SIMT_INLINE void simt_shared(T& single, const char* name) { simt_unit.hooks->shared(&single, sizeof(T), 1, name); }
 struct simt_dynamic_shared {
   const char* name;
-  template <class T> operator T*() const { return (T*)simt_unit.hooks->dynamic_shared(sizeof(T), name); }
+  simt_u32 alignment;  // 0: that of the elements
+  template <class T> operator T*() const {
+    return (T*)simt_unit.hooks->dynamic_shared(sizeof(T), alignment ? alignment : alignof(T), name);
+  }
 };
 )";
 
@@ -264,7 +267,7 @@ std::string other_functions() {
   return text;
 }
 
-constexpr std::string_view kShared = "__shared__", kExtern = "extern", kGlobal = "__global__",
+constexpr std::string_view kShared = "__shared__", kExtern = "extern", kGlobal = "__global__", kAlign = "__align__",
                            kBounds = "__launch_bounds__";
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
@@ -285,6 +288,14 @@ size_t behind_parentheses(std::string_view text, size_t open) {
     if (depth == 0) return i + 1;
   }
   throw InternalError("CUDA text: a parenthesis is not closed");
+}
+
+// Returns "16" of a declaration with __align__(16); "0" if it has none.
+std::string alignment_in(std::string_view declaration) {
+  const size_t at = declaration.find(kAlign);
+  if (at == std::string_view::npos) return "0";
+  const size_t open = at + kAlign.size();
+  return std::string(declaration.substr(open, behind_parentheses(declaration, open) - open));
 }
 
 }  // namespace
@@ -324,11 +335,13 @@ std::string emulated_text(std::string_view text, const KernelHead& head) {
     if (end == std::string::npos) throw InternalError("CUDA text: __shared__ without a declaration");
     const size_t behind_name = std::min(end, text.find('[', at));
     const std::string name = word_before(text, behind_name);
-    if (word_before(text, at) == kExtern) {  // "extern __shared__ T name[];" becomes a pointer of the same name
+    // "extern __shared__ __align__(16) T name[];" becomes a pointer of the same name.
+    if (word_before(text, at) == kExtern) {
+      const std::string alignment = alignment_in(text.substr(at, end - at));
       out += text.substr(from, text.rfind(kExtern, at) - from);
       at += kShared.size();
       out += text.substr(at, text.rfind(name, behind_name) - at);
-      out += fmt::format("* const {0} = simt_dynamic_shared{{\"{0}\"}};", name);
+      out += fmt::format("* const {0} = simt_dynamic_shared{{\"{0}\", {1}}};", name, alignment);
     } else {
       out += text.substr(from, end + 1 - from);
       out += fmt::format(" simt_shared({0}, \"{0}\");", name);

@@ -223,10 +223,15 @@ void Shadow::land(uintptr_t at, uint32_t bytes, const Stamp& now) {
   }
 }
 
-void Shadow::end_product(uintptr_t at, uint32_t bytes) {
+void Shadow::end_product(uintptr_t at, uint32_t bytes, const Stamp& now) {
   Area& area = *find(at);
   const int64_t last = area.index(at + bytes - 1);
-  for (int64_t i = area.index(at); i <= last; ++i) --area.cell(i).products;
+  for (int64_t i = area.index(at); i <= last; ++i) {
+    Cell& cell = area.cell(i);
+    --cell.products;
+    cell.read = now;
+    cell.several_warps = cell.several_threads = true;
+  }
 }
 
 // Checks an atomic. Atomics never race with each other.

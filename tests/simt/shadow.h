@@ -8,7 +8,7 @@
 // access that is seen first is the one that must be ordered first.
 //   An asynchronous copy is a write when it begins and a write when it lands; nobody may access its elements between.
 //   A product of a warpgroup is a read when it begins, for which the thread that wrote has to make a fence of its own
-// kind before the barrier; nobody may write its elements until it ends.
+// kind before the barrier; nobody may write its elements until it ends, and then it was a read by all its threads.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -86,7 +86,7 @@ class Shadow {
   // Records that an asynchronous copy, which began as an access with Use::copy, arrives.
   void land(uintptr_t at, uint32_t bytes, const Stamp& now);
   // Records that a product, which began as an access with Use::product, has read.
-  void end_product(uintptr_t at, uint32_t bytes);
+  void end_product(uintptr_t at, uint32_t bytes, const Stamp& now);
 
  private:
   struct Fence {

@@ -11,7 +11,8 @@ namespace kb::simt {
 struct Hooks {
   void (*access)(const void* at, uint32_t bytes, uint32_t use);  // `use` is a value of Use below
   void (*shared)(void* at, uint32_t element, uint32_t count, const char* name);
-  void* (*dynamic_shared)(uint32_t element, const char* name);  // returns the launch's dynamic shared memory
+  // Returns the launch's dynamic shared memory, an array that is declared with an alignment of so many bytes.
+  void* (*dynamic_shared)(uint32_t element, uint32_t alignment, const char* name);
   void (*barrier)(uint32_t line);
   // Every lane of `mask` gives `words` words, at most kLaneWords, and all of them get those of all lanes, lane by lane.
   void (*exchange)(uint32_t mask, uint32_t line, uint32_t words, const uint64_t* given, uint64_t* all);
@@ -26,7 +27,7 @@ struct Hooks {
   // Products of warpgroups (warpgroups.h). The descriptors hold addresses in a window of shared memory.
   uint32_t (*shared_address)(const void* at);
   void (*show_tensor_cores)();  // the fence between ordinary writes to shared memory and products
-  void (*begin_products)();
+  void (*begin_products)(const float* sums, uint32_t count);                               // `count` sums of the thread
   void (*multiply)(float* sums, uint32_t columns, uint64_t a, uint64_t b, uint32_t kind);  // `kind`: bits below
   void (*end_products)();
 };

@@ -67,7 +67,9 @@ void Warpgroups::clear() {
 std::string Warpgroups::multiply(uint32_t number, float* sums, const WarpgroupProduct& product, ProductMemory& memory) {
   Thread& thread = threads_[number];
   if (number / kThreads >= groups_.size()) return fmt::format("thread {} multiplies in no whole warpgroup", number);
-  if (!thread.began) return fmt::format("thread {} multiplies without warpgroup_begin()", number);
+  if (thread.sums.empty()) return fmt::format("thread {} multiplies without warpgroup_begin()", number);
+  if (thread.sums.data() != sums || thread.sums.size() != product.columns / 2)
+    return fmt::format("thread {} adds products to other sums than it gave to warpgroup_begin()", number);
   std::vector<Begun>& group = groups_[number / kThreads];
   const size_t own = thread.begun++;
   thread.open.push_back({own, sums});
@@ -115,14 +117,12 @@ void Warpgroups::end(uint32_t number, ProductMemory& memory) {
     }
   }
   thread.open.clear();
-  thread.began = false;
+  thread.sums = {};
 }
 
 bool Warpgroups::holds(uint32_t thread, const void* at) const {
-  return std::ranges::any_of(threads_[thread].open, [&](const Open& open) {
-    const uint32_t sums = groups_[thread / kThreads][open.number].product.columns / 2;
-    return at >= open.sums && at < open.sums + sums;
-  });
+  const std::span<const float> sums = threads_[thread].sums;
+  return at >= sums.data() && at < sums.data() + sums.size();
 }
 
 std::string Warpgroups::meet() {

@@ -1,10 +1,11 @@
 // The products of warpgroups (wgmma) in the emulator: four warps add a product of matrices in shared memory to sums in
-// their registers. The matrices are read at the first thread's wait, and must not change until the last one's; sums
-// change at the wait of their own thread.
+// their registers. The matrices are read at the first thread's wait, and must not change until a barrier behind the
+// last one's; sums change at the wait of their own thread, which must not touch them from warpgroup_begin() on.
 #pragma once
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -68,10 +69,10 @@ class Warpgroups {
   // Forgets all products, for another block.
   void clear();
   // These are a thread's warpgroup_begin(), warpgroup_multiply_add() and warpgroup_end(). They return what is wrong.
-  void begin(uint32_t thread) { threads_[thread].began = true; }
+  void begin(uint32_t thread, std::span<const float> sums) { threads_[thread].sums = sums; }
   std::string multiply(uint32_t thread, float* sums, const WarpgroupProduct& product, ProductMemory& memory);
   void end(uint32_t thread, ProductMemory& memory);
-  // Returns whether sums of products that are under way lie at the address.
+  // Returns whether the address is that of sums between the thread's warpgroup_begin() and warpgroup_end().
   bool holds(uint32_t thread, const void* at) const;
   bool under_way(uint32_t thread) const { return !threads_[thread].open.empty(); }
   // Returns what is wrong at a barrier or the end of a block, where all threads of a warpgroup have begun the same
@@ -84,8 +85,8 @@ class Warpgroups {
     float* sums;
   };
   struct Thread {
-    bool began = false;
-    size_t begun = 0;  // products
+    std::span<const float> sums;  // those that products may add to; empty but between begin() and end()
+    size_t begun = 0;             // products
     std::vector<Open> open;
   };
   struct Begun {

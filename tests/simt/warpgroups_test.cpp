@@ -53,10 +53,12 @@ constexpr std::string_view kProduct = R"(extern "C" __global__ void __launch_bou
   float* const to = b2 + (t / 32 * 16 + t % 32 / 4) * 32 + t % 4 * 2;
   float d[4][4];
   for (int i = 0; i < 16; ++i) d[i / 4][i % 4] = to[i / 2 % 2 * 8 * 32 + i / 4 * 8 + i % 2];
+  using A = Matrix<{ra}, {ca}, {pa}>;
+  using B = Matrix<32, 32, {pb}>;
+  const u64 x = descriptor<A, {ta}>(l0, 0), y = descriptor<B, {tb}>(l1, 0);
   warpgroup_begin(d);
   for (int k = 0; k < 32; k += 16)
-    warpgroup_multiply_add<{ta}, {tb}>(d, descriptor<Matrix<{ra}, {ca}, {pa}>, {ta}>(l0, 0, k),
-                                       descriptor<Matrix<32, 32, {pb}>, {tb}>(l1, 0, k), {type}());
+    warpgroup_multiply_add<{ta}, {tb}>(d, from_depth<A, {ta}>(x, k), from_depth<B, {tb}>(y, k), {type}());
   warpgroup_end(d);
   for (int i = 0; i < 16; ++i) to[i / 2 % 2 * 8 * 32 + i / 4 * 8 + i % 2] = d[i / 4][i % 4];
 }}
@@ -79,15 +81,29 @@ const Plant kPlants[] = {
      "and did not call show_tensor_cores()"},
     {"no_barrier", "__syncthreads();", "", "a race, no barrier lies between"},
     {"no_begin", "warpgroup_begin(d);", "", "thread 0 multiplies without warpgroup_begin()"},
-    {"no_end", "warpgroup_end(d);", "", "sums of thread 0 of block 0 are read while products that add to them"},
+    {"no_end", "warpgroup_end(d);", "",
+     "sums of thread 0 of block 0 are read between warpgroup_begin() and warpgroup_end()"},
+    {"written_after_begin", "warpgroup_begin(d);", "warpgroup_begin(d); d[0][0] = 1;",
+     "sums of thread 0 of block 0 are written between warpgroup_begin() and warpgroup_end()"},
+    {"other_sums", "warpgroup_begin(d);", "float o[4][4]; warpgroup_begin(o);",
+     "thread 0 adds products to other sums than it gave to warpgroup_begin()"},
     {"no_end_and_no_use", "warpgroup_end(d);", "return;", "ends with products under way: a wait is missing"},
     {"one_thread_less", "for (int k", "if (t != 70) for (int k",
-     "thread 0 has begun 2 products of its warpgroup, but thread"},
-    {"other_matrices", "(l1, 0, k)", "(l1, 0, t / 32 == 3 ? 0 : k)", "thread 96 multiplies other matrices than its"},
+     "for lanes 0xffffffff of its warp, but thread 70 waits for lanes"},
+    {"one_warp_less", "for (int k", "if (t < 96) for (int k",
+     "thread 0 has begun 2 products of its warpgroup, but thread 96 0"},
+    {"lanes_apart", "k += 16)\n",
+     "k += 16)\n if (t == 70)\n"
+     "  warpgroup_multiply_add<0, 0>(d, from_depth<A, 0>(x, k), from_depth<B, 0>(y, k), bf16());\n"
+     " else\n",
+     "for lanes 0xffffffff of its warp, but thread 70 waits for lanes"},
+    {"other_matrices", "(y, k)", "(y, t / 32 == 3 ? 0 : k)", "thread 96 multiplies other matrices than its"},
     {"written_meanwhile", "warpgroup_end(d);", "__syncthreads(); l1[t] = b1[t];\nwarpgroup_end(d);",
      "l1[0] is written by thread 0 of block 0 while a product that reads it is under way"},
-    {"past_the_end", "(l1, 0, k)", "(l1, 4096, k)", "reads past the arrays in shared memory"},
-    {"not_swizzled", "(l1, 0, k),", "(l1, 0, k) & ~(3ull << 62),", "a descriptor without swizzling"}};
+    {"written_without_barrier", "warpgroup_end(d);", "warpgroup_end(d); if (t == 127) l1[0] = b1[0];",
+     "l1[0] is written by thread 127 of block 0, and read by thread 127 of block 0: a race, no barrier lies between"},
+    {"past_the_end", "(l1, 0)", "(l1, 4096)", "reads past the arrays in shared memory"},
+    {"not_swizzled", "(y, k),", "(y, k) & ~(3ull << 62),", "a descriptor without swizzling"}};
 
 std::vector<std::string> kernels() {
   std::vector<std::string> texts;

@@ -283,6 +283,7 @@ void FakeGpu::Table::fill_modules(Driver& d) {
   d.function_attribute.function = [](Kernel kernel, KernelAttribute attribute, int value) -> Result {
     KB_CALL("cuFuncSetAttribute", "")
     constexpr int kMost = 227 << 10;
+    if (attribute == KernelAttribute::shared_percent) return value < -1 || value > 100 ? kInvalidValue : kSuccess;
     if (attribute != KernelAttribute::most_dynamic_shared_bytes || value < 0 || value > kMost) return kInvalidValue;
     gpu.kernels_.at(number(kernel)).second->most_shared = static_cast<unsigned>(value);
     return kSuccess;
