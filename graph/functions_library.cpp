@@ -1,4 +1,5 @@
 #include "graph/building.h"
+#include "graph/infer_rules.h"
 
 namespace kb {
 namespace {
@@ -36,6 +37,12 @@ Tensor as_signal(Tensor x) { return reshape(x, {x.size(0), x.size(1), x.size(3)}
 
 Tensor convolution(Tensor x, Tensor weight, const Window& window, int64_t groups, Where where) {
   const Call call(where);
+  require_valid("convolution", weight);
+  const Dims& filters = weight.shape();
+  if (!window.kernel.empty() && filters.size() == 4 && window.kernel != Ints(filters.begin() + 2, filters.end()))
+    report("convolution",
+           {"the window's kernel is not the weight's", "the last two extents of " + shape_text(weight.type()),
+            ints_text(window.kernel), "leave it out"});
   return make(Op::conv2d, {x, weight}, convolution_attrs(window, groups));
 }
 

@@ -126,6 +126,15 @@ Tensor linear(const std::string& name, Tensor x, int64_t features, const LinearO
   return reshape(y, shape);
 }
 
+namespace {
+
+void require_epsilon(std::string_view op, double epsilon) {
+  if (!(epsilon >= 0 && std::isfinite(epsilon)))
+    report(op, {"epsilon out of range", "a finite number >= 0", number_text(epsilon), "it is added to the variance"});
+}
+
+}  // namespace
+
 Tensor batch_norm(const std::string& name, Tensor x, const BatchNormOptions& options, Where where) {
   const Call call(where);
   const Scope scope(name);
@@ -134,6 +143,10 @@ Tensor batch_norm(const std::string& name, Tensor x, const BatchNormOptions& opt
   if (x.rank() < 2 || x.rank() > 4)
     report("batch_norm",
            {"wrong number of dimensions", "x [N, C], [N, C, L] or [N, C, H, W]", shape_text(x.type()), ""});
+  require_epsilon("batch_norm", options.epsilon);
+  if (!(options.momentum >= 0 && options.momentum <= 1))
+    report("batch_norm", {"momentum out of range", "0 <= momentum <= 1", number_text(options.momentum),
+                          "it is the minibatch's share of the running statistics"});
   const DType dtype = x.dtype();
   const int64_t channels = x.size(1);
   Ints axes{0};
@@ -164,6 +177,7 @@ Tensor layer_norm(const std::string& name, Tensor x, const LayerNormOptions& opt
   const Scope scope(name);
   require_same_graph("layer_norm", {x});
   require_float("layer_norm", x.type());
+  require_epsilon("layer_norm", options.epsilon);
   const int64_t axes = options.axes;
   if (axes < 1 || axes >= x.rank())
     report("layer_norm",
@@ -192,7 +206,7 @@ Tensor embedding(const std::string& name, Tensor indices, int64_t rows, int64_t 
   require_positive("embedding", features, "features");
   const Fans fans{static_cast<double>(features), static_cast<double>(rows)};
   const Init init = resolve("embedding", options.init.value_or(normal(1)), fans);
-  return gather(parameter(indices.graph(), "weight", Role::embedding, {DType::f32, {rows, features}, ""}, init),
+  return gather(parameter(indices.graph(), "weight", Role::embedding, {options.dtype, {rows, features}, ""}, init),
                 indices);
 }
 

@@ -65,6 +65,7 @@ Tensor layer_norm(const std::string& name, Tensor x, const LayerNormOptions& opt
 
 struct EmbeddingOptions {
   std::optional<Initialiser> init = {};
+  DType dtype = DType::f32;  // that of the weight; a model that also runs in f64 gives Inputs::real()
 };
 // indices i32 of any shape -> indices.shape + (features). The weight is (rows, features); its fan_in is features and
 // its fan_out is rows, as PyTorch counts them. Without `init` it starts as normal(1).

@@ -33,6 +33,11 @@ Tensor Tensor::named(const std::string& letters, std::source_location where) con
   return *this;
 }
 
+void Tensor::refuse_empty(const char* function, Where where) {
+  const Call call(where);
+  report(function, {"an operand is empty", "a tensor of a graph", "a Tensor that was never assigned", ""});
+}
+
 void require_valid(std::string_view op, Tensor tensor) {
   if (!tensor.valid())
     report(op, {"an operand is empty", "a tensor of a graph", "a Tensor that was never assigned", ""});

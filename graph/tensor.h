@@ -11,25 +11,37 @@ namespace kb {
 
 class Tensor {
  public:
+  using Where = std::source_location;
+
   Tensor() = default;
   Tensor(Graph& graph, Value value) : graph_(&graph), value_(value) {}
 
-  Graph& graph() const { return *graph_; }
   Value value() const { return value_; }
   bool valid() const { return graph_ != nullptr; }
-  const Type& type() const { return graph_->type(value_); }
-  const Dims& shape() const { return type().shape; }
-  DType dtype() const { return type().dtype; }
-  int64_t rank() const { return type().rank(); }
+  // Each of the other functions throws Error if the tensor was never assigned.
+  Graph& graph(Where where = Where::current()) const { return *checked("graph", where).graph_; }
+  const Type& type(Where where = Where::current()) const { return type_for("type", where); }
+  const Dims& shape(Where where = Where::current()) const { return type_for("shape", where).shape; }
+  DType dtype(Where where = Where::current()) const { return type_for("dtype", where).dtype; }
+  int64_t rank(Where where = Where::current()) const { return type_for("rank", where).rank(); }
   // Returns the extent of an axis; a negative axis counts from the end. Throws Error when there is no such axis.
-  int64_t size(int64_t axis, std::source_location where = std::source_location::current()) const;
+  int64_t size(int64_t axis, Where where = Where::current()) const;
   // Returns the extent of the axis that has this letter, as "C". Throws Error when no axis has it.
-  int64_t dim(const char* letter, std::source_location where = std::source_location::current()) const;
+  int64_t dim(const char* letter, Where where = Where::current()) const;
   // Returns this tensor with its dimensions named by `letters`, one each. Throws Error when their number is not the
   // rank.
-  Tensor named(const std::string& letters, std::source_location where = std::source_location::current()) const;
+  Tensor named(const std::string& letters, Where where = Where::current()) const;
 
  private:
+  const Tensor& checked(const char* function, Where where) const {
+    if (!valid()) refuse_empty(function, where);
+    return *this;
+  }
+  const Type& type_for(const char* function, Where where) const {
+    return checked(function, where).graph_->type(value_);
+  }
+  [[noreturn]] static void refuse_empty(const char* function, Where where);
+
   Graph* graph_ = nullptr;
   Value value_;
 };

@@ -251,6 +251,8 @@ std::vector<NamedScalar> hyper_values(const Optimizer& optimizer, std::span<cons
 }
 
 UpdateRule update_rule(const Optimizer& optimizer) {
+  if (!optimizer.update)
+    throw Error(fmt::format("optimizer {} has no update rule (Optimizer::update)", optimizer.name));
   return [optimizer](UpdateContext& context) {
     UpdateContext checked = context;
     checked.scalar = [&](const std::string& name) {

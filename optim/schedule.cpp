@@ -159,6 +159,8 @@ LearningRate::LearningRate(ScheduleSpec spec, const std::vector<ScheduleShape>& 
     : spec_(std::move(spec)),
       shape_(find_row(offered_shapes(own), "schedule", spec_.shape)),
       warmup_(&find_row(kWarmups, "warmup", spec_.warmup)) {
+  if (!shape_.multiplier)
+    throw Error(fmt::format("schedule {} has no multiplier (ScheduleShape::multiplier)", shape_.name));
   check(spec_);
   check_end_rate(spec_, shape_, own);
   check_warmup(spec_, shape_, warmup_steps(spec_.warmup_epochs) > 0);

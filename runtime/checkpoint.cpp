@@ -7,6 +7,7 @@
 #include <cstring>
 #include <set>
 
+#include "compiler/passes/loss_scale.h"
 #include "graph/error.h"
 #include "runtime/atomic_file.h"
 #include "runtime/file_error.h"
@@ -223,9 +224,13 @@ std::vector<NamedTensor> model_tensors(const Checkpoint& checkpoint) {
     return dot != std::string::npos && slots.find("," + name.substr(0, dot) + ",") != std::string::npos &&
            names.contains(name.substr(dot + 1));
   };
+  const bool scales_loss = names.contains(kLossScale) && names.contains(kLossScaleSteps);
+  auto is_scale = [&](const std::string& name) {
+    return scales_loss && (name == kLossScale || name == kLossScaleSteps);
+  };
   std::vector<NamedTensor> result;
   for (const NamedTensor& tensor : checkpoint.tensors)
-    if (!is_slot(tensor.name)) result.push_back(tensor);
+    if (!is_slot(tensor.name) && !is_scale(tensor.name)) result.push_back(tensor);
   return result;
 }
 

@@ -78,7 +78,7 @@ struct Checkpoint {
 // Reads a checkpoint and checks every byte. Throws Error, with the reason, when the file is cut short, damaged or no
 // checkpoint, or holds values that are not finite; FileError when the system cannot read it.
 Checkpoint read_checkpoint(const std::filesystem::path& path);
-// Returns the checkpoint's tensors without optimizer state: the model, as PyTorch names it.
+// Returns the checkpoint's tensors without optimizer state and the loss scale of f16: the model, as PyTorch names it.
 std::vector<NamedTensor> model_tensors(const Checkpoint& checkpoint);
 
 // Makes the checkpoint of `step` in the folder its kBestCheckpoint. Throws Error when it cannot.

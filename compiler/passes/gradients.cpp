@@ -8,7 +8,9 @@
 
 #include "compiler/passes/gradient_rules.h"
 #include "compiler/passes/passes.h"
+#include "graph/building.h"
 #include "graph/functions.h"
+#include "graph/report.h"
 #include "graph/scope.h"
 
 namespace kb {
@@ -120,10 +122,21 @@ class Differentiation {
 
 }  // namespace
 
-std::vector<Tensor> gradients(Tensor loss, const std::vector<Tensor>& with_respect_to) {
-  if (loss.rank() != 0 || !is_float(loss.dtype())) {
-    throw Error(fmt::format("gradients: expected a scalar loss of a float dtype, got {}", to_string(loss.type())));
-  }
+namespace {
+
+void check(const Tensor& loss, const std::vector<Tensor>& with_respect_to, Tensor::Where where) {
+  const Call call(where);
+  std::vector<Tensor> all = with_respect_to;
+  all.insert(all.begin(), loss);
+  require_same_graph("gradients", all);
+  if (loss.rank() != 0 || !is_float(loss.dtype()))
+    report("gradients", {"the loss is no number", "a scalar of a float dtype", to_string(loss.type()), "sum(...)"});
+}
+
+}  // namespace
+
+std::vector<Tensor> gradients(Tensor loss, const std::vector<Tensor>& with_respect_to, Tensor::Where where) {
+  check(loss, with_respect_to, where);
   Differentiation differentiation(loss, with_respect_to);
   differentiation.run();
   std::vector<Tensor> result;

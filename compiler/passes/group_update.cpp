@@ -34,7 +34,7 @@ class GroupUpdate {
     context.decoupled_decay = !has_rates() ? context.decay : [this] {
       return multiplier("decoupled_decay", [](const Segment& s) { return s.decay ? 1 / s.rate : 0.0; });
     };
-    context.norm = [this](Tensor x) { return segment_norms(x, segments_, space_.block); };
+    context.norm = [this](Tensor x) { return norm(x); };
     context.gradient_norm = [this] { return gradient_norm(); };
     context.spread = [this](Tensor x) { return spread(x); };
     context.matrices = [this](Tensor x, const MatrixFunction& f) {
@@ -113,7 +113,13 @@ class GroupUpdate {
     return {graph_, graph_.add(Op::broadcast, {table.value()}, {{"shape", block_shape()}, {"axes", Ints{0}}})};
   }
 
+  Tensor norm(const Tensor& x) {
+    check_shape("a norm", x);
+    return segment_norms(x, segments_, space_.block);
+  }
+
   Tensor spread(const Tensor& x) {
+    check_layers("spread", x);
     const Segment* first = segments_.data();
     return gather(x, by_block("layer", DType::i32, [&](const Segment& s) { return static_cast<double>(&s - first); }));
   }
@@ -137,10 +143,18 @@ class GroupUpdate {
     set_.insert(name);
   }
 
-  void check_shape(const std::string& variable, const Tensor& value) const {
-    if (value.shape() != block_shape())
-      throw Error(fmt::format("the update rule gives {} for {}: expected a value for every parameter, {}",
-                              shape_text(value.type()), variable, shape_text({space_.dtype, block_shape(), ""})));
+  // Throws Error unless the tensor has this shape and the parameters' dtype.
+  void check_type(const std::string& what, const Tensor& value, const char* expected, const Dims& shape) const {
+    if (value.valid() && value.shape() == shape && value.dtype() == space_.dtype) return;
+    throw Error(fmt::format("the update rule gives {} for {}: expected {}, {}",
+                            value.valid() ? to_string(value.type()) : "a Tensor that was never assigned", what,
+                            expected, to_string({space_.dtype, shape, ""})));
+  }
+  void check_shape(const std::string& what, const Tensor& value) const {
+    check_type(what, value, "a value for every parameter", block_shape());
+  }
+  void check_layers(const std::string& what, const Tensor& value) const {
+    check_type(what, value, "a value for every layer", {std::ssize(segments_), 1});
   }
 
   template <class Before>
@@ -155,6 +169,7 @@ class GroupUpdate {
   }
 
   void report(const std::string& name, const Tensor& layers) {
+    check_layers(fmt::format("the report '{}'", name), layers);
     graph_.outputs.push_back({kLayerOutput + report_prefix_ + name, layers.value(), Merge::first, OutputKind::layer});
   }
 

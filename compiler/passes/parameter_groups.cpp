@@ -62,7 +62,9 @@ int32_t owner_of(const Variable& parameter, const std::vector<ParameterGroup>& g
   if (owners.size() == 1) return static_cast<int32_t>(owners.front());
   std::vector<ParameterGroup> named;
   for (const size_t g : owners) named.push_back(groups[g]);
-  refuse("ParameterGroup::owns", fmt::format("parameter \"{}\" has not one owner", parameter.name), "one of the groups",
+  const char* fault = owners.empty() ? "belongs to no group" : "belongs to several groups";
+  refuse("ParameterGroup::owns", fmt::format("parameter \"{}\" {}", parameter.name, fault),
+         fmt::format("one group that owns it; a loss without a group moves all. The groups: {}", names_of(groups)),
          owners.empty() ? "none" : names_of(named));
 }
 

@@ -14,8 +14,10 @@ namespace kb {
 
 // Adds to the graph the gradients of `loss` (a scalar output or inner value) with respect to `with_respect_to`, and
 // returns them in that order, with the shapes of those tensors. A value on which the loss does not depend gets zeros.
-// Another call on the results gives second and higher derivatives.
-std::vector<Tensor> gradients(Tensor loss, const std::vector<Tensor>& with_respect_to);
+// Another call on the results gives second and higher derivatives. Throws Error unless the loss is a scalar of a float
+// dtype and all tensors are of one graph.
+std::vector<Tensor> gradients(Tensor loss, const std::vector<Tensor>& with_respect_to,
+                              Tensor::Where where = Tensor::Where::current());
 
 // One parameter's place in the flat space.
 struct Segment {

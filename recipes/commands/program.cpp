@@ -2,6 +2,7 @@
 
 #include "graph/error.h"
 #include "recipes/commands/recipe_main.h"
+#include "recipes/config/check_recipe.h"
 #include "recipes/inspect/commands.h"
 #include "recipes/models/commands.h"
 #include "recipes/papers/table.h"
@@ -46,6 +47,7 @@ int run_recipe(Recipe recipe, int argc, char** argv) {
   if (!is_listed(recipe.name)) recipe.program = argv[0];
   std::vector<std::string> words(argv + 1, argv + argc);
   return guarded_main(recipe.name, [&] {
+    check_recipe(recipe);
     const Command* command = words.empty() ? nullptr : find_command(words.front());
     if (!command) return train_or_study(recipe, words);
     words.erase(words.begin());

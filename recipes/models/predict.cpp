@@ -69,13 +69,6 @@ std::vector<std::string> names_of_classes(const JsonValue& manifest, int64_t cla
   return names;
 }
 
-Compiled compiled_logits(const Task& task, const RunConfig& config, const Target& target, int64_t rows) {
-  CompileOptions options;
-  options.target = target;
-  options.precision = config.arithmetic.precision;
-  return compile(build_logits_graph(task, rows, graph_dtype(config.arithmetic.precision)), options);
-}
-
 }  // namespace
 
 struct Predictor::Parts {
@@ -88,10 +81,9 @@ struct Predictor::Parts {
         rows(std::min(batch_plan(model.config).per_worker, kMostRows)),
         backend(make_cpu_backend({.shards = static_cast<int>(model.config.arithmetic.shards), .cache_directory = ""})),
         store(*backend),
-        session(*backend, store,
-                compiled_logits(image_task(model.recipe, input, model.config.data.options), model.config,
-                                backend->target(), rows)) {
-    description = model.load(store, say);
+        logits(build_logits_graph(image_task(model.recipe, input, model.config.data.options), rows, model.dtype())),
+        session(*backend, store, model.compiled(logits, backend->target())) {
+    description = model.load(store, logits.variables, say);
     session.set_scalar(kLabelSmoothing, 0);
   }
 
@@ -114,6 +106,7 @@ struct Predictor::Parts {
   int64_t rows;
   std::unique_ptr<Backend> backend;
   StateStore store;
+  Graph logits;
   Session session;
   std::string description;
 };

@@ -60,12 +60,15 @@ Checkpoint chosen_checkpoint(const RunModelRequest& request, const std::function
   return newest_whole_checkpoint(folder, say);
 }
 
-// Loads the weights. Throws Error if the model has a tensor that the checkpoint lacks, or the reverse; it names one.
-void load_weights(StateStore& store, const std::vector<NamedTensor>& tensors, const fs::path& file) {
+// Loads the weights. Throws Error if the store has a tensor that the checkpoint lacks, or the checkpoint one that is no
+// variable of the model; it names one.
+void load_weights(StateStore& store, const std::vector<Variable>& variables, const std::vector<NamedTensor>& tensors,
+                  const fs::path& file) {
   std::set<std::string> missing;
   for (const TensorView& view : store.views(false)) missing.insert(view.name);
   for (const NamedTensor& tensor : tensors) missing.erase(tensor.name);
-  const std::vector<std::string> unknown = store.load(tensors);
+  std::vector<std::string> unknown = store.load(tensors);
+  for (const Variable& variable : variables) std::erase(unknown, variable.name);
   if (missing.empty() && unknown.empty()) return;
   throw Error(fmt::format("{}: it is not of this model\n  expected: {}\n  got:      {}", file.string(),
                           missing.empty() ? "nothing else" : *missing.begin(),
@@ -80,9 +83,17 @@ RunModel::RunModel(const RunModelRequest& asked, const std::optional<Recipe>& ow
       recipe(recipe_of(manifest, own, asked.run, use)),
       config(config_of_run(recipe, manifest, asked.run)) {}
 
-std::string RunModel::load(StateStore& store, const std::function<void(const std::string&)>& say) const {
+Compiled RunModel::compiled(const Graph& graph, const Target& target) const {
+  CompileOptions options;
+  options.target = target;
+  options.precision = config.arithmetic.precision;
+  return compile(graph, options);
+}
+
+std::string RunModel::load(StateStore& store, const std::vector<Variable>& variables,
+                           const std::function<void(const std::string&)>& say) const {
   const Checkpoint checkpoint = chosen_checkpoint(request, say);
-  load_weights(store, exported_tensors(checkpoint, request.averaged), checkpoint.path);
+  load_weights(store, variables, exported_tensors(checkpoint, request.averaged), checkpoint.path);
   return fmt::format("{} after {} steps ({})", recipe.name, checkpoint.step, checkpoint.path.string());
 }
 

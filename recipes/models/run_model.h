@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "compiler/pipeline/pipeline.h"
 #include "recipes/config/run_config.h"
 #include "recipes/task/model.h"
 #include "runtime/checkpoint.h"
@@ -32,10 +33,16 @@ struct RunModel {
   // Throws Error if there is no such run, and for a run of another recipe.
   RunModel(const RunModelRequest& request, const std::optional<Recipe>& own, const ModelUse& use);
 
-  // Fills the store with the weights. Calls `say` with a line for each damaged checkpoint that is passed over. Returns
+  // Fills the store with the weights. Of the model's variables the store may lack those that nothing of it reads. Calls
+  // `say` with a line for each damaged checkpoint that is passed over. Returns
   // "lenet_mnist after 938 steps (runs/a/checkpoints/best.safetensors)". Throws Error if the run has no weights, or not
-  // those of the store.
-  std::string load(StateStore& store, const std::function<void(const std::string&)>& say) const;
+  // those of the store and the model.
+  std::string load(StateStore& store, const std::vector<Variable>& variables,
+                   const std::function<void(const std::string&)>& say) const;
+
+  // Compiles a graph of the model in the precision of the run.
+  Compiled compiled(const Graph& graph, const Target& target) const;
+  DType dtype() const { return graph_dtype(config.arithmetic.precision); }  // that of the graphs' float values
 
   RunModelRequest request;
   JsonValue manifest;

@@ -36,13 +36,6 @@ Task task_to_sample(const RunModel& model) {
   return task;
 }
 
-Compiled compiled_logits(const Task& task, const Precision& precision, const Target& target) {
-  CompileOptions options;
-  options.target = target;
-  options.precision = precision;
-  return compile(build_logits_graph(task, 1, graph_dtype(precision)), options);
-}
-
 // Returns the tokens from the most probable one on.
 std::vector<int32_t> by_logit(std::span<const double> logits) {
   std::vector<int32_t> tokens(logits.size());
@@ -76,8 +69,9 @@ struct Sampler::Parts {
         context(task.fields[0].shape[0] - 1),
         backend(make_cpu_backend({.shards = static_cast<int>(model.config.arithmetic.shards), .cache_directory = ""})),
         store(*backend),
-        session(*backend, store, compiled_logits(task, model.config.arithmetic.precision, backend->target())),
-        description(model.load(store, say)) {
+        graph(build_logits_graph(task, 1, model.dtype())),
+        session(*backend, store, model.compiled(graph, backend->target())),
+        description(model.load(store, graph.variables, say)) {
     session.set_scalar(kLabelSmoothing, 0);
     const Dims& shape = session.output_type("logits").shape;
     if (shape.size() != 3 || shape[1] != context)
@@ -103,6 +97,7 @@ struct Sampler::Parts {
   int64_t context, vocabulary = 0;
   std::unique_ptr<Backend> backend;
   StateStore store;
+  Graph graph;
   Session session;
   std::string description;
   std::vector<double> logits;

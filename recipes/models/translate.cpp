@@ -129,11 +129,12 @@ struct Translator::Parts {
         store(*backend) {
     compiling.target = backend->target();
     compiling.precision = model.config.arithmetic.precision;
-    const Compiled whole = compile(build_inference_graph(task, 1, graph_dtype(compiling.precision)), compiling);
+    const Graph graph = build_inference_graph(task, 1, model.dtype());
+    const Compiled whole = compile(graph, compiling);
     space = whole.space;
     compiling.space = &space;
     store.adopt(whole.variables, space);
-    description = model.load(store, say);
+    description = model.load(store, graph.variables, say);
   }
 
   RunModel model;

@@ -37,11 +37,31 @@ void check_ragged(const std::string& task, const std::vector<Field>& fields, con
                     task, field.name, lengths, field.name));
 }
 
+void check_name(const std::string& task, const std::vector<Field>& fields, const Field& field) {
+  const bool is_twice = std::ranges::count(fields, field.name, &Field::name) > 1;
+  if (!field.name.empty() && field.name != kWeights && field.name != kLabelSmoothing && !is_twice) return;
+  throw Error(fmt::format(
+      "task {}: {} '{}'\n  expected: a name of its own, which is not '{}' or '{}': every graph has "
+      "inputs by these",
+      task, is_twice ? "two fields are called" : "a field is called", field.name, kWeights, kLabelSmoothing));
+}
+
+void check_extents(const std::string& task, const Field& field) {
+  const auto first = field.shape.begin() + (field.is_ragged() ? 1 : 0);
+  if (std::all_of(first, field.shape.end(), [](int64_t extent) { return extent > 0 && extent <= INT32_MAX; })) return;
+  throw Error(
+      fmt::format("task {}: field '{}' has an extent out of range\n  expected: extents in [1, 2^31)\n"
+                  "  got:      {}",
+                  task, field.name, shape_text({field.dtype, field.shape, ""})));
+}
+
 }  // namespace
 
 void check_fields(const std::string& task, const std::vector<Field>& fields) {
   for (const Field& field : fields) {
+    check_name(task, fields, field);
     check_ragged(task, fields, field);
+    check_extents(task, field);
     const bool is_bound = field.below > 0 || field.below == Field::kRows;
     if (field.below == 0 || (is_bound && field.dtype == DType::i32)) continue;
     throw Error(fmt::format(
@@ -119,12 +139,17 @@ Tensor Inputs::operator[](const std::string& name) {
 
 Tensor Inputs::weights() {
   for (const auto& [known, tensor] : declared_)
-    if (known == "weights") return tensor;
-  declared_.emplace_back("weights", input(graph_, "weights", real_, {batch_.samples}, "N"));
+    if (known == kWeights) return tensor;
+  declared_.emplace_back(kWeights, input(graph_, kWeights, real_, {batch_.samples}, "N"));
   return declared_.back().second;
 }
 
 Tensor Inputs::scalar(const std::string& name) {
+  if (name != kLabelSmoothing)
+    throw Error(
+        fmt::format("the model asks for a scalar '{}'\n  expected: {}\n"
+                    "  hint:     a number that stays the same is a constant: 0.1 * x",
+                    name, kLabelSmoothing));
   for (const auto& [known, tensor] : declared_)
     if (known == name) return tensor;
   declared_.emplace_back(name, scalar_input(graph_, name, real_));

@@ -47,8 +47,9 @@ struct BatchShape {
   int64_t pieces;
 };
 
-// Throws Error, which names the task, for an index field (Field::below) that is not i32, or whose bound is negative and
-// not kRows, and for a ragged field without one of its lengths.
+// Throws Error, which names the task and the field, for a name that two fields have or that is empty, kWeights or
+// kLabelSmoothing; for an extent below 1; for an index field (Field::below) that is not i32, or whose bound is negative
+// and not kRows; and for a ragged field without one of its lengths.
 void check_fields(const std::string& task, const std::vector<Field>& fields);
 
 // Throws Error, which names the task, unless samples of so many positions (Task::sequence) can be computed in so many
@@ -64,6 +65,8 @@ void check_indices(const Field& field, std::span<const std::byte> values, int64_
 // Scalar input in [0, 1): the share of the target that is spread over all classes (learning.label_smoothing); 0 in
 // evaluation. A task whose loss is a cross-entropy asks for it by Inputs::scalar.
 inline constexpr const char* kLabelSmoothing = "label_smoothing";
+// Input of every graph, which Inputs::weights returns.
+inline constexpr const char* kWeights = "weights";
 
 // The inputs of the graph that a model function builds. An input is declared when it is first asked for, so that a
 // graph has only the inputs that its model asks for.
@@ -72,10 +75,12 @@ class Inputs {
   Inputs(Graph& graph, const std::vector<Field>& fields, BatchShape batch, DType real)
       : graph_(graph), fields_(fields), batch_(batch), real_(real) {}
 
-  Tensor operator[](const std::string& field);      // [N, shape...]; throws Error if the task has no such field
-  Tensor length(const std::string& field);          // i32 [N]: the lengths of a ragged field's samples
-  Tensor weights();                                 // float [N]: weight of each sample in sums over the samples
-  Tensor scalar(const std::string& name);           // float [], which does not depend on the sample
+  Tensor operator[](const std::string& field);  // [N, shape...]; throws Error if the task has no such field
+  Tensor length(const std::string& field);      // i32 [N]: the lengths of a ragged field's samples
+  Tensor weights();                             // float [N]: weight of each sample in sums over the samples
+  // float [], which does not depend on the sample. Throws Error for another name than kLabelSmoothing: an evaluation
+  // would read 0 there. A number that stays is a constant of the model.
+  Tensor scalar(const std::string& name);
   int64_t pieces() const { return batch_.pieces; }  // in which each sample is computed
   Graph& graph() { return graph_; }
   DType real() const { return real_; }  // dtype of float values: f64 in a program of this precision, else f32

@@ -55,9 +55,10 @@ FieldFill SampleSource::gather(const Order& order, int64_t first_row) const {
 namespace {
 
 std::vector<size_t> sample_sizes(int64_t count, const std::vector<FieldBytes>& fields) {
+  if (count < 1) throw Error(fmt::format("a source has no samples\n  expected: one or more\n  got:      {}", count));
   std::vector<size_t> sizes;
   for (const auto& [dtype, field] : fields) {
-    if (count < 1 || field.size() % static_cast<size_t>(count) != 0)
+    if (field.size() % static_cast<size_t>(count) != 0)
       throw Error(
           fmt::format("field {} of a source: expected a whole number of bytes for each of {} samples, got {} bytes",
                       sizes.size(), count, field.size()));

@@ -146,6 +146,7 @@ struct Declared {
 };
 
 Declared declare(Graph& graph, const Task& task, BatchShape batch, DType real) {
+  if (!task.model) throw Error(fmt::format("task {} has no model function (Task::model)", task.name));
   check_fields(task.name, task.fields);
   check_pieces(task.name, task.sequence, batch.pieces);
   if (batch.length == 0) batch.length = task.length;

@@ -2,6 +2,7 @@
 // and no flags; the task has fields of your own.
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
@@ -9,20 +10,38 @@
 
 using namespace kb;
 
+// Takes the numbers of a line of the file, separated by commas.
+static std::vector<float> numbers(const std::string& line, const char* file, int64_t number) {
+  std::vector<float> row;
+  std::istringstream words(line);
+  for (std::string word; std::getline(words, word, ',');) {
+    char* end = nullptr;
+    row.push_back(std::strtof(word.c_str(), &end));
+    if (end == word.c_str() || *end != '\0')
+      throw Error(std::string(file) + ", line " + std::to_string(number) + ": expected a number, got '" + word + "'");
+  }
+  return row;
+}
+
 int main(int argc, char** argv) {
   if (argc != 2) return std::fprintf(stderr, "usage: regression FILE.csv\n"), 2;
-  std::vector<std::vector<float>> x(2), y(2);  // [0] for training and [1] for test, which takes every fifth row
-  std::ifstream file(argv[1]);
-  int64_t rows = 0, columns = 0;
-  for (std::string line; std::getline(file, line); ++rows) {
-    std::vector<float>& to = x[rows % 5 == 4];
-    std::istringstream words(line);
-    for (std::string word; std::getline(words, word, ',');) to.push_back(std::stof(word));
-    y[rows % 5 == 4].push_back(to.back());
-    to.pop_back();
-    if (rows == 0) columns = static_cast<int64_t>(to.size());
-  }
   try {
+    std::vector<std::vector<float>> x(2), y(2);  // [0] for training and [1] for test, which takes every fifth row
+    std::ifstream file(argv[1]);
+    if (!file) throw Error(std::string(argv[1]) + ": cannot be read");
+    int64_t rows = 0, columns = 0;
+    for (std::string line; std::getline(file, line); ++rows) {
+      const std::vector<float> row = numbers(line, argv[1], rows + 1);
+      if (rows == 0) columns = std::ssize(row) - 1;
+      if (columns < 1 || std::ssize(row) != columns + 1)
+        throw Error(std::string(argv[1]) + ", line " + std::to_string(rows + 1) +
+                    ": expected as many numbers as in line 1, two or more");
+      std::vector<float>& to = x[rows % 5 == 4];
+      to.insert(to.end(), row.begin(), row.end() - 1);
+      y[rows % 5 == 4].push_back(row.back());
+    }
+    if (rows < 5)
+      throw Error(std::string(argv[1]) + ": expected five rows or more, every fifth of which is for the test");
     const auto part = [&](size_t p) {
       const auto count = static_cast<int64_t>(y[p].size());
       return std::make_shared<TableSource>(count, std::vector{field_bytes(x[p]), field_bytes(y[p])});

@@ -45,9 +45,26 @@ BOOST_AUTO_TEST_CASE(mistakes_in_a_rule_are_named) {
                c.set_slot("mean", c.gradient);
                return c.parameter;
              }) == "the update rule sets its slot 'mean' twice");
-  BOOST_TEST(compile_message([](UpdateContext& c) {
-               return c.scalar("learning_rate");
-             }).starts_with("the update rule gives [] for flat.parameters: expected a value for every parameter, ["));
+  BOOST_TEST(
+      compile_message([](UpdateContext& c) {
+        return c.scalar("learning_rate");
+      }).starts_with("the update rule gives f32[] for flat.parameters: expected a value for every parameter, f32["));
+}
+
+BOOST_AUTO_TEST_CASE(values_of_a_rule_have_their_shapes) {
+  const auto refused = [](const UpdateRule& rule, const std::string& start) {
+    const std::string message = compile_message(rule);
+    BOOST_TEST(message.starts_with(start), message);
+  };
+  const std::string empty = "the update rule gives a Tensor that was never assigned for ";
+  refused([](UpdateContext&) { return Tensor(); },
+          empty + "flat.parameters: expected a value for every parameter, f32[");
+  refused([](UpdateContext& c) { return c.set_slot("m", Tensor()), c.parameter; }, empty + "flat.m: expected a value");
+  refused([](UpdateContext& c) { return cast(c.parameter, DType::f64); }, "the update rule gives f64[");
+  refused([](UpdateContext& c) { return c.parameter - c.spread(c.gradient); }, "the update rule gives f32[");
+  refused([](UpdateContext& c) { return c.parameter - c.spread(c.norm(c.scalar("learning_rate"))); },
+          "the update rule gives f32[] for a norm: expected a value for every parameter, f32[");
+  BOOST_CHECK_EXCEPTION(update_rule(Optimizer{"own", "for tests"}), Error, test::says("own has no update rule"));
 }
 
 // A rule sees a table of all layers, so an op that reads more than one element of it would mix layers.

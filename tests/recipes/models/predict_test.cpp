@@ -140,6 +140,28 @@ BOOST_AUTO_TEST_CASE(images_have_the_classes_that_the_evaluation_found) {
   BOOST_TEST(said.starts_with("passed over: "), said);
 }
 
+// An f16 run keeps its loss scale in checkpoints. A state that the loss alone reads is none of the logits' variables.
+BOOST_AUTO_TEST_CASE(what_only_training_reads_is_passed_over) {
+  const SidesFolder folder;
+  Recipe recipe = test::small_recipe();
+  recipe.model = [](Batch& batch) {
+    ModelOutput output = test::small_recipe().model(batch);
+    const Tensor teacher = state(output.logits.graph(), "teacher", {DType::f32, {2}, ""}, {});
+    output.losses[0].values = output.losses[0].values + sum(output.logits * teacher, {1});
+    return output;
+  };
+  const Words words = {"--dataset", "folder", "--data", (folder.directory / "data").string(), "--steps", "1"};
+  for (const std::string precision : {"f16", "f32"}) {
+    const fs::path run = folder.directory / precision;
+    Words all = words;
+    all.insert(all.end(), {"--precision", precision});
+    BOOST_REQUIRE(test::run(run, all, recipe) == 0);
+    BOOST_CHECK_NO_THROW(Predictor({.model = {.run = run}}, recipe, no_words));
+    BOOST_CHECK_EXCEPTION(Predictor({.model = {.run = run}}, test::small_recipe(), no_words), Error,
+                          test::says("it is not of this model\n  expected: nothing else\n  got:      teacher"));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_negative_is_another_image) {
   const SidesFolder folder;
   BOOST_REQUIRE(folder.train("run", {"--steps", "1"}) == 0);

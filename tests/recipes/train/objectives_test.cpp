@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(losses_need_names_and_scopes_of_their_own) {
   refuses([](Losses& losses) { losses.clear(); }, "the model returned no loss");
   refuses([](Losses& losses) { losses[1].name = "lr"; }, "a metric is called 'lr'");
   refuses([](Losses& losses) { losses[1].values = mean(losses[1].values); }, "loss 'judge_loss' of the model");
-  refuses([](Losses& losses) { losses[1].group = "critic"; }, "parameter \"judge.fc.weight\" has not one owner");
+  refuses([](Losses& losses) { losses[1].group = "critic"; }, "parameter \"judge.fc.weight\" belongs to no group");
 }
 
 BOOST_AUTO_TEST_CASE(metrics_and_drawings_that_cannot_be_told_apart_are_refused) {

@@ -257,6 +257,22 @@ BOOST_AUTO_TEST_CASE(what_a_task_lacks_is_told) {
   task.model = [](Inputs& in) -> ModelOutput { return {mean(in["z"], {1}), {}}; };
   BOOST_CHECK_EXCEPTION(train(task, small_config(), machine, silent), Error,
                         test::says("the model asks for a field 'z'\n  expected: one of x, y"));
+  task.model = [](Inputs& in) -> ModelOutput { return {mean(in["x"], {1}) * in.scalar("step"), {}}; };
+  BOOST_CHECK_EXCEPTION(train(task, small_config(), machine, silent), Error,
+                        test::says("the model asks for a scalar 'step'\n  expected: label_smoothing"));
+  task.model = nullptr;
+  BOOST_CHECK_EXCEPTION(train(task, small_config(), machine, silent), Error, test::says("has no model function"));
+  for (const char* name : {"weights", "label_smoothing", "x", ""}) {
+    task = vectors();
+    task.fields[1].name = name;
+    BOOST_CHECK_EXCEPTION(train(task, small_config(), machine, silent), Error,
+                          test::says("expected: a name of its own"));
+  }
+  task = vectors();
+  task.fields[1].shape = {0};
+  BOOST_CHECK_EXCEPTION(train(task, small_config(), machine, silent), Error,
+                        test::says("field 'y' has an extent out of range"));
+  BOOST_CHECK_EXCEPTION(TableSource(0, {}), Error, test::says("a source has no samples"));
   BOOST_CHECK_EXCEPTION(TableSource(3, {{DType::u8, std::vector<std::byte>(10)}}), Error,
                         test::says("field 0 of a source: expected a whole number of bytes for each of 3 samples"));
   // Such an order once made the source read memory beyond its table.

@@ -1,0 +1,66 @@
+#include "recipes/config/check_recipe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graph/error.h"
+#include "recipes/config/flags.h"
+
+namespace kb {
+namespace {
+
+// Returns whether the name begins with a letter and has letters, digits, '-' and '_' alone.
+bool is_word(const std::string& name) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  return !name.empty() && is_letter(name[0]) && std::all_of(name.begin(), name.end(), [&](char c) {
+    return is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  });
+}
+
+// Throws Error unless each name is a word that no other has and that is not among those of Kilobatch.
+void check_names(const std::string& recipe, const char* what, const std::vector<std::string>& names,
+                 const std::vector<std::string>& taken) {
+  for (const std::string& name : names) {
+    const char* fault = !is_word(name)                                     ? "is no word"
+                        : std::count(names.begin(), names.end(), name) > 1 ? "stands there twice"
+                        : std::count(taken.begin(), taken.end(), name) > 0 ? "is the name of one that every recipe has"
+                                                                           : nullptr;
+    if (!fault) continue;
+    throw Error(
+        fmt::format("recipe {}: its {} '{}' {}\n  expected: a name of its own: letters, digits, '-' and '_'\n"
+                    "  got:      '{}'",
+                    recipe, what, name, fault, name));
+  }
+}
+
+template <class Row>
+std::vector<std::string> names_of(const Row& rows) {
+  std::vector<std::string> names;
+  for (const auto& row : rows) names.emplace_back(row.name);
+  return names;
+}
+
+std::vector<std::string> flags_of_all(Recipe recipe) {
+  recipe.options.clear();
+  std::vector<std::string> names = {"help"};
+  for (const FlagRow& row : flag_table(recipe)) names.push_back(row.text.name.substr(2));
+  return names;
+}
+
+}  // namespace
+
+void check_recipe(const Recipe& recipe) {
+  if (!recipe.model && !recipe.task)
+    throw Error(fmt::format("recipe {} has no model\n  expected: Recipe::model, or Recipe::task\n  got:      neither",
+                            recipe.name));
+  for (const Optimizer& optimizer : recipe.optimizers) update_rule(optimizer);
+  for (const ScheduleShape& schedule : recipe.schedules)
+    if (!schedule.multiplier)
+      throw Error(fmt::format("schedule {} has no multiplier (ScheduleShape::multiplier)", schedule.name));
+  check_names(recipe.name, "optimizer", names_of(recipe.optimizers), {});
+  check_names(recipe.name, "schedule", names_of(recipe.schedules), {});
+  check_names(recipe.name, "option", names_of(recipe.options), flags_of_all(recipe));
+}
+
+}  // namespace kb
