@@ -20,6 +20,18 @@ double log_distance(double value, double end) {
 // Returns the degrees of freedom: minibatches less fitted numbers.
 double degrees_of(const ScalingFit& fit) { return static_cast<double>(fit.residuals.size()) - (fit.k ? 3 : 2); }
 
+// Returns how far the interval of a difference reaches, from how far those of its two parts reach at their degrees of
+// freedom. Each distance over its quantile of Student's t is a standard error. Their squares add, and the sum has the
+// degrees of freedom of Satterthwaite 1946 (Biometrics Bulletin 2, 110).
+double joined_distance(double a, double of_a, double b, double of_b) {
+  if (a == kOpenEnd || b == kOpenEnd) return kOpenEnd;
+  const double variance_a = std::pow(a / student_t(kTailOfRatio, of_a), 2),
+               variance_b = std::pow(b / student_t(kTailOfRatio, of_b), 2), variance = variance_a + variance_b;
+  if (variance == 0) return 0;
+  const double degrees = variance * variance / (variance_a * variance_a / of_a + variance_b * variance_b / of_b);
+  return student_t(kTailOfRatio, degrees) * std::sqrt(variance);
+}
+
 struct RatesAt {
   double log_most = 0, squares = 0;
 };
@@ -38,12 +50,11 @@ RatesAt rates_at(std::span<const std::pair<double, double>> best, double noise_b
 
 Estimate ratio_of(const ScalingFit& first, const ScalingFit& second, Estimate ScalingFit::*estimate) {
   const Estimate &a = first.*estimate, &b = second.*estimate;
-  const double of_a = degrees_of(first), of_b = degrees_of(second), t = student_t(kTailOfRatio, of_a + of_b);
-  const double scale_a = t / student_t(kTailOfRatio, of_a), scale_b = t / student_t(kTailOfRatio, of_b);
-  const double down = std::hypot(scale_a * log_distance(a.value, a.interval.low),
-                                 scale_b * log_distance(b.value, b.interval.high)),
-               up = std::hypot(scale_a * log_distance(a.value, a.interval.high),
-                               scale_b * log_distance(b.value, b.interval.low));
+  const double of_a = degrees_of(first), of_b = degrees_of(second);
+  const double down = joined_distance(log_distance(a.value, a.interval.low), of_a,
+                                      log_distance(b.value, b.interval.high), of_b),
+               up = joined_distance(log_distance(a.value, a.interval.high), of_a, log_distance(b.value, b.interval.low),
+                                    of_b);
   const double ratio = a.value / b.value;
   return {ratio, {ratio * std::exp(-down), ratio * std::exp(up)}};
 }

@@ -11,8 +11,8 @@ namespace kb {
 // Returns an estimate of one fit divided by that of another fit, made of other runs, with a 95 % interval. In
 // logarithms, the distances from the estimates to the ends of their intervals add as squares (method of variance
 // estimates recovery; Zou and Donner 2008, Statistics in Medicine 27, 1693). First they are rescaled from each fit's
-// quantile of Student's t to that of both fits' degrees of freedom together; without this the interval would cover 98
-// to 99 %. An end is open when it is open in either fit.
+// quantile of Student's t to that of the degrees of freedom of both together, by Satterthwaite's formula: a small study
+// with much scatter has nearly its own. An end is open when it is open in either fit.
 Estimate ratio_of(const ScalingFit& first, const ScalingFit& second, Estimate ScalingFit::*estimate);
 
 // The law of the best learning rate of a minibatch, eta(B) = eta_max / (1 + B_n / B) (McCandlish et al. 2018, equation

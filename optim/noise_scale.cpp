@@ -4,21 +4,24 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "optim/distributions.h"
+
 namespace kb {
 namespace {
 
-constexpr double kNormalQuantile = 1.959963984540054;  // quantile of the standard normal distribution at 0.975
+constexpr double kTail = 0.025;
 
-// An interval of a ratio a / b >= 0 of two means, from their variances and covariance: all r with (a - r b)^2 <= z^2
+// An interval of a ratio a / b >= 0 of two means, from their variances and covariance: all r with (a - r b)^2 <= t^2
 // (var_a - 2 r cov + r^2 var_b), which is square r^2 - 2 linear r + constant <= 0. It has no upper end if b may be 0.
+// t is Student's at the degrees of freedom of the variances.
 struct RatioInterval {
   double low = 0;
   std::optional<double> high;
 };
 
-RatioInterval fieller(double a, double b, double var_a, double var_b, double cov) {
-  const double z2 = kNormalQuantile * kNormalQuantile;
-  const double square = b * b - z2 * var_b, linear = a * b - z2 * cov, constant = a * a - z2 * var_a;
+RatioInterval fieller(double a, double b, double var_a, double var_b, double cov, double degrees) {
+  const double t = student_t(kTail, degrees), t2 = t * t;
+  const double square = b * b - t2 * var_b, linear = a * b - t2 * cov, constant = a * a - t2 * var_a;
   const double root = std::sqrt(std::max(0.0, linear * linear - square * constant));
   RatioInterval interval;
   if (constant > 0)
@@ -64,7 +67,7 @@ std::optional<NoiseScale> NoiseAverage::estimate() const {
   const RatioInterval interval =
       fieller(trace, gradient2, std::max(0.0, variance_of_mean(trace_squared_, trace, trace)),
               std::max(0.0, variance_of_mean(gradient2_squared_, gradient2, gradient2)),
-              variance_of_mean(product_, trace, gradient2));
+              variance_of_mean(product_, trace, gradient2), std::max(1.0, count - 1));
   return NoiseScale{gradient2, trace, trace / gradient2, interval.low, interval.high};
 }
 

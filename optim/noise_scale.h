@@ -43,8 +43,10 @@ class NoiseAverage {
 
   /// Takes the estimates of a step. Those that are not finite (after a loss scale that was too large) are left out.
   void add(const NoiseSample& sample);
-  /// Returns the noise scale; nothing before the second step. The interval is Fieller's (1954) for a ratio of means. It
-  /// takes the steps as independent and of one distribution, so that a noise scale that grows lies outside it.
+  /// Returns the noise scale; nothing before the second step. The interval is Fieller's (1954) for a ratio of means, by
+  /// Student's t: the degrees of freedom are the number of steps of equal weight that would say as much, less 1, but
+  /// not below 1. It takes the steps as independent and of one distribution, so that a noise scale that grows lies
+  /// outside it.
   std::optional<NoiseScale> estimate() const;
 
  private:

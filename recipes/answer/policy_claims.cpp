@@ -44,9 +44,9 @@ constexpr PolicyRole kSyncOnClock{"sync on the virtual clock", "--policy backup 
                                     return p.sync.policy == Policy::backup && p.sync.backups == 0;
                                   }};
 
-// Judges whether the first values, logarithms, are below the second, by as many seeds as both have.
+// Judges whether the first values, logarithms, are below the second.
 Evidence judge_below(const std::vector<double>& values, const std::vector<double>& reference) {
-  return judge_difference(values, reference, 0, true, std::min(values.size(), reference.size()));
+  return judge_all(values, reference, true);
 }
 
 // Returns log S(4 kn) - log S(kn), a value for each pair of a run of both; runs at kn that missed the target are left

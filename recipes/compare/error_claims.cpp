@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <tuple>
 
 #include "recipes/compare/report_table.h"
 #include "recipes/compare/seed_lines.h"
@@ -58,18 +60,32 @@ constexpr PolicyRole kSlow{
 
 bool has(const PolicyRole& role, const PolicyGroup& group) { return role.is(group.policy.sync); }
 
-// Returns the group of a role with the least mean error, those last whose runs all diverged; null if there is none.
+int64_t trained_runs(const PolicyGroup& group) {
+  return std::ranges::count_if(final_errors(group.summary), [](double error) { return std::isfinite(error); });
+}
+
+// Returns the group of a role with the least mean error; null if there is none. A group counts if at most half of its
+// runs diverged and it has more than half as many others as the group with most: the mean of what is left of a rate at
+// which trainings diverge, or of a rate that was tried once, is no error of the policy. If none counts, the one with
+// the most runs that trained is returned.
 const PolicyGroup* best_group(const std::vector<PolicyGroup>& groups, const PolicyRole& role, int64_t minibatch,
                               const std::string& length) {
-  const PolicyGroup* best = nullptr;
-  const auto key = [](const PolicyGroup& one) {
-    const double sign = one.summary.goal_kind.higher_is_better ? -1 : 1;
-    return std::pair(!one.summary.last, one.summary.last ? sign * one.summary.last->mean : 0);
-  };
+  std::vector<const PolicyGroup*> tried;
+  int64_t most = 0;
   for (const PolicyGroup& one : groups)
-    if (has(role, one) && one.minibatch == minibatch && one.length == length && (!best || key(one) < key(*best)))
-      best = &one;
-  return best;
+    if (has(role, one) && one.minibatch == minibatch && one.length == length) tried.push_back(&one);
+  const auto mostly_trains = [](const PolicyGroup& one) {
+    return 2 * trained_runs(one) >= std::ssize(one.summary.runs) && trained_runs(one) > 0;
+  };
+  for (const PolicyGroup* one : tried)
+    if (mostly_trains(*one)) most = std::max(most, trained_runs(*one));
+  const auto key = [&](const PolicyGroup* one) {
+    const bool counts = mostly_trains(*one) && 2 * trained_runs(*one) > most;
+    const double sign = one->summary.goal_kind.higher_is_better ? -1 : 1;
+    return std::tuple(!counts, counts ? sign * one->summary.last->mean : 0, -trained_runs(*one));
+  };
+  const auto best = std::ranges::min_element(tried, {}, key);
+  return best == tried.end() ? nullptr : *best;
 }
 
 using Chosen = std::vector<const PolicyGroup*>;
@@ -98,8 +114,7 @@ std::string error_text(const PolicyGroup& group) {
 }
 
 Evidence judge_errors(const PolicyGroup& group, const PolicyGroup& reference, bool is_at_most) {
-  const std::vector<double> errors = final_errors(group.summary), others = final_errors(reference.summary);
-  return judge_difference(errors, others, 0, is_at_most, std::min(errors.size(), others.size()));
+  return judge_all(final_errors(group.summary), final_errors(reference.summary), is_at_most);
 }
 
 // Lin et al. 2020, arXiv 1808.07217.

@@ -33,8 +33,9 @@ PolicyGroups policy_groups(const std::vector<ReportedRun>& runs);
 std::string groups_text(const std::vector<PolicyGroup>& groups);
 
 // Returns the claims about final errors, judged at the largest minibatch that their policies have in groups of one
-// length; of several groups of a policy, such as of several rates, the one with the least mean counts. All seeds are
-// judged at one look.
+// length. From several groups of a policy, such as of several rates, the one with the least mean is taken, of those in
+// which at most half of the runs diverged and that have more than half as many others as the one with most. All seeds
+// are judged at one look.
 std::vector<JudgedClaim> error_claims(const std::vector<PolicyGroup>& groups);
 
 }  // namespace kb

@@ -20,6 +20,8 @@ Json claim_json(const JudgedClaim& claim) {
                {"criterion", claim.criterion},
                {"verdict", text_of(evidence.verdict)},
                {"seeds", evidence.seeds}};
+  if (evidence.reference_seeds != 0 && evidence.reference_seeds != evidence.seeds)
+    json["reference_seeds"] = evidence.reference_seeds;
   if (evidence.is_ranked) json["rank_sum_p"] = evidence.p;
   if (evidence.difference) json[claim.is_ratio ? "ratio" : "difference"] = figure(*evidence.difference);
   if (evidence.low < evidence.high) json["interval"] = {{"low", figure(evidence.low)}, {"high", figure(evidence.high)}};
@@ -38,7 +40,10 @@ std::string evidence_text(const Evidence& evidence, bool is_ratio) {
   if (evidence.low < evidence.high)
     text += is_ratio ? fmt::format(" ({:.3g} to {:.3g})", std::exp(evidence.low), std::exp(evidence.high))
                      : fmt::format(" ({:.2f} to {:.2f})", evidence.low, evidence.high);
-  return text + fmt::format("{}{} seed{}", text.empty() ? "" : ", ", evidence.seeds, evidence.seeds == 1 ? "" : "s");
+  const bool are_equal = evidence.seeds == evidence.reference_seeds || evidence.reference_seeds == 0;
+  return text + fmt::format("{}{}{} seed{}", text.empty() ? "" : ", ", evidence.seeds,
+                            are_equal ? "" : fmt::format(" and {}", evidence.reference_seeds),
+                            evidence.seeds == 1 && are_equal ? "" : "s");
 }
 
 std::string claims_text(const std::vector<JudgedClaim>& claims) {

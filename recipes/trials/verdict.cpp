@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "optim/two_samples.h"
 
@@ -10,15 +11,13 @@ namespace {
 
 constexpr double kTail = 0.025;
 
-double mean_of_differences(const std::vector<double>& values, const std::vector<double>& bound) {
-  double sum = 0;
-  for (size_t i = 0; i < values.size(); ++i) sum += values[i] - bound[i];
-  return sum / static_cast<double>(values.size());
+double mean_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// Judges as many seeds as there are values. `bound`: the reference's values with the margin added.
+// Judges all values. `bound`: the reference's values with the margin added.
 Evidence look(const std::vector<double>& values, const std::vector<double>& bound, bool is_at_most) {
-  Evidence found{.verdict = Verdict::undecided, .seeds = values.size()};
+  Evidence found{.verdict = Verdict::undecided, .seeds = values.size(), .reference_seeds = bound.size()};
   const auto all_ended = [](const std::vector<double>& sample) {
     return std::all_of(sample.begin(), sample.end(), [](double value) { return std::isfinite(value); });
   };
@@ -36,11 +35,12 @@ Evidence look(const std::vector<double>& values, const std::vector<double>& boun
     is_below = found.high < 0;
     is_above = found.low > 0;
   } else {
-    found.difference = mean_of_differences(values, bound);
+    found.difference = mean_of(values) - mean_of(bound);
   }
   if (is_below || is_above) found.verdict = is_below == is_at_most ? Verdict::held : Verdict::not_held;
-  if (values.size() == 1 && values[0] != bound[0])
-    found.verdict = (values[0] < bound[0]) == is_at_most ? Verdict::seen : Verdict::not_seen;
+  const double mean = mean_of(values), other = mean_of(bound);
+  if (std::min(values.size(), bound.size()) == 1 && mean != other)
+    found.verdict = (mean < other) == is_at_most ? Verdict::seen : Verdict::not_seen;
   return found;
 }
 
@@ -78,6 +78,10 @@ Evidence judge_difference(const std::vector<double>& values, const std::vector<d
     if (found.verdict != Verdict::undecided) break;
   }
   return found;
+}
+
+Evidence judge_all(const std::vector<double>& values, const std::vector<double>& reference, bool is_at_most) {
+  return values.empty() || reference.empty() ? Evidence{} : look(values, reference, is_at_most);
 }
 
 Verdict verdict_of_all(const std::vector<Verdict>& parts) {

@@ -20,7 +20,8 @@ const char* text_of(Verdict verdict);  // "held", "not held", ..
 // Values of two configurations, compared with a margin, and the verdict that follows.
 struct Evidence {
   Verdict verdict = Verdict::not_tested;
-  size_t seeds = 0;                       // number of seeds of each configuration that the verdict uses
+  size_t seeds = 0;                       // number of seeds of the first configuration that the verdict uses
+  size_t reference_seeds = 0;             // number of seeds of the second one
   bool is_ranked = false;                 // true if seeds diverged, so that values are ranked
   double p = 1;                           // probability of the smaller tail if values are ranked
   std::optional<double> difference = {};  // difference of the means in the values' unit; empty if seeds diverged
@@ -32,6 +33,9 @@ struct Evidence {
 // number of seeds at the first look, which both have to have.
 Evidence judge_difference(const std::vector<double>& values, const std::vector<double>& reference, double margin,
                           bool is_at_most, size_t first_look);
+
+// Judges the same, without a margin, in one look at all values, whose numbers may differ.
+Evidence judge_all(const std::vector<double>& values, const std::vector<double>& reference, bool is_at_most);
 
 // Returns the verdict on a claim that holds where all of its parts hold.
 Verdict verdict_of_all(const std::vector<Verdict>& parts);

@@ -103,10 +103,17 @@ BOOST_AUTO_TEST_CASE(slow_momentum_lies_between_sync_and_local) {
 }
 
 BOOST_AUTO_TEST_CASE(groups_have_the_seeds_and_their_best_rate_counts) {
-  const Runs runs = {
-      around(kPost, 8), around("policy=sync", 9), {{"policy=sync", 0.07, 512, "0.8"}, {"policy=sync", -1, 32}}};
-  const JudgedClaim claim = claims_of(runs)[0];
-  BOOST_TEST(claim.ours.find("sync 7.00 %") != std::string::npos, claim.ours);
+  const auto ours = [](const std::vector<MadeRun>& at_another_rate) {
+    return claims_of({around(kPost, 8), around("policy=sync", 9), at_another_rate, {{"policy=sync", -1, 32}}})[0].ours;
+  };
+  const MadeRun better{"policy=sync", 0.07, 512, "0.8"}, diverged{"policy=sync", -1, 512, "0.8"};
+  BOOST_TEST(ours({better, better}).find("3 and 2 seeds: ") != std::string::npos, ours({better, better}));
+  BOOST_TEST(ours({better, better}).find("sync 7.00 +- 0.00 %") != std::string::npos, ours({better, better}));
+  BOOST_TEST(ours({better}).find("sync 9.00 +- 0.10 %") != std::string::npos, ours({better}));  // tried once
+  // Most trainings at this rate diverged.
+  BOOST_TEST(ours({better, better, diverged, diverged, diverged}).find("sync 9.00 +- 0.10 %") != std::string::npos);
+  BOOST_TEST(ours({better, better, diverged, diverged}).find("sync 7.00 +- 0.00 % (2 of 4") != std::string::npos,
+             ours({better, better, diverged, diverged}));
   std::vector<MadeRun> all = around(kPost, 8);
   all.push_back({kPost, 0.08, 512, "0.4", "12", "target"});
   all.push_back({kPost, 0.08, 512, "0.4", "12", "interrupted"});

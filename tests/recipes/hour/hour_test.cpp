@@ -173,6 +173,18 @@ BOOST_AUTO_TEST_CASE(one_seed_is_seen_and_decides_nothing) {
   BOOST_TEST(verdict(kDiverged, kDiverged, true) == "undecided");
 }
 
+BOOST_AUTO_TEST_CASE(all_values_count_in_any_order) {
+  const Evidence first = judge_all({80, 81, 121, 120, 119, 122, 120, 121}, {100, 101}, true);
+  const Evidence last = judge_all({121, 120, 119, 122, 120, 121, 80, 81}, {101, 100}, true);
+  BOOST_TEST(text_of(first.verdict) == "undecided");  // two of eight lie below, though they were the first ones
+  BOOST_TEST(text_of(last.verdict) == "undecided");
+  BOOST_TEST(*first.difference == 10, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(first.low == last.low, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(evidence_text(first, false).ends_with(", 8 and 2 seeds"), evidence_text(first, false));
+  BOOST_TEST(text_of(judge_all({1}, {2, 3}, true).verdict) == "seen");
+  BOOST_TEST(text_of(judge_all({}, {2, 3}, true).verdict) == "not tested");
+}
+
 BOOST_AUTO_TEST_CASE(seeds_that_diverged_are_ranked_last) {
   constexpr double kDiverged = std::numeric_limits<double>::infinity();
   const auto judge = [](const std::vector<double>& errors, size_t first_look) {
