@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <map>
 
@@ -92,9 +93,41 @@ void add_results(StoreResults& results, const std::vector<TrialTo>& trials, doub
   if (best) results.best_runs.push_back(best->run);
 }
 
-// Reads a run. Returns nothing if it cannot be read, and adds the reason to `left_out`.
-std::optional<RunReport> run_or_fault(const std::filesystem::path& folder, std::vector<std::string>& left_out) try {
-  return read_run(folder);
+std::string steps_text(const std::optional<int64_t>& steps) {
+  return steps ? fmt::format("after {} steps", *steps) : "never";
+}
+
+// Returns whether the run's figure after so many steps is the target's value, but for the digits of its metrics.
+bool is_at(const RunReport& run, const TargetFigure& target, const std::optional<int64_t>& steps) {
+  constexpr double kRounding = 1e-5;
+  for (const EvaluationPoint& point : run.evaluations)
+    if (steps && point.step == *steps)
+      return std::abs(figure_at(run, point, target.metric) - target.value) <= kRounding * std::abs(target.value);
+  return false;
+}
+
+// Throws Error unless the run is that of the trial, trained to the target: a folder may have been copied from another
+// sweep, and its metrics may be cut.
+void check_is_of(const PlannedTrial& trial, const TargetFigure& target, const RunReport& run) {
+  if (run.minibatch != trial.minibatch || run.seed != trial.seed)
+    throw Error(fmt::format("expected a run of minibatch {} and seed {}, got one of minibatch {} and seed {}",
+                            trial.minibatch, trial.seed, run.minibatch, run.seed));
+  const std::optional<int64_t> found = step_reaching(run, target);
+  if (!run.is_done() || found == run.target_step || is_at(run, target, found) || is_at(run, target, run.target_step))
+    return;
+  throw Error(
+      fmt::format("expected a run to {} with all of its evaluations, got one whose evaluations reach it {} and "
+                  "whose manifest says {}",
+                  target.text(), steps_text(found), steps_text(run.target_step)));
+}
+
+// Reads the run of a trial. Returns nothing if it cannot be read or is not the trial's, and adds the reason to
+// `left_out`.
+std::optional<RunReport> run_or_fault(const std::filesystem::path& folder, const PlannedTrial& trial,
+                                      const TargetFigure& target, std::vector<std::string>& left_out) try {
+  RunReport run = read_run(folder);
+  check_is_of(trial, target, run);
+  return run;
 } catch (const Error& error) {
   left_out.push_back(fmt::format("{} is left out: {}", folder.string(), error.what()));
   return std::nullopt;
@@ -107,11 +140,12 @@ StoreRuns read_store(const std::filesystem::path& store) {
   view.refresh();
   StoreRuns runs{view.definition(), {}, {}, {}, view.plan().waiting().size()};
   std::vector<RunReport> trained;
+  const TargetFigure target = target_of(runs.definition);
   for (const MinibatchPlan& plan : view.plan().minibatches)
     for (const PlannedTrial& trial : plan.trials) {
       const bool is_begun = trial.state != TrialState::waiting || is_there(store / trial.name / kManifest);
       if (!is_begun || trial.state == TrialState::refused) continue;
-      std::optional<RunReport> run = run_or_fault(store / trial.name, runs.left_out);
+      std::optional<RunReport> run = run_or_fault(store / trial.name, trial, target, runs.left_out);
       if (!run || trial.state == TrialState::waiting) continue;
       runs.trials.push_back({trial, std::move(*run)});
       trained.push_back(runs.trials.back().run);

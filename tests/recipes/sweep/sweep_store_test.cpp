@@ -44,11 +44,11 @@ struct StoreFixture {
   }
 
   nlohmann::ordered_json kept() const { return nlohmann::ordered_json::parse(test::read_file(file)); }
-  // Writes the run folder of a trial that reached its target at `step` of `steps`.
-  void write_run(const std::string& name, int64_t step, int64_t steps) const {
+  // The run says that it reached the target after `step` of its steps, and so does its evaluation, by its error.
+  void write_run(const std::string& name, int64_t step, int64_t steps, double error = 0.001, int64_t seed = 1) const {
     const nlohmann::json manifest = {
         {"recipe", "mlp_mnist"},
-        {"seed", 1},
+        {"seed", seed},
         {"steps", steps},
         {"steps_per_epoch", 10},
         {"flags", {{"minibatch", 64}, {"lr", 0.1}}},
@@ -56,7 +56,9 @@ struct StoreFixture {
         {"result", {{"error", 0.4}, {"loss", 1.0}, {"target_step", step}, {"target_samples", 64.0 * 100}}}};
     fs::create_directories(store / name);
     test::write_file(store / name / "manifest.json", manifest.dump());
-    test::write_file(store / name / "metrics.jsonl", "");
+    const nlohmann::json line = {{"kind", "eval"}, {"step", step},   {"epoch", 1},  {"part", "valid"},
+                                 {"loss", 1.0},    {"error", error}, {"count", 10}, {"wall_s", 1}};
+    test::write_file(store / name / "metrics.jsonl", line.dump() + "\n");
   }
 };
 
@@ -227,6 +229,16 @@ BOOST_FIXTURE_TEST_CASE(runs_that_cannot_be_read_are_left_out_of_a_study, StoreF
   write_run("kn64-p00", 80, 100);
   write_run("kn64-p01", 90, 100);
   BOOST_TEST(read_store(store).trials.size() == 2u);
+  const auto why_left_out = [&] { return read_store(store).left_out.at(0); };
+  write_run("kn64-p01", 90, 100, 0.001, 7);
+  BOOST_TEST(why_left_out().find("expected a run of minibatch 64 and seed 1, got one of minibatch 64 and seed 7") !=
+             std::string::npos);
+  write_run("kn64-p01", 90, 100, 0.9);  // that of a sweep to an easier target
+  BOOST_TEST(why_left_out().find("whose evaluations reach it never and whose manifest says after 90 steps") !=
+             std::string::npos);
+  write_run("kn64-p01", 90, 100);
+  test::write_file(store / "kn64-p01" / "metrics.jsonl", "");
+  BOOST_TEST(why_left_out().find("with all of its evaluations") != std::string::npos);
   fs::remove(store / "kn64-p01" / "metrics.jsonl");
   fs::create_directory(store / "kn64-p01" / "metrics.jsonl");
   const StoreRuns results = read_store(store);
