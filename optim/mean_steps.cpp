@@ -110,6 +110,22 @@ double geometric_mean(std::span<const double> values) {
   return std::exp(sum / static_cast<double>(values.size()));
 }
 
+double censored_mean(const StepsToTarget& runs, double deviation) {
+  constexpr int kMostSteps = 1000;
+  constexpr double kSame = 1e-10;
+  check_steps(runs.minibatch, runs.steps);
+  check_steps(runs.minibatch, runs.given_up);
+  if (runs.steps.empty()) return std::numeric_limits<double>::infinity();
+  LogRuns logs(runs);
+  if (deviation == 0) return logs.least_mean();
+  for (int i = 0; i < kMostSteps; ++i) {
+    const double before = logs.mean;
+    logs.improve(deviation);
+    if (std::abs(logs.mean - before) <= kSame * deviation) break;
+  }
+  return std::exp(logs.mean);
+}
+
 PooledSteps pooled_steps(std::span<const StepsToTarget> measured) {
   constexpr double kTail = 0.025;
   PooledSteps result;

@@ -47,6 +47,10 @@ struct PooledSteps {
 // resolution, and to within one step at best. `measured` ascends by minibatch. Throws Error when steps are not above 0.
 PooledSteps pooled_steps(std::span<const StepsToTarget> measured);
 
+// Returns the mean steps of one minibatch's runs by the same likelihood as pooled_steps(), with a sigma that is known;
+// 0 counts runs that were given up as if they had reached the target then. Returns infinity if no run reached it.
+double censored_mean(const StepsToTarget& runs, double deviation);
+
 // Returns the geometric mean of values greater than 0; there is at least one.
 double geometric_mean(std::span<const double> values);
 

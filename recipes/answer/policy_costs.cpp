@@ -31,7 +31,7 @@ std::optional<ScaledClocks> scaled_clocks(const BestResult& one) {
     (run.steps ? scaled.clocks.steps : scaled.clocks.given_up).push_back(*run.clock_s);
   }
   if (scaled.clocks.steps.empty()) return std::nullopt;
-  scaled.seconds = geometric_mean(scaled.clocks.steps) / one.best.mean_steps();
+  scaled.seconds = geometric_mean(scaled.clocks.steps) / geometric_mean(one.best.steps);
   for (auto* clocks : {&scaled.clocks.steps, &scaled.clocks.given_up})
     for (double& clock : *clocks) clock /= scaled.seconds;
   return scaled;

@@ -6,77 +6,15 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <iterator>
-#include <limits>
-#include <map>
 #include <string_view>
 
 #include "graph/error.h"
-#include "optim/distributions.h"
 #include "optim/power_law.h"
 #include "optim/scaling.h"
-#include "recipes/trials/statistics.h"
+#include "recipes/answer/best_rates.h"
 
 namespace kb {
 namespace {
-
-RateResult rate_result(const RateSetting& at, const std::vector<const Measurement*>& runs) {
-  RateResult result;
-  result.rate = at.first;
-  result.setting = at.second;
-  result.runs = runs.size();
-  result.policy = runs.front()->policy;
-  std::vector<double> seconds;
-  for (const Measurement* run : runs) {
-    result.seeds.push_back({run->seed, run->steps, run->diverged, run->hopeless, run->clock_s, run->sent_bytes});
-    result.diverged += run->diverged;
-    result.hopeless += run->hopeless;
-    if (!run->steps && !run->diverged && run->samples)
-      result.given_up.push_back(*run->samples / static_cast<double>(run->minibatch));
-    if (!run->steps) continue;
-    result.steps.push_back(*run->steps);
-    if (run->seconds) seconds.push_back(*run->seconds);
-  }
-  if (!seconds.empty() && seconds.size() == result.steps.size()) result.seconds = mean_of(seconds)->mean;
-  return result;
-}
-
-std::set<int64_t> seeds_of(const RateResult& one) {
-  std::set<int64_t> seeds;
-  for (const SeedResult& run : one.seeds)
-    if (run.seed) seeds.insert(*run.seed);
-  return seeds;
-}
-
-std::vector<MinibatchResults> results_by_minibatch(std::span<const Measurement> runs) {
-  std::map<int64_t, std::map<RateSetting, std::vector<const Measurement*>>> groups;
-  for (const Measurement& run : runs) groups[run.minibatch][{run.rate, run.setting}].push_back(&run);
-  std::vector<MinibatchResults> results;
-  for (const auto& [minibatch, rates] : groups) {
-    results.push_back({minibatch});
-    for (const auto& [at, group] : rates) results.back().rates.push_back(rate_result(at, group));
-  }
-  return results;
-}
-
-// Returns the best rate of a minibatch; null if the target was not reached.
-const RateResult* best_rate(const MinibatchResults& at) {
-  const MinibatchResults alike = of_common_seeds(at);
-  const auto counts = [&](size_t i) {
-    return 2 * alike.rates[i].steps.size() > alike.rates[i].runs && 2 * at.rates[i].diverged <= at.rates[i].runs;
-  };
-  size_t most = 0;
-  for (size_t i = 0; i < alike.rates.size(); ++i)
-    if (counts(i)) most = std::max(most, alike.rates[i].steps.size());
-  std::optional<size_t> best;
-  const auto is_better = [&](size_t i) {
-    const double steps = alike.rates[i].mean_steps(), least = alike.rates[*best].mean_steps();
-    return steps < least || (steps == least && at.rates[i].runs > at.rates[*best].runs);
-  };
-  for (size_t i = 0; i < alike.rates.size(); ++i)
-    if (counts(i) && 2 * alike.rates[i].steps.size() > most && (!best || is_better(i))) best = i;
-  return best ? &at.rates[*best] : nullptr;
-}
 
 std::optional<double> diverged_from(const std::vector<RateResult>& rates, const RateResult& best) {
   for (const RateResult& one : rates)
@@ -121,38 +59,6 @@ MissedResult missed_result(const MinibatchResults& at) {
   return missed;
 }
 
-// Returns, by rate, the fewest mean steps over the settings, for runs under the seeds that all rates have; infinity if
-// the target was not reached.
-std::map<double, double> steps_by_rate(const MinibatchResults& alike) {
-  std::map<double, double> steps;
-  for (const RateResult& one : alike.rates) {
-    if (!one.rate) continue;
-    double& least = steps.try_emplace(*one.rate, std::numeric_limits<double>::infinity()).first->second;
-    if (!one.steps.empty()) least = std::min(least, one.mean_steps());
-  }
-  return steps;
-}
-
-void add_rate_interval(BestResult& one, const std::vector<MinibatchResults>& all, const PooledSteps& pooled) {
-  constexpr double kTail = 0.025;
-  if (pooled.degrees == 0 || !one.best.rate) return;
-  const auto at = std::find_if(all.begin(), all.end(),
-                               [&](const MinibatchResults& other) { return other.minibatch == one.minibatch; });
-  const MinibatchResults alike = of_common_seeds(*at);
-  const std::map<double, double> steps = steps_by_rate(alike);
-  if (steps.size() < 2) return;
-  const auto seeds = static_cast<double>(std::max<size_t>(1, common_seeds(*at).size()));
-  const double told = student_t(kTail, static_cast<double>(pooled.degrees)) * pooled.deviation * std::sqrt(2 / seeds);
-  const auto best = steps.find(*one.best.rate);
-  const auto is_alike = [&](const auto& rate) { return std::log(rate.second / best->second) <= told; };
-  auto low = best, high = best;
-  while (low != steps.begin() && is_alike(*std::prev(low))) --low;
-  while (std::next(high) != steps.end() && is_alike(*std::next(high))) ++high;
-  one.rate_interval =
-      ConfidenceInterval{low == steps.begin() ? 0 : low->first,
-                         std::next(high) == steps.end() ? std::numeric_limits<double>::infinity() : high->first};
-}
-
 // Returns the slope over the minibatches up to `last`; nothing for fewer than three.
 std::optional<SlopeOfSteps> slope_up_to(const StudyAnswer& answer, double last) {
   constexpr size_t kFewest = 3;
@@ -190,7 +96,9 @@ void add_steps(StudyAnswer& answer) {
     one.steps = answer.measured[i].steps;
     one.interval = answer.measured[i].interval;
     one.samples = one.steps * static_cast<double>(one.minibatch);
-    add_rate_interval(one, answer.all, pooled);
+    const auto at = std::find_if(answer.all.begin(), answer.all.end(),
+                                 [&](const MinibatchResults& other) { return other.minibatch == one.minibatch; });
+    one.rate_interval = rate_interval(*at, one.best, pooled);
     if (i == 0) continue;
     const BestResult& before = answer.best[i - 1];
     answer.slopes.push_back(std::log(one.steps / before.steps) /
@@ -236,34 +144,6 @@ void add_cost(StudyAnswer& answer, const ScaleForecast& forecast) {
 
 }  // namespace
 
-std::set<int64_t> common_seeds(const MinibatchResults& at) {
-  std::optional<std::set<int64_t>> common;
-  for (const RateResult& one : at.rates) {
-    std::set<int64_t> seeds = seeds_of(one);
-    if (common) std::erase_if(seeds, [&](int64_t seed) { return !common->contains(seed); });
-    common = std::move(seeds);
-  }
-  return common.value_or(std::set<int64_t>());
-}
-
-MinibatchResults of_common_seeds(MinibatchResults at) {
-  const std::set<int64_t> common = common_seeds(at);
-  if (common.empty()) return at;
-  for (RateResult& one : at.rates) {
-    std::erase_if(one.seeds, [&](const SeedResult& run) { return !run.seed || !common.contains(*run.seed); });
-    one.steps.clear();
-    one.given_up.clear();  // steps of single runs are not compared
-    one.runs = one.seeds.size();
-    one.diverged = one.hopeless = 0;
-    for (const SeedResult& run : one.seeds) {
-      one.diverged += run.diverged;
-      one.hopeless += run.hopeless;
-      if (run.steps) one.steps.push_back(*run.steps);
-    }
-  }
-  return at;
-}
-
 std::optional<ScalingRegion> StudyAnswer::region_of(const BestResult& one) const {
   if (!fit) return std::nullopt;
   return region_at(fit->answer, static_cast<double>(one.minibatch));
@@ -273,9 +153,10 @@ StudyAnswer answer_or_missed(std::span<const Measurement> runs, const AnswerOpti
   StudyAnswer answer;
   answer.noise = options.noise;
   answer.all = results_by_minibatch(runs);
-  for (const MinibatchResults& at : answer.all) {
-    if (const RateResult* best = best_rate(at))
-      answer.best.push_back(best_result(at, *best));
+  const std::vector<std::optional<size_t>> best = best_rates(answer.all);
+  for (size_t i = 0; i < best.size(); ++i) {
+    if (const MinibatchResults& at = answer.all[i]; best[i])
+      answer.best.push_back(best_result(at, at.rates[*best[i]]));
     else
       answer.missed.push_back(missed_result(at));
   }

@@ -3,7 +3,6 @@
 #pragma once
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,63 +10,23 @@
 #include "optim/critical_batch.h"
 #include "optim/scaling_regions.h"
 #include "recipes/answer/measurement.h"
+#include "recipes/answer/rate_results.h"
 #include "recipes/answer/target_cost.h"
 #include "recipes/answer/target_noise.h"
 
 namespace kb {
 
-// The result of one run.
-struct SeedResult {
-  std::optional<int64_t> seed;  // nothing: it was not noted
-  std::optional<double> steps;  // steps to the target; nothing: it was not reached
-  bool diverged = false;
-  bool hopeless = false;                                // see Measurement
-  std::optional<double> clock_s = {}, sent_bytes = {};  // see Measurement
-};
-
-// The runs of one minibatch at one learning rate and one setting of other values that were varied.
-struct RateResult {
-  std::optional<double> rate;         // nothing: rates were not noted
-  std::string setting;                // other values that were varied: "momentum=0.95"; empty: only the rate was
-  std::vector<double> steps;          // steps of the runs that reached the target
-  std::vector<double> given_up = {};  // steps, if known, of the runs that neither reached it nor diverged
-  size_t runs = 0, diverged = 0, hopeless = 0;
-  std::vector<SeedResult> seeds;  // results of all runs
-  std::optional<double> seconds;  // mean over the runs that reached the target, if all have them
-  PolicyFlags policy = {};        // how their workers were kept alike
-
-  double mean_steps() const { return geometric_mean(steps); }
-};
-
-struct MinibatchResults {
-  int64_t minibatch = 0;
-  std::vector<RateResult> rates = {};  // in ascending order of rate, then setting
-};
-
-// Returns the seeds that every rate of the minibatch has.
-std::set<int64_t> common_seeds(const MinibatchResults& at);
-
-// Returns only the runs under the seeds that every rate of the minibatch has, so that like is compared with like: a
-// sweep gives its best trial further seeds. Returns all runs if there is no such seed.
-MinibatchResults of_common_seeds(MinibatchResults at);
-
-// The result of a minibatch at its best rate. Rates are compared by the runs under the seeds that all rates have, such
-// as those of a sweep's search, or by all runs if there is no such seed. The best rate has the fewest steps among the
-// rates at which more than half of these runs reached the target, more than half as many as at any other such rate, and
-// at most half of all runs diverged; of equal ones it is the one with more runs.
+// The result of a minibatch at its best rate (recipes/answer/best_rates.h).
 struct BestResult {
   int64_t minibatch = 0;
   RateResult best;
-  bool is_least = false, is_greatest = false;  // true at an end of several rates tried: a better may lie beyond
-  std::optional<double> diverged_from;         // least rate above the best at which a run diverged
-  // The rates tried around the best one that seeds do not tell from it: their log steps exceed the best one's by less
-  // than the 95 % bound of a difference, by the scatter of all seeds. An end is open where the rates tried end. Nothing
-  // without a scatter.
-  std::optional<ConfidenceInterval> rate_interval;
-  double steps = 0;                            // geometric mean over the runs, those that were given up, too
-  std::optional<ConfidenceInterval> interval;  // 95 % of the steps; nothing if no minibatch has two runs
-  double samples = 0;                          // minibatch x steps
-  double efficiency = 0;                       // samples of the base minibatch over `samples`; 1: perfect scaling
+  bool is_least = false, is_greatest = false;       // true at an end of several rates tried: a better may lie beyond
+  std::optional<double> diverged_from;              // least rate above the best at which a run diverged
+  std::optional<ConfidenceInterval> rate_interval;  // rates as good, 95 %; an end is open where those tried end
+  double steps = 0;                                 // geometric mean over the runs, those that were given up, too
+  std::optional<ConfidenceInterval> interval;       // 95 % of the steps; nothing if no minibatch has two runs
+  double samples = 0;                               // minibatch x steps
+  double efficiency = 0;                            // samples of the base minibatch over `samples`; 1: perfect scaling
   std::optional<double> linear_rate, square_root_rate;  // rates that follow from the base minibatch's best
   // Rate / (1 - momentum), if momentum was searched: the effective learning rate of Shallue et al. 2019.
   std::optional<double> effective_rate;

@@ -66,6 +66,17 @@ BOOST_AUTO_TEST_CASE(a_run_that_was_given_up_lifts_the_mean) {
   BOOST_TEST(pooled.means[0].variance > pooled.means[1].variance);
 }
 
+BOOST_AUTO_TEST_CASE(the_mean_with_a_known_sigma_is_that_of_all_minibatches) {
+  const std::vector<StepsToTarget> study = {{8, {90, 110}, {130}}, {16, {60, 70, 66}}, {32, {40, 44}, {41}}};
+  const PooledSteps pooled = pooled_steps(study);
+  const auto near = boost::test_tools::tolerance(1e-7);
+  for (size_t i = 0; i < study.size(); ++i)
+    BOOST_TEST(censored_mean(study[i], pooled.deviation) == pooled.means[i].steps, near);
+  BOOST_TEST(censored_mean(study[0], 0) == geometric_mean(std::vector<double>{90, 110, 130}), near);
+  BOOST_TEST(censored_mean({8, {90, 110}, {1000}}, 1e-9) == geometric_mean(std::vector<double>{90, 110, 1000}), near);
+  BOOST_TEST(std::isinf(censored_mean({8, {}, {100}}, 0.1)));
+}
+
 // If the runs that were given up were left out, the mean would be too low by 0.35 standard deviations.
 BOOST_AUTO_TEST_CASE(misses_do_not_bias_the_mean) {
   double sum = 0;

@@ -1,0 +1,110 @@
+#include "recipes/answer/best_rates.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <map>
+
+#include "optim/distributions.h"
+
+namespace kb {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+StepsToTarget steps_of(int64_t minibatch, const RateResult& one) { return {minibatch, one.steps, one.given_up}; }
+
+// The rates of a minibatch as they are compared.
+class ComparedRates {
+ public:
+  explicit ComparedRates(const MinibatchResults& at) : all_(at), alike_(of_common_seeds(at)) {
+    size_t most = 0;
+    for (size_t i = 0; i < alike_.rates.size(); ++i)
+      if (may_count(i)) most = std::max(most, alike_.rates[i].steps.size());
+    for (size_t i = 0; i < alike_.rates.size(); ++i)
+      counts_.push_back(may_count(i) && 2 * alike_.rates[i].steps.size() > most);
+  }
+
+  // Returns the mean steps of a rate; infinity if it does not count.
+  double steps(size_t i, double deviation) const {
+    return counts_[i] ? censored_mean(steps_of(alike_.minibatch, alike_.rates[i]), deviation) : kNever;
+  }
+
+  std::optional<size_t> best(double deviation) const {
+    std::optional<size_t> best;
+    double least = kNever;
+    for (size_t i = 0; i < counts_.size(); ++i) {
+      const double here = steps(i, deviation);
+      if (!counts_[i] || (best && here > least)) continue;
+      if (best && here == least && all_.rates[i].runs <= all_.rates[*best].runs) continue;
+      best = i;
+      least = here;
+    }
+    return best;
+  }
+
+ private:
+  bool may_count(size_t i) const {
+    return 2 * alike_.rates[i].steps.size() > alike_.rates[i].runs && 2 * all_.rates[i].diverged <= all_.rates[i].runs;
+  }
+
+  const MinibatchResults& all_;
+  const MinibatchResults alike_;
+  std::vector<bool> counts_;
+};
+
+// Returns the sigma of the runs at these rates.
+double deviation_at(std::span<const MinibatchResults> all, const std::vector<std::optional<size_t>>& rates) {
+  std::vector<StepsToTarget> runs;
+  for (size_t i = 0; i < all.size(); ++i)
+    if (rates[i]) runs.push_back(steps_of(all[i].minibatch, all[i].rates[*rates[i]]));
+  return pooled_steps(runs).deviation;
+}
+
+// Returns, by rate, the fewest mean steps over the settings.
+std::map<double, double> steps_by_rate(const MinibatchResults& at, double deviation) {
+  const ComparedRates compared(at);
+  std::map<double, double> steps;
+  for (size_t i = 0; i < at.rates.size(); ++i) {
+    if (!at.rates[i].rate) continue;
+    double& least = steps.try_emplace(*at.rates[i].rate, kNever).first->second;
+    least = std::min(least, compared.steps(i, deviation));
+  }
+  return steps;
+}
+
+}  // namespace
+
+std::vector<std::optional<size_t>> best_rates(std::span<const MinibatchResults> all) {
+  constexpr int kMostRounds = 10;  // another sigma may change a choice, and another choice sigma
+  const std::vector<ComparedRates> compared(all.begin(), all.end());
+  std::vector<std::optional<size_t>> best(all.size());
+  for (int round = 0; round < kMostRounds; ++round) {
+    const double deviation = deviation_at(all, best);
+    std::vector<std::optional<size_t>> next;
+    for (const ComparedRates& at : compared) next.push_back(at.best(deviation));
+    if (next == best) break;
+    best = std::move(next);
+  }
+  return best;
+}
+
+std::optional<ConfidenceInterval> rate_interval(const MinibatchResults& at, const RateResult& best,
+                                                const PooledSteps& pooled) {
+  constexpr double kTail = 0.025;
+  if (pooled.degrees == 0 || !best.rate) return std::nullopt;
+  const std::map<double, double> steps = steps_by_rate(at, pooled.deviation);
+  if (steps.size() < 2) return std::nullopt;
+  const auto seeds = static_cast<double>(std::max<size_t>(1, common_seeds(at).size()));
+  const double told = student_t(kTail, static_cast<double>(pooled.degrees)) * pooled.deviation * std::sqrt(2 / seeds);
+  const auto here = steps.find(*best.rate);
+  const auto is_alike = [&](const auto& rate) { return std::log(rate.second / here->second) <= told; };
+  auto low = here, high = here;
+  while (low != steps.begin() && is_alike(*std::prev(low))) --low;
+  while (std::next(high) != steps.end() && is_alike(*std::next(high))) ++high;
+  return ConfidenceInterval{low == steps.begin() ? 0 : low->first,
+                            std::next(high) == steps.end() ? kNever : high->first};
+}
+
+}  // namespace kb

@@ -1,0 +1,28 @@
+// The best learning rate of each minibatch.
+//
+// Rates are compared by the runs under the seeds that all rates of the minibatch have, such as those of a sweep's
+// search, or by all runs if there is no such seed. A rate counts if more than half of these runs reached the target,
+// more than half as many as at any other such rate, and at most half of all runs diverged. The best one has the fewest
+// mean steps. The mean is that by which S is told (optim/mean_steps.h), with the sigma of all best rates: a run that
+// was given up counts as one of more steps than it took. Of equal rates the one with more runs is the best.
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "optim/mean_steps.h"
+#include "recipes/answer/rate_results.h"
+
+namespace kb {
+
+// Returns, for each minibatch, the index of its best rate among its rates; nothing if no rate counts.
+std::vector<std::optional<size_t>> best_rates(std::span<const MinibatchResults> all);
+
+// Returns the rates tried around the best one that seeds do not tell from it: rates that count and whose mean log steps
+// exceed the best one's by less than the 95 % bound of a difference, by the scatter of all seeds. An end is open where
+// the rates tried end. Returns nothing without a scatter, and if fewer than two rates were tried.
+std::optional<ConfidenceInterval> rate_interval(const MinibatchResults& at, const RateResult& best,
+                                                const PooledSteps& pooled);
+
+}  // namespace kb
