@@ -31,22 +31,31 @@ class ComparedRates {
     return counts_[i] ? censored_mean(steps_of(alike_.minibatch, alike_.rates[i]), deviation) : kNever;
   }
 
-  std::optional<size_t> best(double deviation) const {
-    std::optional<size_t> best;
-    double least = kNever;
-    for (size_t i = 0; i < counts_.size(); ++i) {
-      const double here = steps(i, deviation);
-      if (!counts_[i] || (best && here > least)) continue;
-      if (best && here == least && all_.rates[i].runs <= all_.rates[*best].runs) continue;
-      best = i;
-      least = here;
-    }
-    return best;
+  std::optional<BestRate> best(double deviation) const {
+    std::vector<size_t> tied = with_fewest_steps(deviation);
+    if (tied.empty()) return std::nullopt;
+    const bool is_tied = all_.rates[tied.front()].rate != all_.rates[tied.back()].rate;
+    size_t most = 0;
+    for (const size_t i : tied) most = std::max(most, all_.rates[i].runs);
+    std::erase_if(tied, [&](size_t i) { return all_.rates[i].runs < most; });
+    return BestRate{tied[(tied.size() - 1) / 2], is_tied};
   }
 
  private:
   bool may_count(size_t i) const {
     return 2 * alike_.rates[i].steps.size() > alike_.rates[i].runs && 2 * all_.rates[i].diverged <= all_.rates[i].runs;
+  }
+
+  // Returns the rates that count and have the fewest mean steps, to within rounding.
+  std::vector<size_t> with_fewest_steps(double deviation) const {
+    constexpr double kRounding = 1e-9;
+    std::vector<double> here;
+    for (size_t i = 0; i < counts_.size(); ++i) here.push_back(steps(i, deviation));
+    const double least = *std::min_element(here.begin(), here.end());
+    std::vector<size_t> found;
+    for (size_t i = 0; i < here.size(); ++i)
+      if (counts_[i] && here[i] <= least * (1 + kRounding)) found.push_back(i);
+    return found;
   }
 
   const MinibatchResults& all_;
@@ -55,10 +64,10 @@ class ComparedRates {
 };
 
 // Returns the sigma of the runs at these rates.
-double deviation_at(std::span<const MinibatchResults> all, const std::vector<std::optional<size_t>>& rates) {
+double deviation_at(std::span<const MinibatchResults> all, const std::vector<std::optional<BestRate>>& best) {
   std::vector<StepsToTarget> runs;
   for (size_t i = 0; i < all.size(); ++i)
-    if (rates[i]) runs.push_back(steps_of(all[i].minibatch, all[i].rates[*rates[i]]));
+    if (best[i]) runs.push_back(steps_of(all[i].minibatch, all[i].rates[best[i]->place]));
   return pooled_steps(runs).deviation;
 }
 
@@ -76,13 +85,13 @@ std::map<double, double> steps_by_rate(const MinibatchResults& at, double deviat
 
 }  // namespace
 
-std::vector<std::optional<size_t>> best_rates(std::span<const MinibatchResults> all) {
+std::vector<std::optional<BestRate>> best_rates(std::span<const MinibatchResults> all) {
   constexpr int kMostRounds = 10;  // another sigma may change a choice, and another choice sigma
   const std::vector<ComparedRates> compared(all.begin(), all.end());
-  std::vector<std::optional<size_t>> best(all.size());
+  std::vector<std::optional<BestRate>> best(all.size());
   for (int round = 0; round < kMostRounds; ++round) {
     const double deviation = deviation_at(all, best);
-    std::vector<std::optional<size_t>> next;
+    std::vector<std::optional<BestRate>> next;
     for (const ComparedRates& at : compared) next.push_back(at.best(deviation));
     if (next == best) break;
     best = std::move(next);

@@ -4,7 +4,8 @@
 // search, or by all runs if there is no such seed. A rate counts if more than half of these runs reached the target,
 // more than half as many as at any other such rate, and at most half of all runs diverged. The best one has the fewest
 // mean steps. The mean is that by which S is told (optim/mean_steps.h), with the sigma of all best rates: a run that
-// was given up counts as one of more steps than it took. Of equal rates the one with more runs is the best.
+// was given up counts as one of more steps than it took. Of tied rates those with the most runs are taken, and the
+// middle one of these, since the fewest steps lie between rates that are equally good.
 #pragma once
 #include <cstddef>
 #include <optional>
@@ -16,8 +17,14 @@
 
 namespace kb {
 
-// Returns, for each minibatch, the index of its best rate among its rates; nothing if no rate counts.
-std::vector<std::optional<size_t>> best_rates(std::span<const MinibatchResults> all);
+struct BestRate {
+  size_t place = 0;      // index among the rates of the minibatch
+  bool is_tied = false;  // true if another rate has the same mean steps, whatever its setting
+  bool operator==(const BestRate&) const = default;
+};
+
+// Returns the best rate of each minibatch; nothing if no rate counts.
+std::vector<std::optional<BestRate>> best_rates(std::span<const MinibatchResults> all);
 
 // Returns the rates tried around the best one that seeds do not tell from it: rates that count and whose mean log steps
 // exceed the best one's by less than the 95 % bound of a difference, by the scatter of all seeds. An end is open where

@@ -33,13 +33,14 @@ std::optional<double> momentum_of(const std::string& setting) {
   return error == std::errc() && value >= 0 && value < 1 ? std::optional(value) : std::nullopt;
 }
 
-BestResult best_result(const MinibatchResults& at, const RateResult& best) {
+BestResult best_result(const MinibatchResults& at, const BestRate& found) {
+  const RateResult& best = at.rates[found.place];
   BestResult result;
   result.minibatch = at.minibatch;
   result.best = best;
-  const bool has_several = at.rates.front().rate != at.rates.back().rate;
-  result.is_least = has_several && best.rate == at.rates.front().rate;
-  result.is_greatest = has_several && best.rate == at.rates.back().rate;
+  const bool may_be_bound = !found.is_tied && at.rates.front().rate != at.rates.back().rate;
+  result.is_least = may_be_bound && best.rate == at.rates.front().rate;
+  result.is_greatest = may_be_bound && best.rate == at.rates.back().rate;
   result.diverged_from = diverged_from(at.rates, best);
   const std::optional<double> momentum = momentum_of(best.setting);
   if (best.rate && momentum) result.effective_rate = *best.rate / (1 - *momentum);
@@ -153,10 +154,10 @@ StudyAnswer answer_or_missed(std::span<const Measurement> runs, const AnswerOpti
   StudyAnswer answer;
   answer.noise = options.noise;
   answer.all = results_by_minibatch(runs);
-  const std::vector<std::optional<size_t>> best = best_rates(answer.all);
+  const std::vector<std::optional<BestRate>> best = best_rates(answer.all);
   for (size_t i = 0; i < best.size(); ++i) {
     if (const MinibatchResults& at = answer.all[i]; best[i])
-      answer.best.push_back(best_result(at, at.rates[*best[i]]));
+      answer.best.push_back(best_result(at, *best[i]));
     else
       answer.missed.push_back(missed_result(at));
   }

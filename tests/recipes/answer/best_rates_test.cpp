@@ -43,6 +43,17 @@ BOOST_AUTO_TEST_CASE(a_run_that_was_given_up_does_not_rule_a_rate_out) {
   BOOST_TEST(answer.best[0].steps > geometric_mean(std::vector<double>{100, 110, 120}));
 }
 
+// The fewest steps lie between rates that are equally good, so that none of these bounds the best rate.
+BOOST_AUTO_TEST_CASE(the_middle_of_tied_rates_is_the_best) {
+  const StudyAnswer answer = answer_study(table_runs("minibatch,rate,steps\n8,0.1,10\n8,0.2,10\n8,0.3,10\n"
+                                                     "16,0.1,5\n16,0.2,5\n32,0.1,4\n32,0.2,6\n"),
+                                          {});
+  BOOST_TEST(answer.best[0].best.rate.value() == 0.2);
+  BOOST_TEST((!answer.best[0].is_least && !answer.best[0].is_greatest));
+  BOOST_TEST((!answer.best[1].is_least && !answer.best[1].is_greatest));
+  BOOST_TEST(answer.best[2].is_least);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace kb::best_rates_test
