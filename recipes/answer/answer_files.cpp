@@ -148,6 +148,9 @@ Json missed_json(const StudyAnswer& answer) {
     list.push_back({{"minibatch", one.minibatch},
                     {"runs", one.runs},
                     {"diverged", one.diverged},
+                    {"reached", one.reached},
+                    {"fewest_steps_reached", one.fewest_steps},
+                    {"most_steps_reached", one.most_steps},
                     {"least_steps", one.least_steps}});
   return list;
 }
@@ -172,7 +175,7 @@ std::string answer_csv(const StudyAnswer& answer) {
                        csv_field(one.diverged_from), one.best.runs, one.best.steps.size(), csv_field(one.best.seconds));
   }
   for (const MissedResult& one : answer.missed)  // steps_low alone is known
-    csv += fmt::format("{},,,,{},,,,,,,,,,{},0,\n", one.minibatch, csv_field(one.least_steps), one.runs);
+    csv += fmt::format("{},,,,{},,,,,,,,,,{},{},\n", one.minibatch, csv_field(one.least_steps), one.runs, one.reached);
   return csv;
 }
 

@@ -47,7 +47,7 @@ std::string best_table(const StudyAnswer& answer) {
     std::vector<HtmlCell> cells(13, "-");
     cells.front() = fmt::to_string(one.minibatch);
     if (one.least_steps) cells[1] = "&ge;&nbsp;" + count_text(*one.least_steps);
-    cells.back() = unbroken(fmt::format("0 of {}", one.runs));
+    cells.back() = unbroken(fmt::format("{} of {}", one.reached, one.runs));
     table.row(cells);
   }
   return table.str();

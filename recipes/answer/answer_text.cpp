@@ -45,11 +45,6 @@ std::string rate_interval_text(const BestResult& one) {
 
 std::string number_or_dash(const std::optional<double>& value) { return value ? fmt::format("{:.4g}", *value) : "-"; }
 
-std::string missed_text(const MissedResult& one) {
-  return fmt::format("{}not reached in {} runs{}", one.least_steps ? "or more: " : "", one.runs,
-                     one.diverged > 0 ? fmt::format(", {} diverged", one.diverged) : "");
-}
-
 std::string steps_table(const StudyAnswer& answer) {
   std::string text = fmt::format("{:>9}  {:>6}  {:<15}  {:>7}  {:>7}  {:>5}  {:>6}  {}\n", "minibatch", "steps", "95 %",
                                  "samples", "effic.", "slope", "resid.", "region");
@@ -64,7 +59,7 @@ std::string steps_table(const StudyAnswer& answer) {
   }
   for (const MissedResult& one : answer.missed)
     text += fmt::format("{:>9}  {:>6}  {}\n", one.minibatch, one.least_steps ? count_text(*one.least_steps) : "-",
-                        missed_text(one));
+                        (one.least_steps ? "or more: " : "") + missed_text(one));
   return text;
 }
 
@@ -177,6 +172,24 @@ std::string settings_sentence(const StudyAnswer& answer) {
   return settings.empty() ? "" : fmt::format("Best with {}.", fmt::join(settings, ", "));
 }
 
+// Adds sentences of the minibatches without mean steps.
+void add_missed(std::vector<std::string>& sentences, const std::vector<MissedResult>& missed) {
+  std::vector<std::string> nowhere, in_part;
+  for (const MissedResult& one : missed) {
+    if (one.reached > 0)
+      in_part.push_back(fmt::format("{} ({})", one.minibatch, missed_text(one)));
+    else
+      nowhere.push_back(fmt::format(
+          "{}{}", one.minibatch, one.least_steps ? fmt::format(" (>= {} steps)", count_text(*one.least_steps)) : ""));
+  }
+  if (!nowhere.empty())
+    sentences.push_back(fmt::format("The target was not reached at minibatch {}.", fmt::join(nowhere, ", ")));
+  if (!in_part.empty())
+    sentences.push_back(
+        fmt::format("No mean steps, since at no rate more than half of the runs reached the target: minibatch {}.",
+                    fmt::join(in_part, ", ")));
+}
+
 }  // namespace
 
 std::string estimate_text(const Estimate& estimate) {
@@ -185,6 +198,14 @@ std::string estimate_text(const Estimate& estimate) {
   if (!interval.has_high()) return ">= " + number_text(interval.low);
   if (!interval.has_low()) return "<= " + number_text(interval.high);
   return fmt::format("{} [{}, {}]", number_text(estimate.value), number_text(interval.low), number_text(interval.high));
+}
+
+std::string missed_text(const MissedResult& one) {
+  const std::string diverged = one.diverged > 0 ? fmt::format(", {} diverged", one.diverged) : "";
+  if (one.reached == 0) return fmt::format("not reached in {} runs{}", one.runs, diverged);
+  const std::string fewest = count_text(*one.fewest_steps), most = count_text(*one.most_steps);
+  return fmt::format("reached in {} of {} runs ({} steps){}", one.reached, one.runs,
+                     fewest == most ? fewest : fmt::format("{} to {}", fewest, most), diverged);
 }
 
 std::string law_text(const CriticalBatch& fit) {
@@ -221,12 +242,7 @@ std::vector<std::string> answer_sentences(const StudyAnswer& answer) {
                     slope.slope, slope.standard_error, slope.first, slope.last));
   if (answer.noise) sentences.push_back(noise_sentence(*answer.noise));
   if (const std::string settings = settings_sentence(answer); !settings.empty()) sentences.push_back(settings);
-  std::vector<std::string> missed;
-  for (const MissedResult& one : answer.missed)
-    missed.push_back(fmt::format("{}{}", one.minibatch,
-                                 one.least_steps ? fmt::format(" (>= {} steps)", count_text(*one.least_steps)) : ""));
-  if (!missed.empty())
-    sentences.push_back(fmt::format("The target was not reached at minibatch {}.", fmt::join(missed, ", ")));
+  add_missed(sentences, answer.missed);
   return sentences;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "recipes/answer/answer_text.h"
 #include "recipes/inspect/scaling.h"
 #include "recipes/perf/memory_answer.h"
 #include "recipes/report/count_text.h"
@@ -107,7 +108,7 @@ std::string costs_text(const StudyAnswer& answer) {
     text += fmt::format("  {:>9}  {:>7}  {:<30}  {}\n", cost.minibatch, count_text(cost.steps), seconds_text(cost),
                         bytes_or_dash(cost));
   for (const MissedResult& one : answer.missed)
-    text += fmt::format("  {:>9}  {:>7}  target not reached in {} runs\n", one.minibatch, "-", one.runs);
+    text += fmt::format("  {:>9}  {:>7}  target {}\n", one.minibatch, "-", missed_text(one));
   return text;
 }
 
@@ -119,7 +120,8 @@ std::string costs_table(const std::vector<NamedStudy>& studies) {
       table.row({xml_text(study.name), policies, fmt::to_string(cost.minibatch), count_text(cost.steps),
                  seconds_text(cost), bytes_or_dash(cost)});
     for (const MissedResult& one : study.answer.missed)
-      table.row({xml_text(study.name), policies, fmt::to_string(one.minibatch), "target not reached", "-", "-"});
+      table.row(
+          {xml_text(study.name), policies, fmt::to_string(one.minibatch), "target " + missed_text(one), "-", "-"});
   }
   return table.str();
 }

@@ -53,10 +53,16 @@ MissedResult missed_result(const MinibatchResults& at) {
   for (const RateResult& one : at.rates) {
     missed.runs += one.runs;
     missed.diverged += one.diverged;
+    missed.reached += one.steps.size();
+    for (const double steps : one.steps) {
+      missed.fewest_steps = std::min(missed.fewest_steps.value_or(steps), steps);
+      missed.most_steps = std::max(missed.most_steps.value_or(steps), steps);
+    }
     if (one.given_up.empty()) continue;
     const double steps = *std::max_element(one.given_up.begin(), one.given_up.end());
     missed.least_steps = std::min(missed.least_steps.value_or(steps), steps);
   }
+  if (missed.reached > 0) missed.least_steps.reset();
   return missed;
 }
 

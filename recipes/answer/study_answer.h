@@ -32,13 +32,14 @@ struct BestResult {
   std::optional<double> effective_rate;
 };
 
-// A minibatch at which the target was not reached.
+// A minibatch without mean steps: at no rate more than half of the runs reached the target.
 struct MissedResult {
   int64_t minibatch = 0;
-  size_t runs = 0, diverged = 0;
+  size_t runs = 0, diverged = 0, reached = 0;
+  std::optional<double> fewest_steps = {}, most_steps = {};  // steps of the runs that reached the target
   // Lower bound of the steps at the best rate tried: the most steps of a run that was given up, at the rate where these
-  // are fewest. Nothing if all diverged or no steps are known.
-  std::optional<double> least_steps;
+  // are fewest. Nothing if a run reached the target, if all diverged or no steps are known.
+  std::optional<double> least_steps = {};
 };
 
 // A least-squares line of log steps over log minibatch, for a range of minibatches.
@@ -52,7 +53,7 @@ struct SlopeOfSteps {
 // The whole answer of a study.
 struct StudyAnswer {
   std::vector<MinibatchResults> all;   // every minibatch, in ascending order
-  std::vector<BestResult> best;        // minibatches at which the target was reached, in ascending order
+  std::vector<BestResult> best;        // minibatches with mean steps to the target, in ascending order
   std::vector<MissedResult> missed;    // the other minibatches, in ascending order
   size_t base = 0;                     // index in `best` of the minibatch that others are measured against
   std::vector<MeanSteps> measured;     // steps of each of `best`

@@ -161,6 +161,23 @@ BOOST_AUTO_TEST_CASE(where_no_run_reached_the_target_its_steps_are_bounded) {
   BOOST_TEST(answer_page(answer, kSource, figures).find("&ge;&nbsp;700") != std::string::npos);
 }
 
+// At minibatch 64 one of two runs reached the target, in fewer steps than the other had taken when it was given up.
+BOOST_AUTO_TEST_CASE(a_minibatch_that_half_of_the_runs_reached_is_not_bounded) {
+  std::string table = "minibatch,rate,seed,steps,reached\n64,0.1,1,110,1\n64,0.1,2,500,0\n";
+  for (const int minibatch : {8, 16, 32})
+    for (const int seed : {1, 2})
+      table += fmt::format("{},0.1,{},{},1\n", minibatch, seed, 6400 / minibatch + 10 * seed);
+  const StudyAnswer answer = answer_study(table_runs(table), {});
+  BOOST_REQUIRE(answer.missed.size() == 1u);
+  BOOST_TEST(answer.missed[0].reached == 1u);
+  BOOST_TEST(!answer.missed[0].least_steps);
+  const std::string text = answer_text(answer);
+  BOOST_TEST(text.find("64       -  reached in 1 of 2 runs (110 steps)\n") != std::string::npos, text);
+  for (const char* part : {"not reached", "500"}) BOOST_TEST(text.find(part) == std::string::npos, text);
+  BOOST_TEST(answer_csv(answer).find("\n64,,,,,,,,,,,,,,2,1,\n") != std::string::npos, answer_csv(answer));
+  BOOST_TEST(answer_page(answer, kSource, {}).find("1&nbsp;of&nbsp;2") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(what_says_nothing_is_refused) {
   BOOST_CHECK_EXCEPTION(answer_study(table_runs("minibatch,steps\n8,\n16,\n"), {}), Error,
                         test::says("none of 2, in 2 runs"));
