@@ -334,7 +334,7 @@ FitBand band_of(const StudyAnswer& answer) {
   const ValueAxis x = axis_at(minibatches(answer));
   std::vector<double> at;
   for (int i = 0; i <= kPieces; ++i) at.push_back(x.low * std::pow(x.high / x.low, i / double{kPieces}));
-  const std::vector<ConfidenceInterval> intervals = steps_band(answer.measured, at);
+  const std::vector<ConfidenceInterval> intervals = steps_band(answer.measured.means, at);
   for (size_t i = 0; i < at.size(); ++i) {
     if (!intervals[i].has_low() || !intervals[i].has_high()) continue;
     band.low.emplace_back(at[i], intervals[i].low);

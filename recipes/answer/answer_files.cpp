@@ -117,7 +117,7 @@ Json minibatches_json(const StudyAnswer& answer) {
   std::vector<double> at_best;
   for (const BestResult& one : answer.best) at_best.push_back(static_cast<double>(one.minibatch));
   std::vector<ConfidenceInterval> bands(at_best.size());
-  if (answer.fit) bands = steps_band(answer.measured, at_best);
+  if (answer.fit) bands = steps_band(answer.measured.means, at_best);
   size_t place = 0;  // index of the next minibatch in `best`
   for (const MinibatchResults& at : answer.all) {
     Json entry = {{"minibatch", at.minibatch}, {"best", nullptr}, {"rates", Json::array()}};
@@ -155,6 +155,14 @@ Json missed_json(const StudyAnswer& answer) {
   return list;
 }
 
+Json contradicted_json(const StudyAnswer& answer) {
+  Json list = Json::array();
+  for (const Contradiction& one : answer.contradicted)
+    list.push_back(
+        {{"minibatch", one.least.minibatch}, {"least_steps", one.least.steps}, {"fitted_steps", one.fitted}});
+  return list;
+}
+
 }  // namespace
 
 std::string answer_csv(const StudyAnswer& answer) {
@@ -174,8 +182,12 @@ std::string answer_csv(const StudyAnswer& answer) {
                        csv_field(residual), csv_field(one.linear_rate), csv_field(one.square_root_rate),
                        csv_field(one.diverged_from), one.best.runs, one.best.steps.size(), csv_field(one.best.seconds));
   }
-  for (const MissedResult& one : answer.missed)  // steps_low alone is known
-    csv += fmt::format("{},,,,{},,,,,,,,,,{},{},\n", one.minibatch, csv_field(one.least_steps), one.runs, one.reached);
+  for (const MissedResult& one : answer.missed) {  // of its steps a lower bound alone is known
+    std::optional<double> fitted;
+    if (answer.fit) fitted = answer.fit->answer.steps_at(static_cast<double>(one.minibatch));
+    csv += fmt::format("{},,,,{},,,,,{},,,,,{},{},\n", one.minibatch, csv_field(one.least_steps), csv_field(fitted),
+                       one.runs, one.reached);
+  }
   return csv;
 }
 
@@ -199,6 +211,7 @@ Json answer_members(const StudyAnswer& answer) {
           {"slopes", answer.slopes},
           {"slopes_of_ranges", ranges_json(answer)},
           {"not_reached", missed_json(answer)},
+          {"contradicts_the_fit", contradicted_json(answer)},
           {"cluster", answer.cluster ? cluster_json(*answer.cluster) : Json(nullptr)},
           {"minibatches", minibatches_json(answer)}};
 }

@@ -107,18 +107,23 @@ std::string test_sentence(const StudyAnswer& answer) {
 }
 
 // Returns what an open end of B_crit's interval means; "" if both ends are known.
-std::string bound_sentence(const ScalingFit& fit) {
-  const ConfidenceInterval& b_crit = fit.b_crit.interval;
+std::string bound_sentence(const StudyAnswer& answer) {
+  const ConfidenceInterval& b_crit = answer.fit->answer.b_crit.interval;
   if (!b_crit.has_low() && !b_crit.has_high())
     return "These steps say nothing of B_crit: its interval is all of what was sought.";
+  if (!b_crit.has_high() && answer.is_contradicted_beyond())
+    return fmt::format("B_crit is a bound: it is at least {}, and nothing is said of minibatches above {}.",
+                       count_text(b_crit.low), answer.best.back().minibatch);
   if (!b_crit.has_high())
     return fmt::format(
-        "B_crit is a bound: it is at least {}. The minibatches may all lie in perfect scaling, and E_min alone is "
+        "B_crit is a bound: it is at least {}. The fitted minibatches may all lie in perfect scaling, and E_min alone "
+        "is "
         "known.",
         count_text(b_crit.low));
   if (!b_crit.has_low())
     return fmt::format(
-        "B_crit is a bound: it is at most {}. The minibatches may all lie where a larger one gains nothing, and S_min "
+        "B_crit is a bound: it is at most {}. The fitted minibatches may all lie where a larger one gains nothing, and "
+        "S_min "
         "alone is known.",
         count_text(b_crit.high));
   return "";
@@ -177,7 +182,7 @@ void add_missed(std::vector<std::string>& sentences, const std::vector<MissedRes
   std::vector<std::string> nowhere, in_part;
   for (const MissedResult& one : missed) {
     if (one.reached > 0)
-      in_part.push_back(fmt::format("{} ({})", one.minibatch, missed_text(one)));
+      in_part.push_back(fmt::format("minibatch {} was {}", one.minibatch, missed_text(one)));
     else
       nowhere.push_back(fmt::format(
           "{}{}", one.minibatch, one.least_steps ? fmt::format(" (>= {} steps)", count_text(*one.least_steps)) : ""));
@@ -185,9 +190,8 @@ void add_missed(std::vector<std::string>& sentences, const std::vector<MissedRes
   if (!nowhere.empty())
     sentences.push_back(fmt::format("The target was not reached at minibatch {}.", fmt::join(nowhere, ", ")));
   if (!in_part.empty())
-    sentences.push_back(
-        fmt::format("No mean steps, since at no rate more than half of the runs reached the target: minibatch {}.",
-                    fmt::join(in_part, ", ")));
+    sentences.push_back(fmt::format("No rate has mean steps where at most half of its runs reached the target: {}.",
+                                    fmt::join(in_part, "; ")));
 }
 
 }  // namespace
@@ -206,6 +210,21 @@ std::string missed_text(const MissedResult& one) {
   const std::string fewest = count_text(*one.fewest_steps), most = count_text(*one.most_steps);
   return fmt::format("reached in {} of {} runs ({} steps){}", one.reached, one.runs,
                      fewest == most ? fewest : fmt::format("{} to {}", fewest, most), diverged);
+}
+
+std::string contradiction_note(const StudyAnswer& answer) {
+  if (answer.contradicted.empty()) return "";
+  std::vector<std::string> places;
+  for (const auto& [least, fitted] : answer.contradicted)
+    places.push_back(fmt::format("{} steps at minibatch {}, where runs were given up after {}", count_text(fitted),
+                                 least.minibatch, count_text(least.steps)));
+  return fmt::format(
+      "NOTE: runs that were given up contradict the fitted law. It has {}. Either no rate tried there was good, or the "
+      "law does not hold there.{}",
+      fmt::join(places, "; "),
+      answer.is_contradicted_beyond()
+          ? fmt::format(" What it says of minibatches above {} is withheld.", answer.best.back().minibatch)
+          : "");
 }
 
 std::string law_text(const CriticalBatch& fit) {
@@ -229,8 +248,7 @@ std::vector<FitRow> fit_rows(const CriticalBatch& fit) {
 std::vector<std::string> answer_sentences(const StudyAnswer& answer) {
   std::vector<std::string> sentences;
   if (answer.fit) {
-    sentences = {fit_sentence(answer), test_sentence(answer)};
-    if (const std::string bound = bound_sentence(answer.fit->answer); !bound.empty()) sentences.push_back(bound);
+    sentences = {contradiction_note(answer), fit_sentence(answer), test_sentence(answer), bound_sentence(answer)};
     sentences.push_back(regions_sentence(answer.fit->answer));
     sentences.push_back(line_sentence(answer));
   } else {
@@ -243,6 +261,7 @@ std::vector<std::string> answer_sentences(const StudyAnswer& answer) {
   if (answer.noise) sentences.push_back(noise_sentence(*answer.noise));
   if (const std::string settings = settings_sentence(answer); !settings.empty()) sentences.push_back(settings);
   add_missed(sentences, answer.missed);
+  std::erase(sentences, "");
   return sentences;
 }
 

@@ -13,6 +13,9 @@ std::string estimate_text(const Estimate& estimate);
 // Returns "reached in 1 of 2 runs (110 steps), 1 diverged" or "not reached in 2 runs".
 std::string missed_text(const MissedResult& one);
 
+// Returns a note of the minibatches without a run to the target that the fit contradicts; "" if there are none.
+std::string contradiction_note(const StudyAnswer& answer);
+
 // Returns the formula of the fitted law.
 std::string law_text(const CriticalBatch& fit);
 

@@ -78,6 +78,7 @@ std::string study_block(const NamedStudy& study, const NamedStudy& first, bool s
     text += fmt::format("  {:<16} {:<28} {}\n", figure.name, estimate_text(own), ratio ? ratio_text(*ratio) : "");
   }
   if (!study.answer.fit) text += wrapped("  no fit: ", study.answer.no_fit);
+  if (const std::string note = contradiction_note(study.answer); !note.empty()) text += wrapped("  ", note);
   text += fmt::format("  {:<16} {}\n", "best rates", rate_law_text(study.answer));
   text += wrapped("  effort           ", effort_text(study.effort));
   return shows_policy ? text + costs_text(study.answer) : text;

@@ -96,16 +96,15 @@ void add_slopes_of_ranges(StudyAnswer& answer) {
 void add_steps(StudyAnswer& answer) {
   std::vector<StepsToTarget> runs;
   for (const BestResult& one : answer.best) runs.push_back({one.minibatch, one.best.steps, one.best.given_up});
-  const PooledSteps pooled = pooled_steps(runs);
-  answer.measured = pooled.means;
+  answer.measured = pooled_steps(runs);
   for (size_t i = 0; i < answer.best.size(); ++i) {
     BestResult& one = answer.best[i];
-    one.steps = answer.measured[i].steps;
-    one.interval = answer.measured[i].interval;
+    one.steps = answer.measured.means[i].steps;
+    one.interval = answer.measured.means[i].interval;
     one.samples = one.steps * static_cast<double>(one.minibatch);
     const auto at = std::find_if(answer.all.begin(), answer.all.end(),
                                  [&](const MinibatchResults& other) { return other.minibatch == one.minibatch; });
-    one.rate_interval = rate_interval(*at, one.best, pooled);
+    one.rate_interval = rate_interval(*at, one.best, answer.measured);
     if (i == 0) continue;
     const BestResult& before = answer.best[i - 1];
     answer.slopes.push_back(std::log(one.steps / before.steps) /
@@ -138,8 +137,19 @@ void add_fit(StudyAnswer& answer) {
                                 kLeastMinibatches, answer.best.size());
     return;
   }
-  answer.fit = fit_critical_batch(answer.measured);
-  answer.line = fit_linear_batch(answer.measured);
+  answer.fit = fit_critical_batch(answer.measured.means);
+  answer.line = fit_linear_batch(answer.measured.means);
+}
+
+void add_contradictions(StudyAnswer& answer) {
+  if (!answer.fit) return;
+  std::vector<LeastSteps> missed;
+  for (const MissedResult& one : answer.missed)
+    if (one.least_steps) missed.push_back({one.minibatch, *one.least_steps});
+  answer.contradicted = contradictions(answer.measured, answer.fit->answer, missed);
+  if (!answer.is_contradicted_beyond()) return;
+  withhold_beyond(answer.measured.means.back(), answer.fit->answer);
+  if (answer.fit->of_one) withhold_beyond(answer.measured.means.back(), *answer.fit->of_one);
 }
 
 void add_cost(StudyAnswer& answer, const ScaleForecast& forecast) {
@@ -173,6 +183,7 @@ StudyAnswer answer_or_missed(std::span<const Measurement> runs, const AnswerOpti
   }
   add_steps(answer);
   add_fit(answer);
+  add_contradictions(answer);
   add_slopes_of_ranges(answer);
   answer.base = place_of_base(answer, options.base_minibatch);
   measure_against(answer.base_result(), answer.best);

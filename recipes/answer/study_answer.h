@@ -9,6 +9,7 @@
 
 #include "optim/critical_batch.h"
 #include "optim/scaling_regions.h"
+#include "recipes/answer/contradictions.h"
 #include "recipes/answer/measurement.h"
 #include "recipes/answer/rate_results.h"
 #include "recipes/answer/target_cost.h"
@@ -52,12 +53,15 @@ struct SlopeOfSteps {
 
 // The whole answer of a study.
 struct StudyAnswer {
-  std::vector<MinibatchResults> all;   // every minibatch, in ascending order
-  std::vector<BestResult> best;        // minibatches with mean steps to the target, in ascending order
-  std::vector<MissedResult> missed;    // the other minibatches, in ascending order
-  size_t base = 0;                     // index in `best` of the minibatch that others are measured against
-  std::vector<MeanSteps> measured;     // steps of each of `best`
-  std::optional<CriticalBatch> fit;    // its residuals belong to `best`
+  std::vector<MinibatchResults> all;  // every minibatch, in ascending order
+  std::vector<BestResult> best;       // minibatches with mean steps to the target, in ascending order
+  std::vector<MissedResult> missed;   // the other minibatches, in ascending order
+  size_t base = 0;                    // index in `best` of the minibatch that others are measured against
+  PooledSteps measured;               // steps of each of `best`
+  std::optional<CriticalBatch> fit;   // its residuals belong to `best`
+  // Minibatches of `missed` that the fit contradicts. If one lies beyond `best`, the fit's intervals have been taken
+  // back there.
+  std::vector<Contradiction> contradicted;
   std::optional<LinearBatchFit> line;  // linear fit beside it
   std::string no_fit;                  // reason why there is no fit
   std::vector<double> slopes;          // log steps over log minibatch, from each of `best` to the next; -1 is perfect
@@ -69,6 +73,10 @@ struct StudyAnswer {
   std::optional<TargetNoise> noise;  // noise of the part of the data that judged the target, if it is known
 
   const BestResult& base_result() const { return best[base]; }
+  // Returns whether the fit contradicts a minibatch larger than all of `best`.
+  bool is_contradicted_beyond() const {
+    return !contradicted.empty() && contradicted.back().least.minibatch > best.back().minibatch;
+  }
   // Returns nothing without a fit.
   std::optional<ScalingRegion> region_of(const BestResult& one) const;
 };

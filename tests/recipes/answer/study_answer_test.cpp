@@ -174,8 +174,37 @@ BOOST_AUTO_TEST_CASE(a_minibatch_that_half_of_the_runs_reached_is_not_bounded) {
   const std::string text = answer_text(answer);
   BOOST_TEST(text.find("64       -  reached in 1 of 2 runs (110 steps)\n") != std::string::npos, text);
   for (const char* part : {"not reached", "500"}) BOOST_TEST(text.find(part) == std::string::npos, text);
-  BOOST_TEST(answer_csv(answer).find("\n64,,,,,,,,,,,,,,2,1,\n") != std::string::npos, answer_csv(answer));
+  BOOST_TEST(answer_csv(answer).find(",,,,,2,1,\n") != std::string::npos, answer_csv(answer));
   BOOST_TEST(answer_page(answer, kSource, {}).find("1&nbsp;of&nbsp;2") != std::string::npos);
+}
+
+// The law of four minibatches that halve their steps has 50 and 25 steps at the next two, where 400 were not enough.
+BOOST_AUTO_TEST_CASE(a_law_that_missed_minibatches_contradict_says_nothing_beyond) {
+  const auto study = [](double given_up) {
+    std::string table = "minibatch,rate,seed,steps,reached\n";
+    for (const int minibatch : {8, 16, 32, 64, 128, 256})
+      for (const int seed : {1, 2})
+        table += fmt::format("{},0.1,{},{},{:d}\n", minibatch, seed,
+                             minibatch > 64 ? given_up : 6400.0 / minibatch + seed, minibatch <= 64);
+    return answer_study(table_runs(table), {});
+  };
+  const StudyAnswer answer = study(400);
+  BOOST_REQUIRE(answer.contradicted.size() == 2u);
+  BOOST_TEST(answer.contradicted[0].fitted == 50, boost::test_tools::tolerance(0.1));
+  const ScalingFit& fit = answer.fit->answer;
+  for (const Estimate* place : {&fit.b_crit, &fit.perfect_end, &fit.gain_end}) {
+    BOOST_TEST(place->interval.low <= 64);
+    BOOST_TEST(!place->interval.has_high());
+  }
+  BOOST_TEST(fit.s_min.interval.high >= 101);
+  const std::string text = answer_text(answer);
+  for (const char* part : {"NOTE: runs that were given up contradict the fitted law", "above 64 is withheld"})
+    BOOST_TEST(text.find(part) != std::string::npos, text);
+  BOOST_TEST(text.find("may all lie") == std::string::npos, text);
+  // Runs that were given up before the steps of the law contradict nothing.
+  const StudyAnswer agrees = study(24);
+  BOOST_TEST(agrees.contradicted.empty());
+  BOOST_TEST(answer_text(agrees).find("NOTE") == std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(what_says_nothing_is_refused) {

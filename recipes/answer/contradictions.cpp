@@ -1,0 +1,43 @@
+#include "recipes/answer/contradictions.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "optim/distributions.h"
+
+namespace kb {
+
+std::vector<Contradiction> contradictions(const PooledSteps& measured, const ScalingFit& fit,
+                                          std::span<const LeastSteps> missed) {
+  constexpr double kTail = 0.025;
+  std::vector<double> minibatches;
+  for (const LeastSteps& one : missed) minibatches.push_back(static_cast<double>(one.minibatch));
+  if (minibatches.empty()) return {};
+  const std::vector<ConfidenceInterval> band = steps_band(measured.means, minibatches);
+  const double of_run =
+      measured.degrees > 0 ? student_t(kTail, static_cast<double>(measured.degrees)) * measured.deviation : 0;
+  std::vector<Contradiction> found;
+  for (size_t i = 0; i < missed.size(); ++i) {
+    const double fitted = fit.steps_at(minibatches[i]);
+    const double above = std::hypot(std::log(band[i].high / fitted), of_run);
+    if (missed[i].steps > fitted * std::exp(above)) found.push_back({missed[i], fitted});
+  }
+  return found;
+}
+
+void withhold_beyond(const MeanSteps& last, ScalingFit& fit) {
+  const auto minibatch = static_cast<double>(last.minibatch);
+  bool is_beyond = false;
+  for (Estimate* place : {&fit.b_crit, &fit.perfect_end, &fit.gain_end}) {
+    ConfidenceInterval& interval = place->interval;
+    if (interval.high <= minibatch) continue;
+    interval = {std::min(interval.low, minibatch), std::numeric_limits<double>::infinity()};
+    is_beyond = true;
+  }
+  if (!is_beyond) return;
+  const double steps = last.interval ? last.interval->high : last.steps;
+  fit.s_min.interval.high = std::max(fit.s_min.interval.high, steps);
+}
+
+}  // namespace kb
