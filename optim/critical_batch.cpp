@@ -220,6 +220,7 @@ ScalingFit fit_of(const Measured& measured, bool k_is_free) {
   fit.gain_end = measured.estimate(log_gain_end());
   if (k_is_free) fit.k = measured.bend();
   fit.residuals = measured.residuals();
+  if (fit.assumes_k()) fit.perfect_end.interval = fit.gain_end.interval = {0, kInfinity};
   double squares = 0;
   for (const double residual : fit.residuals) squares += residual * residual;
   fit.rms = std::sqrt(squares / static_cast<double>(fit.residuals.size()));

@@ -17,7 +17,7 @@
 
 namespace kb {
 
-// A fitted number with its 95 % interval, by profile likelihood.
+// A fitted number with its 95 % interval, by profile likelihood. An interval with two open ends says nothing.
 struct Estimate {
   double value = 0;
   ConfidenceInterval interval = {};
@@ -43,15 +43,19 @@ struct ScalingLaw {
 // and t the variance of the minibatches around the law beyond that (Paule and Mandel 1982). So a minibatch with many
 // seeds does not outweigh the others when the choice of the rate, or the law itself, is the greater uncertainty.
 struct ScalingFit {
-  Estimate s_min;                      // S_min, steps
-  Estimate b_crit;                     // B_crit, samples a minibatch
-  Estimate e_min;                      // E_min, samples
-  Estimate perfect_end, gain_end;      // samples a minibatch: ends of perfect scaling and of gain
+  Estimate s_min;   // S_min, steps
+  Estimate b_crit;  // B_crit, samples a minibatch
+  Estimate e_min;   // E_min, samples
+  // Samples a minibatch: ends of perfect scaling and of gain. How steps bend there is what k says, so that their
+  // intervals are open with fewer than kLeastOfFreeBend minibatches.
+  Estimate perfect_end, gain_end;
   std::optional<Estimate> k;           // nothing: k was fixed at 1
   std::vector<double> residuals = {};  // one a minibatch: measured steps over fitted steps, minus 1
   double rms = 0;                      // root mean square of the residuals
 
   ScalingLaw law() const { return {s_min.value, b_crit.value, k ? k->value : 1}; }
+  // Returns whether the minibatches are too few to free k: intervals are of 95 % only if k is 1.
+  bool assumes_k() const { return residuals.size() < kLeastOfFreeBend; }
   double steps_at(double minibatch) const { return law().steps_at(minibatch); }
   double samples_at(double minibatch) const { return law().samples_at(minibatch); }
 };

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 
+#include "recipes/answer/answer_text.h"
 #include "recipes/charts/cell_map.h"
 #include "recipes/charts/scatter_chart.h"
 #include "recipes/report/count_text.h"
@@ -132,7 +133,7 @@ std::vector<ChartEntry> measured_legend(const StudyAnswer& answer, bool shows_mi
   const bool any_missed = std::any_of(answer.missed.begin(), answer.missed.end(),
                                       [](const MissedResult& one) { return one.least_steps.has_value(); });
   if (shows_missed && any_missed) legend.push_back({"not reached", {.color = kSecondColor}, ChartMark::cross});
-  if (answer.fit) legend.push_back({"fit, its 95 %", kFitStroke});
+  if (answer.fit) legend.push_back({fmt::format("fit, its {}", level_text(answer.fit->answer)), kFitStroke});
   legend.push_back({"perfect scaling", kPerfectStroke});
   return legend;
 }

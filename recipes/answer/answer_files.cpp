@@ -17,6 +17,7 @@ Json fit_json(const ScalingFit& fit) {
           {"e_min", estimate_json(fit.e_min)},
           {"perfect_scaling_ends", estimate_json(fit.perfect_end)},
           {"gain_ends", estimate_json(fit.gain_end)},
+          {"intervals", level_text(fit)},
           {"rms_residual", fit.rms}};
 }
 

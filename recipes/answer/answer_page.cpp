@@ -56,7 +56,7 @@ std::string best_table(const StudyAnswer& answer) {
 std::string fit_table_of_page(const StudyAnswer& answer) {
   if (!answer.fit) return "";
   const CriticalBatch& fit = *answer.fit;
-  std::vector<std::string> heads = {law_text(fit), fit.of_one ? "k free, 95 %" : "95 %"};
+  std::vector<std::string> heads = {law_text(fit), fit.of_one ? "k free, 95 %" : level_text(fit.answer)};
   if (fit.of_one) heads.push_back("k = 1, 95 %");
   HtmlTable table(heads);
   for (const FitRow& row : fit_rows(fit)) {

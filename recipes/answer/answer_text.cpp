@@ -77,7 +77,8 @@ std::string rates_table(const StudyAnswer& answer) {
 
 std::string fit_table(const CriticalBatch& fit) {
   std::string text = fmt::format("\n{}\n", law_text(fit));
-  if (fit.of_one) text += fmt::format("  {:<20}  {:<24}  {}\n", "", "k free", "k = 1");
+  text += fit.of_one ? fmt::format("  {:<20}  {:<24}  {}\n", "", "k free", "k = 1")
+                     : fmt::format("  {:<20}  {}\n", "", level_text(fit.answer));
   for (const FitRow& row : fit_rows(fit))
     text += fmt::format("  {:<20}  {:<24}  {}\n", row.name, row.answer, row.of_one);
   return text;
@@ -89,17 +90,21 @@ std::string fit_sentence(const StudyAnswer& answer) {
                                          [](double a, double b) { return std::abs(a) < std::abs(b); });
   const bool has_variances = answer.best.front().interval.has_value();
   return fmt::format(
-      "The fit is of log S, {}; intervals are 95 %, by profile likelihood. It leaves {:.1f} % (root mean square), at "
+      "The fit is of log S, {}; intervals are {}, by profile likelihood. It leaves {:.1f} % (root mean square), at "
       "most {:+.1f} % at minibatch {}.",
-      has_variances ? "weighted by the variances of the means" : "every minibatch counts once", 100 * fit.rms,
-      100 * *greatest, answer.best[static_cast<size_t>(greatest - fit.residuals.begin())].minibatch);
+      has_variances ? "weighted by the variances of the means" : "every minibatch counts once", level_text(fit),
+      100 * fit.rms, 100 * *greatest, answer.best[static_cast<size_t>(greatest - fit.residuals.begin())].minibatch);
 }
 
 std::string test_sentence(const StudyAnswer& answer) {
   const std::optional<LawTest>& test = answer.fit->test;
   if (!test)
     return fmt::format(
-        "The law is not tested: k is 1, and a fit with k free takes {} minibatches or more, here are {}.",
+        "The law is not tested: k is taken as 1, and a fit with k free, which alone tells where perfect scaling and "
+        "gain "
+        "end, takes {} minibatches or more, here are {}. If steps bend more sharply, S_min, B_crit and E_min lie "
+        "outside "
+        "these intervals more often.",
         kLeastOfFreeBend, answer.best.size());
   const std::string figures = fmt::format("F(1, {}) = {:.2g}, p = {:.2g}", test->degrees, test->f, test->p);
   if (test->rejects()) return fmt::format("S_min (1 + B_crit / B), the law with k = 1, is rejected: {}.", figures);
@@ -151,6 +156,7 @@ std::string place_text(const Estimate& estimate) {
 }
 
 std::string regions_sentence(const ScalingFit& fit) {
+  if (fit.assumes_k()) return "";
   return fmt::format(
       "Perfect scaling ends at {}, where steps are {:.0f} % above E_min / B; gain ends at {}, where they are {:.0f} % "
       "above S_min.",
@@ -227,6 +233,8 @@ std::string contradiction_note(const StudyAnswer& answer) {
           : "");
 }
 
+const char* level_text(const ScalingFit& fit) { return fit.assumes_k() ? "95 % if k = 1" : "95 %"; }
+
 std::string law_text(const CriticalBatch& fit) {
   return fit.of_one ? "S(B) = S_min (1 + (B_crit / B)^k)^(1 / k)" : "S(B) = S_min (1 + B_crit / B)";
 }
@@ -239,8 +247,10 @@ std::vector<FitRow> fit_rows(const CriticalBatch& fit) {
   for (const auto& [name, estimate] :
        {std::pair("S_min, steps", &ScalingFit::s_min), std::pair("B_crit, samples", &ScalingFit::b_crit),
         std::pair("E_min, samples", &ScalingFit::e_min), std::pair("perfect scaling ends", &ScalingFit::perfect_end),
-        std::pair("gain ends", &ScalingFit::gain_end)})
+        std::pair("gain ends", &ScalingFit::gain_end)}) {
+    if (fit.answer.assumes_k() && (estimate == &ScalingFit::perfect_end || estimate == &ScalingFit::gain_end)) continue;
     rows.push_back({name, estimate_text(fit.answer.*estimate), of_one(estimate)});
+  }
   if (fit.answer.k) rows.push_back({"k", estimate_text(*fit.answer.k), "1"});
   return rows;
 }

@@ -16,6 +16,9 @@ std::string missed_text(const MissedResult& one);
 // Returns a note of the minibatches without a run to the target that the fit contradicts; "" if there are none.
 std::string contradiction_note(const StudyAnswer& answer);
 
+// Returns "95 %", or "95 % if k = 1" for intervals of a fit that takes k as 1 without a test.
+const char* level_text(const ScalingFit& fit);
+
 // Returns the formula of the fitted law.
 std::string law_text(const CriticalBatch& fit);
 

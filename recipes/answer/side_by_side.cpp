@@ -67,6 +67,8 @@ std::optional<Estimate> ratio_to(const NamedStudy& first, const NamedStudy& stud
   return ratio_of(study.answer.fit->answer, first.answer.fit->answer, figure.estimate);
 }
 
+bool assumes_k(const NamedStudy& study) { return study.answer.fit && study.answer.fit->answer.assumes_k(); }
+
 // `shows_policy`: whether the policy, virtual times and bytes are told.
 std::string study_block(const NamedStudy& study, const NamedStudy& first, bool shows_policy) {
   std::string text = study.name + "\n";
@@ -77,6 +79,7 @@ std::string study_block(const NamedStudy& study, const NamedStudy& first, bool s
     const std::optional<Estimate> ratio = ratio_to(first, study, figure);
     text += fmt::format("  {:<16} {:<28} {}\n", figure.name, estimate_text(own), ratio ? ratio_text(*ratio) : "");
   }
+  if (assumes_k(study)) text += fmt::format("  {:<16} {}\n", "intervals", level_text(study.answer.fit->answer));
   if (!study.answer.fit) text += wrapped("  no fit: ", study.answer.no_fit);
   if (const std::string note = contradiction_note(study.answer); !note.empty()) text += wrapped("  ", note);
   text += fmt::format("  {:<16} {}\n", "best rates", rate_law_text(study.answer));
@@ -94,6 +97,7 @@ Json study_json(const NamedStudy& study, const NamedStudy& first, bool shows_pol
     for (const ComparedFigure& figure : kCompared) {
       const Estimate& own = study.answer.fit->answer.*figure.estimate;
       json[figure.key] = estimate_json(own);
+      json["intervals"] = level_text(study.answer.fit->answer);
       if (const std::optional<Estimate> ratio = ratio_to(first, study, figure))
         json[std::string("ratio_of_") + figure.key] = estimate_json(*ratio);
     }
@@ -112,7 +116,7 @@ std::string fits_table(const std::vector<NamedStudy>& studies) {
   HtmlTable table({"study", "S_min", times, "B_crit", times, "E_min", times, "largest useful minibatch", times,
                    "best rates", "runs", "diverged", "samples spent"});
   for (const NamedStudy& study : studies) {
-    std::vector<HtmlCell> cells = {xml_text(study.name)};
+    std::vector<HtmlCell> cells = {xml_text(study.name + (assumes_k(study) ? " (95 % if k = 1)" : ""))};
     for (const ComparedFigure& figure : kCompared) {
       const std::optional<Estimate> ratio = ratio_to(first, study, figure);
       cells.push_back(study.answer.fit ? xml_text(estimate_text(study.answer.fit->answer.*figure.estimate)) : "-");

@@ -149,12 +149,13 @@ std::vector<NamedStudy> studies_of(const TargetsAnswer& answer) {
 std::string targets_csv(const TargetsAnswer& answer) {
   std::string csv = "target,value,minibatches,minibatches_reached,runs,runs_reached";
   for (const TargetColumn& column : kTargetColumns) csv += fmt::format(",{0},{0}_low,{0}_high", column.key);
-  csv += ",noise_scale,noise_scale_least,noise_scale_greatest,tokens_per_sample\n";
+  csv += ",intervals,noise_scale,noise_scale_least,noise_scale_greatest,tokens_per_sample\n";
   for (const TargetAnswer& one : answer.targets) {
     csv += fmt::format("{},{},{},{},{},{}", csv_field(one.target.text()), csv_field(one.target.value),
                        one.minibatches(), one.minibatches_reached(), one.runs.size(), one.runs_reached);
     for (const TargetColumn& column : kTargetColumns)
       csv += "," + (one.fit() ? estimate_fields(one.fit()->*column.estimate) : ",,");
+    csv += fmt::format(",{}", one.fit() ? level_text(*one.fit()) : "");
     csv += one.noise ? fmt::format(",{},{},{}", csv_field(one.noise->median), csv_field(one.noise->least),
                                    csv_field(one.noise->greatest))
                      : ",,,";

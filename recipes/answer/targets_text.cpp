@@ -1,6 +1,7 @@
 #include "recipes/answer/targets_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <map>
 
@@ -150,6 +151,12 @@ std::vector<std::string> target_notes(const TargetsAnswer& answer) {
 std::vector<std::string> targets_sentences(const TargetsAnswer& answer) {
   std::vector<std::string> sentences = {growth_sentence(answer)};
   if (std::string law = law_sentence(answer); !law.empty()) sentences.push_back(std::move(law));
+  std::vector<std::string> assuming;
+  for (const TargetAnswer& one : answer.targets)
+    if (one.fit() && one.fit()->assumes_k()) assuming.push_back(one.target.text());
+  if (!assuming.empty())
+    sentences.push_back(fmt::format("Intervals are {} at {}: fewer than {} minibatches reach it, which do not test k.",
+                                    level_text(ScalingFit{}), fmt::join(assuming, ", "), kLeastOfFreeBend));
   if (answer.has_noise())
     sentences.push_back(
         "The noise scale (McCandlish et al. 2018) is that of the run with the fewest steps of each minibatch, as told "

@@ -144,6 +144,18 @@ BOOST_AUTO_TEST_CASE(few_minibatches_do_not_test_the_law) {
   BOOST_TEST(fit.answer.b_crit.value == 16, boost::test_tools::tolerance(1e-6));
 }
 
+// Where k is taken as 1, an interval holds the truth in 95 % of all cases only if it is 1, and nothing tells where
+// regions end.
+BOOST_AUTO_TEST_CASE(few_minibatches_do_not_tell_where_regions_end) {
+  const ScalingFit five = fit_of(exact_study({300, 16, 1.84}, 5)).answer,
+                   six = fit_of(exact_study({300, 16}, 6)).answer;
+  BOOST_TEST(five.assumes_k());
+  BOOST_TEST(!six.assumes_k());
+  for (const Estimate& end : {five.perfect_end, five.gain_end})
+    BOOST_TEST((!end.interval.has_low() && !end.interval.has_high()));
+  BOOST_TEST((six.gain_end.interval.has_low() && six.gain_end.interval.has_high()));
+}
+
 // The runs miss the law by more than seeds scatter, so one minibatch size with many seeds must not outweigh the others.
 BOOST_AUTO_TEST_CASE(seeds_of_one_minibatch_do_not_decide) {
   std::vector<StepsToTarget> study = test::synthetic_study({{300, 64}, test::doublings(9), 2, 0.001, 0, 0.1}, 5);
@@ -172,6 +184,7 @@ BOOST_AUTO_TEST_CASE(perfect_scaling_alone_bounds_it_from_below) {
     const ScalingFit fit = fit_of(test::synthetic_study({{1e-6, 1e9}, test::doublings(count), 3, 0.05}, 3)).answer;
     BOOST_TEST(!fit.b_crit.interval.has_high());
     BOOST_TEST(fit.b_crit.interval.has_low());
+    BOOST_TEST(fit.gain_end.interval.has_low() == (count == 8));
     BOOST_TEST(!fit.gain_end.interval.has_high());
     BOOST_TEST(!fit.s_min.interval.has_low());
     BOOST_TEST(holds(fit.e_min.interval, 1000));

@@ -245,14 +245,28 @@ BOOST_AUTO_TEST_CASE(the_text_fits_a_terminal) {
 }
 
 BOOST_AUTO_TEST_CASE(bounds_are_told) {
-  const std::string perfect =
-      answer_text(answer_study(table_runs("minibatch,steps\n8,1600\n16,800\n32,400\n64,200\n"), {}));
-  for (const char* part : {"B_crit is a bound: it is at least", "gain ends at", "or above", "The law is not tested"})
+  const auto text_of = [](const std::string& table) { return answer_text(answer_study(table_runs(table), {})); };
+  const std::string perfect = text_of("minibatch,steps\n8,1600\n16,800\n32,400\n64,200\n128,101\n256,50\n");
+  for (const char* part : {"B_crit is a bound: it is at least", "gain ends at", "or above"})
     BOOST_TEST(perfect.find(part) != std::string::npos, perfect);
-  const std::string flat = answer_text(
-      answer_study(table_runs("minibatch,rate,steps\n8,1,100\n8,2,120\n16,2,100\n16,1,110\n32,1,100\n32,2,101\n"), {}));
+  const std::string flat = text_of(
+      "minibatch,rate,steps\n8,1,100\n8,2,120\n16,2,100\n16,1,110\n32,1,100\n32,2,101\n64,1,99\n128,1,100\n256,1,"
+      "101\n");
   for (const char* part : {"B_crit is a bound: it is at most", ">= 2", "<= 1", "or below"})
     BOOST_TEST(flat.find(part) != std::string::npos, flat);
+}
+
+BOOST_AUTO_TEST_CASE(fewer_minibatches_than_free_k_have_intervals_that_assume_it) {
+  const StudyAnswer answer = answer_study(table_runs("minibatch,steps\n8,1600\n16,820\n32,400\n64,250\n"), {});
+  const std::string text = answer_text(answer);
+  for (const char* part : {"95 % if k = 1\n", "The law is not tested", "intervals are 95 % if k = 1,"})
+    BOOST_TEST(text.find(part) != std::string::npos, text);
+  for (const char* part : {"perfect scaling ends", "gain ends"}) BOOST_TEST(text.find(part) == std::string::npos, text);
+  BOOST_TEST(answer_page(answer, kSource, answer_figures(answer)).find("95 % if k = 1") != std::string::npos);
+  const nlohmann::json fit = nlohmann::json::parse(answer_json(answer, kSource)).at("fit");
+  BOOST_TEST(fit.at("intervals") == "95 % if k = 1");
+  BOOST_TEST(fit.at("gain_ends").at("low").is_null());
+  BOOST_TEST(answer_text(law_answer()).find("if k = 1") == std::string::npos);
 }
 
 // The minibatches are so near to each other, and the rates so many, that the map's cells have no room.
