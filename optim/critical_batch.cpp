@@ -72,6 +72,14 @@ class Measured {
 
   const LogLaw& law() const { return fit_; }
   double sum_of_squares() const { return cost_; }
+  // Returns whether B_crit lies at an end of the range in which it is sought: a better fit may lie beyond.
+  bool is_at_bound() const {
+    constexpr double kNear = 1e-3;
+    const double critical = log_b_crit().of(fit_);
+    return critical < least_critical() + kNear || critical > greatest_critical() - kNear;
+  }
+  // Returns whether the law leaves no more than rounding.
+  bool is_exact() const { return cost_ <= exact_; }
   int64_t degrees() const { return static_cast<int64_t>(points_.size()) - (k_is_free_ ? 3 : 2); }
 
   Estimate estimate(const Quantity& quantity) const {
@@ -261,12 +269,13 @@ std::vector<double> weights_of(std::span<const MeanSteps> measured, bool k_is_fr
   return weights;
 }
 
-LawTest test_of(const Measured& of_one, const Measured& free) {
+std::optional<LawTest> test_of(const Measured& of_one, const Measured& free) {
+  if (of_one.is_at_bound()) return std::nullopt;
   LawTest test;
   test.degrees = free.degrees();
   const double scatter = free.sum_of_squares() / static_cast<double>(test.degrees);
   const double gained = std::max(0.0, of_one.sum_of_squares() - free.sum_of_squares());
-  if (gained == 0) return test;  // the law fits exactly, or k = 1 is the best k
+  if (gained == 0 || of_one.is_exact()) return test;  // k = 1 is the best k, or the law fits exactly with it
   test.f = gained / scatter;
   // A variable F(1, n) is the square of a t(n).
   test.p = 1 - student_within(std::sqrt(test.f), static_cast<double>(test.degrees));

@@ -70,7 +70,7 @@ struct LawTest {
 struct CriticalBatch {
   ScalingFit answer;                 // k is free, or 1 with fewer than kLeastOfFreeBend minibatches
   std::optional<ScalingFit> of_one;  // the fit with k = 1, if the answer's k is free
-  std::optional<LawTest> test;       // nothing: k was not free
+  std::optional<LawTest> test;       // nothing: k was not free, or the fit with k = 1 is at a bound of the search
 };
 
 // Fits the law. An interval holds the values at which the least sum of squares stays below that of the fit times 1 +

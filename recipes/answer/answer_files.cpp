@@ -29,6 +29,8 @@ Json answer_fit_json(const StudyAnswer& answer) {
 }
 
 Json test_json(const StudyAnswer& answer) {
+  if (answer.fit && answer.fit->of_one && !answer.fit->test)
+    return {{"missing", "B_crit of the fit with k = 1 lies where the search ends"}};
   if (!answer.fit || !answer.fit->test)
     return {{"missing", fmt::format("a fit with k free takes {} minibatches or more", kLeastOfFreeBend)}};
   const LawTest& test = *answer.fit->test;

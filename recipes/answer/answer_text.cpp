@@ -98,6 +98,9 @@ std::string fit_sentence(const StudyAnswer& answer) {
 
 std::string test_sentence(const StudyAnswer& answer) {
   const std::optional<LawTest>& test = answer.fit->test;
+  if (!test && answer.fit->of_one)
+    return "The law with k = 1 is not tested: its B_crit lies where the search ends, so that k = 1 may fit better "
+           "beyond.";
   if (!test)
     return fmt::format(
         "The law is not tested: k is taken as 1, and a fit with k free, which alone tells where perfect scaling and "

@@ -144,6 +144,21 @@ BOOST_AUTO_TEST_CASE(few_minibatches_do_not_test_the_law) {
   BOOST_TEST(fit.answer.b_crit.value == 16, boost::test_tools::tolerance(1e-6));
 }
 
+// Steps of perfect scaling alone, and equal steps, fit k = 1 exactly as B_crit goes beyond all bounds. At the bound of
+// the search k = 1 leaves a residual of some 0.1 %, which a free k does not: no test may call that a rejection.
+BOOST_AUTO_TEST_CASE(a_fit_at_the_bound_of_the_search_is_not_tested) {
+  const std::vector<MeanSteps> perfect =
+      means_of({{8, 12800}, {16, 6400}, {32, 3200}, {64, 1600}, {128, 800}, {256, 400}});
+  const std::vector<MeanSteps> flat = means_of({{8, 100}, {16, 100}, {32, 100}, {64, 100}, {128, 100}, {256, 100}});
+  for (const auto& study : {perfect, flat}) {
+    const CriticalBatch fit = fit_critical_batch(study);
+    BOOST_TEST(fit.of_one.has_value());
+    BOOST_TEST(!fit.test);
+  }
+  for (const ScalingLaw& law : {ScalingLaw{300, 16}, ScalingLaw{300, 64}, ScalingLaw{7, 1000}})
+    BOOST_TEST(!fit_of(exact_study(law, 9)).test.value().rejects());
+}
+
 // Where k is taken as 1, an interval holds the truth in 95 % of all cases only if it is 1, and nothing tells where
 // regions end.
 BOOST_AUTO_TEST_CASE(few_minibatches_do_not_tell_where_regions_end) {
