@@ -16,9 +16,16 @@ const char* text_of(ScalingRegion region) {
   throw InternalError("a region has no text");
 }
 
-ScalingRegion region_at(const ScalingFit& fit, double minibatch) {
-  if (minibatch <= fit.perfect_end.value) return ScalingRegion::perfect;
-  return minibatch <= fit.gain_end.value ? ScalingRegion::diminishing : ScalingRegion::no_gain;
+ConfidenceInterval told_about(const Estimate& end) {
+  return end.interval.has_low() && end.interval.has_high() ? ConfidenceInterval{end.value, end.value} : end.interval;
+}
+
+std::optional<ScalingRegion> region_at(const ScalingFit& fit, double minibatch) {
+  const ConfidenceInterval perfect = told_about(fit.perfect_end), gain = told_about(fit.gain_end);
+  if (minibatch <= perfect.low) return ScalingRegion::perfect;
+  if (minibatch > gain.high) return ScalingRegion::no_gain;
+  if (minibatch > perfect.high && minibatch <= gain.low) return ScalingRegion::diminishing;
+  return std::nullopt;
 }
 
 }  // namespace kb

@@ -39,15 +39,15 @@ class FigureFrame {
   ScatterChart& chart() { return chart_; }
   const ValueAxis& y() const { return y_; }
 
-  // Shades the regions of the fit; does nothing without one.
+  // Shades the regions that the fit tells; does nothing without one.
   void shade_regions() {
     if (!answer_.fit) return;
     const ScalingFit& fit = answer_.fit->answer;
     const auto within = [&](double minibatch) { return std::clamp(minibatch, x_.low, x_.high); };
-    const double perfect = within(fit.perfect_end.value), gain = within(fit.gain_end.value);
-    shade(x_.low, perfect, "#009e731f", ScalingRegion::perfect);
-    shade(perfect, gain, "#e69f0021", ScalingRegion::diminishing);
-    shade(gain, x_.high, "#cc79a72b", ScalingRegion::no_gain);
+    const ConfidenceInterval perfect = told_about(fit.perfect_end), gain = told_about(fit.gain_end);
+    shade(x_.low, within(perfect.low), "#009e731f", ScalingRegion::perfect);
+    shade(within(perfect.high), within(gain.low), "#e69f0021", ScalingRegion::diminishing);
+    shade(within(gain.high), x_.high, "#cc79a72b", ScalingRegion::no_gain);
   }
 
   // Draws both edges of a band: its steps times `unit` of their minibatch.
@@ -59,11 +59,11 @@ class FigureFrame {
     }
   }
 
-  // Marks B_crit by an upright line if the axis has it.
+  // Marks B_crit by an upright line if it is known and the axis has it.
   void mark_critical(std::vector<ChartEntry>& legend) {
     if (!answer_.fit) return;
-    const double at = answer_.fit->answer.b_crit.value;
-    if (at < x_.low || at > x_.high) return;
+    const auto& [at, interval] = answer_.fit->answer.b_crit;
+    if (at < x_.low || at > x_.high || !interval.has_low() || !interval.has_high()) return;
     chart_.line({{at, y_.low}, {at, y_.high}}, kCriticalStroke);
     legend.push_back({fmt::format("B_crit {}", count_text(at, 3)), kCriticalStroke});
   }

@@ -86,7 +86,7 @@ std::optional<SlopeOfSteps> slope_up_to(const StudyAnswer& answer, double last) 
 
 void add_slopes_of_ranges(StudyAnswer& answer) {
   std::vector<double> ends = {static_cast<double>(answer.best.back().minibatch)};
-  if (answer.fit) ends.insert(ends.begin(), answer.fit->answer.perfect_end.value);
+  if (answer.fit) ends.insert(ends.begin(), told_about(answer.fit->answer.perfect_end).low);
   for (const double end : ends)
     if (const auto slope = slope_up_to(answer, end);
         slope && (answer.slopes_of_ranges.empty() || answer.slopes_of_ranges.back().last != slope->last))

@@ -77,7 +77,7 @@ struct StudyAnswer {
   bool is_contradicted_beyond() const {
     return !contradicted.empty() && contradicted.back().least.minibatch > best.back().minibatch;
   }
-  // Returns nothing without a fit.
+  // Returns nothing without a fit, and where it does not tell.
   std::optional<ScalingRegion> region_of(const BestResult& one) const;
 };
 

@@ -2,6 +2,8 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <limits>
+#include <optional>
 
 #include "tests/optim/synthetic_study.h"
 
@@ -27,6 +29,22 @@ BOOST_AUTO_TEST_CASE(regions_end_where_their_definition_says) {
     BOOST_TEST((region_at(fit, 0.99 * gain) == ScalingRegion::diminishing));
     BOOST_TEST((region_at(fit, 1.01 * gain) == ScalingRegion::no_gain));
   }
+}
+
+BOOST_AUTO_TEST_CASE(open_ends_tell_one_side_of_their_bound_alone) {
+  constexpr double kOpen = std::numeric_limits<double>::infinity();
+  ScalingFit fit;
+  const auto is = [&](double minibatch, std::optional<ScalingRegion> region) {
+    BOOST_TEST((region_at(fit, minibatch) == region), minibatch);
+  };
+  fit.perfect_end = {100, {0, kOpen}}, fit.gain_end = {200, {0, kOpen}};  // nothing is known
+  for (const double minibatch : {1.0, 150.0, 1e6}) is(minibatch, std::nullopt);
+  fit.perfect_end = {100, {50, kOpen}}, fit.gain_end = {2000, {1000, kOpen}};
+  is(50, ScalingRegion::perfect), is(51, std::nullopt), is(900, std::nullopt), is(3000, std::nullopt);
+  fit.perfect_end = {100, {50, 150}};
+  is(100, ScalingRegion::perfect), is(101, ScalingRegion::diminishing), is(1001, std::nullopt);
+  fit.perfect_end = {1, {0, 5}}, fit.gain_end = {10, {0, 20}};
+  is(4, std::nullopt), is(19, std::nullopt), is(21, ScalingRegion::no_gain);
 }
 
 BOOST_AUTO_TEST_CASE(each_has_its_words) {

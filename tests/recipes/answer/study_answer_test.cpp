@@ -269,6 +269,17 @@ BOOST_AUTO_TEST_CASE(fewer_minibatches_than_free_k_have_intervals_that_assume_it
   BOOST_TEST(answer_text(law_answer()).find("if k = 1") == std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(steps_that_say_nothing_of_the_ends_have_no_regions) {
+  const StudyAnswer answer =
+      answer_study(table_runs("minibatch,steps\n8,300\n16,500\n32,100\n64,400\n128,150\n256,350\n512,90\n"), {});
+  const std::string text = answer_text(answer);
+  BOOST_TEST(text.find("say nothing of B_crit") != std::string::npos, text);
+  for (const BestResult& one : answer.best) BOOST_TEST(!answer.region_of(one));
+  const std::string steps = figure_of(answer, "steps");
+  for (const char* part : {"diminishing returns<", "no gain<", "B_crit"})
+    BOOST_TEST(steps.find(part) == std::string::npos, steps);
+}
+
 // The minibatches are so near to each other, and the rates so many, that the map's cells have no room.
 BOOST_AUTO_TEST_CASE(a_crowded_study_is_drawn) {
   std::vector<Measurement> runs;
