@@ -140,13 +140,14 @@ std::string bound_sentence(const StudyAnswer& answer) {
 std::string line_sentence(const StudyAnswer& answer) {
   const LinearBatchFit& line = *answer.line;
   const ScalingFit& of_one = answer.fit->of_one ? *answer.fit->of_one : answer.fit->answer;
-  const std::optional<double> b_crit = line.b_crit();
   const ConfidenceInterval& interval = of_one.b_crit.interval;
-  const bool agrees = b_crit && interval.low <= *b_crit && *b_crit <= interval.high;
+  std::optional<double> b_crit = line.b_crit();  // nothing, too, beyond what the fit in log space seeks
+  if (b_crit && *b_crit > kWidestCritical * static_cast<double>(answer.best.back().minibatch)) b_crit.reset();
+  const bool is_outside = b_crit && (*b_crit < interval.low || *b_crit > interval.high);
   return fmt::format(
       "Beside it the line E(B) = E_min + S_min B, by least squares of samples: E_min {}, S_min {}, B_crit {}{}.",
       count_text(line.e_min), count_text(line.s_min), b_crit ? count_text(*b_crit) : "unknown",
-      agrees ? "" : ", outside the interval of the fit in log space with k = 1");
+      is_outside ? ", outside the interval of the fit in log space with k = 1" : "");
 }
 
 // Returns "minibatch 40 [36, 44]", or "minibatch 30 or above" if an end is open.

@@ -269,6 +269,15 @@ BOOST_AUTO_TEST_CASE(fewer_minibatches_than_free_k_have_intervals_that_assume_it
   BOOST_TEST(answer_text(law_answer()).find("if k = 1") == std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(an_unknown_number_is_not_outside_of_an_interval) {
+  const auto text_of = [](const std::string& table) { return answer_text(answer_study(table_runs(table), {})); };
+  const std::string flat = text_of("minibatch,steps\n8,100\n16,100\n32,100\n64,100\n");
+  BOOST_TEST(flat.find("B_crit unknown.") != std::string::npos, flat);
+  // Samples that do not grow, but for rounding, have no B_crit either.
+  const std::string perfect = text_of("minibatch,steps\n8,12800\n16,6400\n32,3200\n64,1600\n128,800\n256,400\n");
+  BOOST_TEST(perfect.find("B_crit unknown.") != std::string::npos, perfect);
+}
+
 BOOST_AUTO_TEST_CASE(steps_that_say_nothing_of_the_ends_have_no_regions) {
   const StudyAnswer answer =
       answer_study(table_runs("minibatch,steps\n8,300\n16,500\n32,100\n64,400\n128,150\n256,350\n512,90\n"), {});
