@@ -1,5 +1,6 @@
 #include "optim/distributions.h"
 
+#include <boost/math/distributions/chi_squared.hpp>
 #include <boost/math/distributions/students_t.hpp>
 
 #include "graph/error.h"
@@ -20,6 +21,10 @@ double student_within(double t, double degrees) {
 
 double student_t(double alpha, double degrees) {
   return quantile(boost::math::complement(distribution(degrees), alpha));
+}
+
+double chi_squared_above(double x, double degrees) {
+  return cdf(boost::math::complement(boost::math::chi_squared(degrees), x));
 }
 
 }  // namespace kb

@@ -1,4 +1,4 @@
-// Student's t distribution, for intervals and tests of a few runs.
+// Student's t and the chi-squared distribution, for intervals and tests of a few runs.
 #pragma once
 
 namespace kb {
@@ -8,5 +8,8 @@ double student_within(double t, double degrees);
 
 // Returns the t that T exceeds with probability `alpha`, 0 < alpha <= 0.5.
 double student_t(double alpha, double degrees);
+
+// Returns the probability that a chi-squared variable exceeds x, for x >= 0 and `degrees` above 0.
+double chi_squared_above(double x, double degrees);
 
 }  // namespace kb

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "recipes/answer/answer_notes.h"
 #include "recipes/answer/answer_text.h"
 #include "recipes/answer/csv.h"
 #include "recipes/answer/estimate_json.h"
@@ -215,6 +216,7 @@ Json answer_members(const StudyAnswer& answer) {
           {"slopes_of_ranges", ranges_json(answer)},
           {"not_reached", missed_json(answer)},
           {"contradicts_the_fit", contradicted_json(answer)},
+          {"notes", answer_notes(answer)},
           {"cluster", answer.cluster ? cluster_json(*answer.cluster) : Json(nullptr)},
           {"minibatches", minibatches_json(answer)}};
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "recipes/answer/answer_notes.h"
 #include "recipes/answer/trial_rates.h"
 #include "recipes/report/count_text.h"
 #include "recipes/trials/wrapped.h"
@@ -222,21 +223,6 @@ std::string missed_text(const MissedResult& one) {
                      fewest == most ? fewest : fmt::format("{} to {}", fewest, most), diverged);
 }
 
-std::string contradiction_note(const StudyAnswer& answer) {
-  if (answer.contradicted.empty()) return "";
-  std::vector<std::string> places;
-  for (const auto& [least, fitted] : answer.contradicted)
-    places.push_back(fmt::format("{} steps at minibatch {}, where runs were given up after {}", count_text(fitted),
-                                 least.minibatch, count_text(least.steps)));
-  return fmt::format(
-      "NOTE: runs that were given up contradict the fitted law. It has {}. Either no rate tried there was good, or the "
-      "law does not hold there.{}",
-      fmt::join(places, "; "),
-      answer.is_contradicted_beyond()
-          ? fmt::format(" What it says of minibatches above {} is withheld.", answer.best.back().minibatch)
-          : "");
-}
-
 const char* level_text(const ScalingFit& fit) { return fit.assumes_k() ? "95 % if k = 1" : "95 %"; }
 
 std::string law_text(const CriticalBatch& fit) {
@@ -261,8 +247,9 @@ std::vector<FitRow> fit_rows(const CriticalBatch& fit) {
 
 std::vector<std::string> answer_sentences(const StudyAnswer& answer) {
   std::vector<std::string> sentences;
+  for (const std::string& note : answer_notes(answer)) sentences.push_back("NOTE: " + note);
   if (answer.fit) {
-    sentences = {contradiction_note(answer), fit_sentence(answer), test_sentence(answer), bound_sentence(answer)};
+    sentences.insert(sentences.end(), {fit_sentence(answer), test_sentence(answer), bound_sentence(answer)});
     sentences.push_back(regions_sentence(answer.fit->answer));
     sentences.push_back(line_sentence(answer));
   } else {

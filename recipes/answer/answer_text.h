@@ -13,9 +13,6 @@ std::string estimate_text(const Estimate& estimate);
 // Returns "reached in 1 of 2 runs (110 steps), 1 diverged" or "not reached in 2 runs".
 std::string missed_text(const MissedResult& one);
 
-// Returns a note of the minibatches without a run to the target that the fit contradicts; "" if there are none.
-std::string contradiction_note(const StudyAnswer& answer);
-
 // Returns "95 %", or "95 % if k = 1" for intervals of a fit that takes k as 1 without a test.
 const char* level_text(const ScalingFit& fit);
 
@@ -28,8 +25,9 @@ struct FitRow {
 };
 std::vector<FitRow> fit_rows(const CriticalBatch& fit);
 
-// Returns sentences: how the fit was made and what it leaves, whether the law with k = 1 holds, what bounds mean, where
-// regions end, the linear fit beside it, which minibatches did not reach the target.
+// Returns sentences: notes (recipes/answer/answer_notes.h), how the fit was made and what it leaves, whether the law
+// with k = 1 holds, what bounds mean, where regions end, the linear fit beside it, which minibatches did not reach the
+// target.
 std::vector<std::string> answer_sentences(const StudyAnswer& answer);
 
 // Returns tables of steps and of rates, the fit, and the sentences.

@@ -7,6 +7,7 @@
 
 #include "graph/error.h"
 #include "optim/law_comparison.h"
+#include "recipes/answer/answer_notes.h"
 #include "recipes/answer/answer_text.h"
 #include "recipes/answer/estimate_json.h"
 #include "recipes/answer/policy_claims.h"
@@ -81,7 +82,7 @@ std::string study_block(const NamedStudy& study, const NamedStudy& first, bool s
   }
   if (assumes_k(study)) text += fmt::format("  {:<16} {}\n", "intervals", level_text(study.answer.fit->answer));
   if (!study.answer.fit) text += wrapped("  no fit: ", study.answer.no_fit);
-  if (const std::string note = contradiction_note(study.answer); !note.empty()) text += wrapped("  ", note);
+  for (const std::string& note : answer_notes(study.answer)) text += wrapped("  NOTE: ", note);
   text += fmt::format("  {:<16} {}\n", "best rates", rate_law_text(study.answer));
   text += wrapped("  effort           ", effort_text(study.effort));
   return shows_policy ? text + costs_text(study.answer) : text;

@@ -94,9 +94,7 @@ void add_slopes_of_ranges(StudyAnswer& answer) {
 }
 
 void add_steps(StudyAnswer& answer) {
-  std::vector<StepsToTarget> runs;
-  for (const BestResult& one : answer.best) runs.push_back({one.minibatch, one.best.steps, one.best.given_up});
-  answer.measured = pooled_steps(runs);
+  answer.measured = pooled_steps(answer.runs_at_best());
   for (size_t i = 0; i < answer.best.size(); ++i) {
     BestResult& one = answer.best[i];
     one.steps = answer.measured.means[i].steps;
@@ -160,6 +158,12 @@ void add_cost(StudyAnswer& answer, const ScaleForecast& forecast) {
 }
 
 }  // namespace
+
+std::vector<StepsToTarget> StudyAnswer::runs_at_best() const {
+  std::vector<StepsToTarget> runs;
+  for (const BestResult& one : best) runs.push_back({one.minibatch, one.best.steps, one.best.given_up});
+  return runs;
+}
 
 std::optional<ScalingRegion> StudyAnswer::region_of(const BestResult& one) const {
   if (!fit) return std::nullopt;

@@ -72,6 +72,7 @@ struct StudyAnswer {
 
   std::optional<TargetNoise> noise;  // noise of the part of the data that judged the target, if it is known
 
+  std::vector<StepsToTarget> runs_at_best() const;  // returns the runs of each of `best`
   const BestResult& base_result() const { return best[base]; }
   // Returns whether the fit contradicts a minibatch larger than all of `best`.
   bool is_contradicted_beyond() const {

@@ -1,0 +1,71 @@
+#include "recipes/answer/answer_notes.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "optim/equal_variances.h"
+#include "recipes/report/count_text.h"
+
+namespace kb {
+namespace {
+
+std::string contradiction_note(const StudyAnswer& answer) {
+  if (answer.contradicted.empty()) return "";
+  std::vector<std::string> places;
+  for (const auto& [least, fitted] : answer.contradicted)
+    places.push_back(fmt::format("{} steps at minibatch {}, where runs were given up after {}", count_text(fitted),
+                                 least.minibatch, count_text(least.steps)));
+  return fmt::format(
+      "runs that were given up contradict the fitted law. It has {}. Either no rate tried there was good, or the "
+      "law does not hold there.{}",
+      fmt::join(places, "; "),
+      answer.is_contradicted_beyond()
+          ? fmt::format(" What it says of minibatches above {} is withheld.", answer.best.back().minibatch)
+          : "");
+}
+
+// Returns whether the steps look rounded to evaluations: all seeds tie, though two that scatter by sigma (of 1 % at
+// least) have equal whole steps by chance in fewer than 5 % of all cases.
+bool looks_rounded(const StepsToTarget& runs, double deviation) {
+  constexpr double kLeastDeviation = 0.01, kSeldom = 0.05;
+  if (!all_tie(runs)) return false;
+  const double chance =
+      1 / (2 * std::sqrt(std::numbers::pi) * std::max(deviation, kLeastDeviation) * runs.steps.front());
+  return chance < kSeldom;
+}
+
+std::string tie_note(const StudyAnswer& answer) {
+  std::vector<int64_t> tied;
+  for (const StepsToTarget& runs : answer.runs_at_best())
+    if (looks_rounded(runs, answer.measured.deviation)) tied.push_back(runs.minibatch);
+  if (tied.empty()) return "";
+  return fmt::format(
+      "all seeds have equal steps at minibatch {}: steps look rounded to evaluations. Intervals leave out how far "
+      "these "
+      "are apart, and may be too narrow.",
+      fmt::join(tied, ", "));
+}
+
+std::string scatter_note(const StudyAnswer& answer) {
+  const std::optional<EqualVariancesTest> test = test_equal_variances(answer.runs_at_best());
+  if (!test || !test->rejects()) return "";
+  return fmt::format(
+      "seeds do not scatter equally (Bartlett's test, p = {:.2g}): by {:.2g} % at minibatch {}, by {:.2g} % at {}. One "
+      "sigma is taken for all: intervals are too wide where seeds scatter least, and too narrow where they scatter "
+      "most.",
+      test->p, 100 * test->least_deviation, test->least, 100 * test->greatest_deviation, test->greatest);
+}
+
+}  // namespace
+
+std::vector<std::string> answer_notes(const StudyAnswer& answer) {
+  std::vector<std::string> notes = {contradiction_note(answer), tie_note(answer), scatter_note(answer)};
+  std::erase(notes, "");
+  return notes;
+}
+
+}  // namespace kb
