@@ -21,6 +21,7 @@ namespace kb {
 struct Estimate {
   double value = 0;
   ConfidenceInterval interval = {};
+  bool is_told() const { return interval.has_low() || interval.has_high(); }
 };
 
 inline constexpr size_t kLeastMinibatches = 3;  // a fit with k = 1 has two free numbers

@@ -45,6 +45,7 @@ std::optional<EqualVariancesTest> test_equal_variances(std::span<const StepsToTa
   std::vector<SampleVariance> samples;
   for (const StepsToTarget& at : measured)
     if (at.steps.size() > 1 && at.given_up.empty() && !all_tie(at)) samples.push_back(variance_of(at));
+  std::erase_if(samples, [](const SampleVariance& one) { return one.variance == 0; });  // steps differ by rounding
   if (samples.size() < 2) return std::nullopt;
   const auto [least, greatest] =
       std::minmax_element(samples.begin(), samples.end(),

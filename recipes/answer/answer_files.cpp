@@ -186,7 +186,7 @@ std::string answer_csv(const StudyAnswer& answer) {
                        csv_field(residual), csv_field(one.linear_rate), csv_field(one.square_root_rate),
                        csv_field(one.diverged_from), one.best.runs, one.best.steps.size(), csv_field(one.best.seconds));
   }
-  for (const MissedResult& one : answer.missed) {  // of its steps a lower bound alone is known
+  for (const MissedResult& one : answer.missed) {  // a lower bound of its steps alone is known
     std::optional<double> fitted;
     if (answer.fit) fitted = answer.fit->answer.steps_at(static_cast<double>(one.minibatch));
     csv += fmt::format("{},,,,{},,,,,{},,,,,{},{},\n", one.minibatch, csv_field(one.least_steps), csv_field(fitted),

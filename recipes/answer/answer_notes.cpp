@@ -50,6 +50,20 @@ std::string tie_note(const StudyAnswer& answer) {
       fmt::join(tied, ", "));
 }
 
+// Returns a note of runs at best rates that missed the target after steps that nobody noted.
+std::string unknown_note(const StudyAnswer& answer) {
+  std::vector<std::string> places;
+  for (const BestResult& one : answer.best)
+    if (const size_t unknown = one.best.runs - one.best.diverged - one.best.steps.size() - one.best.given_up.size())
+      places.push_back(fmt::format("{} of {} runs at minibatch {}", unknown, one.best.runs, one.minibatch));
+  if (places.empty()) return "";
+  return fmt::format(
+      "S leaves out {}: they missed the target, and their steps are not known. S is too low there; with the steps "
+      "until "
+      "they were given up they would count.",
+      fmt::join(places, ", "));
+}
+
 std::string scatter_note(const StudyAnswer& answer) {
   const std::optional<EqualVariancesTest> test = test_equal_variances(answer.runs_at_best());
   if (!test || !test->rejects()) return "";
@@ -63,7 +77,8 @@ std::string scatter_note(const StudyAnswer& answer) {
 }  // namespace
 
 std::vector<std::string> answer_notes(const StudyAnswer& answer) {
-  std::vector<std::string> notes = {contradiction_note(answer), tie_note(answer), scatter_note(answer)};
+  std::vector<std::string> notes = {contradiction_note(answer), unknown_note(answer), tie_note(answer),
+                                    scatter_note(answer)};
   std::erase(notes, "");
   return notes;
 }

@@ -7,8 +7,8 @@
 
 namespace kb {
 
-// Returns sentences: runs that were given up contradict the fit; seeds tie, as steps that are rounded to evaluations
-// do; seeds do not scatter equally.
+// Returns sentences: runs that were given up contradict the fit; runs that missed the target are left out; seeds tie,
+// as steps that are rounded to evaluations do; seeds do not scatter equally.
 std::vector<std::string> answer_notes(const StudyAnswer& answer);
 
 }  // namespace kb

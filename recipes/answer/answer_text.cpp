@@ -142,7 +142,7 @@ std::string line_sentence(const StudyAnswer& answer) {
   const LinearBatchFit& line = *answer.line;
   const ScalingFit& of_one = answer.fit->of_one ? *answer.fit->of_one : answer.fit->answer;
   const ConfidenceInterval& interval = of_one.b_crit.interval;
-  std::optional<double> b_crit = line.b_crit();  // nothing, too, beyond what the fit in log space seeks
+  std::optional<double> b_crit = line.b_crit();  // it is told only within what the other fit seeks
   if (b_crit && *b_crit > kWidestCritical * static_cast<double>(answer.best.back().minibatch)) b_crit.reset();
   const bool is_outside = b_crit && (*b_crit < interval.low || *b_crit > interval.high);
   return fmt::format(
@@ -154,7 +154,7 @@ std::string line_sentence(const StudyAnswer& answer) {
 // Returns "minibatch 40 [36, 44]", or "minibatch 30 or above" if an end is open.
 std::string place_text(const Estimate& estimate) {
   const ConfidenceInterval& interval = estimate.interval;
-  if (!interval.has_low() && !interval.has_high()) return "a minibatch that these steps do not tell";
+  if (!estimate.is_told()) return "a minibatch that these steps do not tell";
   if (!interval.has_high()) return fmt::format("minibatch {} or above", count_text(interval.low));
   if (!interval.has_low()) return fmt::format("minibatch {} or below", count_text(interval.high));
   return "minibatch " + estimate_text(estimate);
@@ -209,7 +209,7 @@ void add_missed(std::vector<std::string>& sentences, const std::vector<MissedRes
 
 std::string estimate_text(const Estimate& estimate) {
   const ConfidenceInterval& interval = estimate.interval;
-  if (!interval.has_low() && !interval.has_high()) return "unknown";
+  if (!estimate.is_told()) return "unknown";
   if (!interval.has_high()) return ">= " + number_text(interval.low);
   if (!interval.has_low()) return "<= " + number_text(interval.high);
   return fmt::format("{} [{}, {}]", number_text(estimate.value), number_text(interval.low), number_text(interval.high));

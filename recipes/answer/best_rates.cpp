@@ -15,7 +15,7 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 
 StepsToTarget steps_of(int64_t minibatch, const RateResult& one) { return {minibatch, one.steps, one.given_up}; }
 
-// The rates of a minibatch as they are compared.
+// Holds the rates of a minibatch as they are compared.
 class ComparedRates {
  public:
   explicit ComparedRates(const MinibatchResults& at) : all_(at), alike_(of_common_seeds(at)) {

@@ -9,7 +9,7 @@ Json interval_json(const ConfidenceInterval& interval) {
 
 Json estimate_json(const Estimate& estimate) {
   Json json = interval_json(estimate.interval);
-  json["value"] = estimate.value;
+  json["value"] = estimate.is_told() ? Json(estimate.value) : Json(nullptr);
   return json;
 }
 

@@ -1,4 +1,5 @@
-// Writes estimates and their intervals as JSON: an end that is open is null.
+// Writes estimates and their intervals as JSON: an end that is open is null, and so is a value
+// whose ends are both open.
 #pragma once
 #include "optim/critical_batch.h"
 #include "runtime/json.h"

@@ -49,8 +49,9 @@ std::string rate_law_text(const StudyAnswer& answer) {
   return fmt::format("eta_max {:.3g}, B_n {}", law->eta_max, count_text(law->noise_batch, 3));
 }
 
-// Returns "1.32 [1.1, 1.6]"; ".." stands for an open end.
+// Returns "1.32 [1.1, 1.6]"; ".." stands for an open end, "unknown" for two.
 std::string ratio_text(const Estimate& ratio) {
+  if (!ratio.is_told()) return "unknown";
   const ConfidenceInterval& interval = ratio.interval;
   return fmt::format("{:.3g} [{}, {}]", ratio.value, interval.has_low() ? fmt::format("{:.3g}", interval.low) : "..",
                      interval.has_high() ? fmt::format("{:.3g}", interval.high) : "..");

@@ -150,11 +150,19 @@ void add_contradictions(StudyAnswer& answer) {
   if (answer.fit->of_one) withhold_beyond(answer.measured.means.back(), *answer.fit->of_one);
 }
 
-void add_cost(StudyAnswer& answer, const ScaleForecast& forecast) {
+void add_cost(StudyAnswer& answer, ScaleForecast forecast) {
   if (!answer.fit) throw Error("--cluster: steps at a cluster's minibatches follow from the fit; " + answer.no_fit);
-  answer.cluster = target_cost(
-      answer.fit->answer.law(), forecast,
-      {static_cast<double>(answer.best.front().minibatch), static_cast<double>(answer.best.back().minibatch)});
+  const auto last = static_cast<double>(answer.best.back().minibatch);
+  if (answer.is_contradicted_beyond()) {
+    std::erase_if(forecast.rows, [&](const ScaleRow& row) { return row.minibatch > last; });
+    if (forecast.rows.empty())
+      throw Error(
+          fmt::format("--cluster: expected a minibatch of {} or less, beyond which runs contradict the fit, got "
+                      "larger ones alone",
+                      last));
+  }
+  answer.cluster =
+      target_cost(answer.fit->answer.law(), forecast, {static_cast<double>(answer.best.front().minibatch), last});
 }
 
 }  // namespace

@@ -68,7 +68,8 @@ struct StudyAnswer {
   // Slopes from the first minibatch to the last one that the fit has in perfect scaling, and from the first to the last
   // of all; only ranges of three minibatches or more.
   std::vector<SlopeOfSteps> slopes_of_ranges;
-  std::optional<ClusterCost> cluster;  // set if a forecast was given
+  // Set if a forecast was given; without minibatches beyond `best` if the fit is contradicted there.
+  std::optional<ClusterCost> cluster;
 
   std::optional<TargetNoise> noise;  // noise of the part of the data that judged the target, if it is known
 

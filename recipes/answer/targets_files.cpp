@@ -20,10 +20,11 @@ namespace {
 
 std::string estimate_fields(const Estimate& estimate) {
   const ConfidenceInterval& interval = estimate.interval;
-  std::optional<double> low, high;
+  std::optional<double> value, low, high;
+  if (estimate.is_told()) value = estimate.value;
   if (interval.has_low()) low = interval.low;
   if (interval.has_high()) high = interval.high;
-  return fmt::format("{},{},{}", csv_field(estimate.value), csv_field(low), csv_field(high));
+  return fmt::format("{},{},{}", csv_field(value), csv_field(low), csv_field(high));
 }
 
 Json tokens_json(const TargetAnswer& one, const std::optional<int64_t>& context) {

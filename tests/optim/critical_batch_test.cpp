@@ -159,8 +159,8 @@ BOOST_AUTO_TEST_CASE(a_fit_at_the_bound_of_the_search_is_not_tested) {
     BOOST_TEST(!fit_of(exact_study(law, 9)).test.value().rejects());
 }
 
-// Where k is taken as 1, an interval holds the truth in 95 % of all cases only if it is 1, and nothing tells where
-// regions end.
+// If k is taken as 1, an interval holds the truth in 95 % of all cases only if it is 1, and nothing tells where regions
+// end.
 BOOST_AUTO_TEST_CASE(few_minibatches_do_not_tell_where_regions_end) {
   const ScalingFit five = fit_of(exact_study({300, 16, 1.84}, 5)).answer,
                    six = fit_of(exact_study({300, 16}, 6)).answer;

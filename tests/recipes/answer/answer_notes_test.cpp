@@ -1,4 +1,4 @@
-// Notes of an answer: seeds that tie, and seeds that do not scatter equally.
+// Tests the notes of an answer: seeds that tie, and seeds that do not scatter equally.
 #include "recipes/answer/answer_notes.h"
 
 #include <boost/test/unit_test.hpp>
@@ -22,8 +22,14 @@ BOOST_AUTO_TEST_CASE(seeds_that_tie_look_rounded) {
   BOOST_REQUIRE(notes.size() == 1u);
   BOOST_TEST(notes[0].starts_with("all seeds have equal steps at minibatch 8, 16: "), notes[0]);
   BOOST_TEST(answer_text(answer).find("NOTE: all seeds") != std::string::npos);
-  // Of so few steps two runs have equally many by chance.
+  // Two runs of so few steps have equally many by chance.
   BOOST_TEST(answer_notes(answer_of("8,1,80\n8,2,80\n16,1,40\n16,2,40\n32,1,21\n32,2,20\n")).empty());
+}
+
+BOOST_AUTO_TEST_CASE(runs_that_missed_the_target_after_unknown_steps_are_told) {
+  const std::vector<std::string> notes = answer_notes(answer_of("8,1,80\n8,2,90\n8,3,\n16,1,40\n"));
+  BOOST_REQUIRE(notes.size() == 1u);
+  BOOST_TEST(notes[0].starts_with("S leaves out 1 of 3 runs at minibatch 8: "), notes[0]);
 }
 
 BOOST_AUTO_TEST_CASE(seeds_that_scatter_unequally_are_told) {

@@ -1,4 +1,4 @@
-// The best rate of a minibatch where runs were given up before the target.
+// Tests which rate of a minibatch is the best one, if runs were given up before the target.
 #include <boost/test/unit_test.hpp>
 
 #include "tests/recipes/answer/study_cases.h"
