@@ -26,7 +26,7 @@ constexpr int64_t kDeviceCopy = int64_t{1} << 30;  // most bytes of a copied arr
 struct CopyBandwidth::Arrays {
   std::unique_ptr<DeviceMemory> from, to;
   int64_t tiles = 0;
-  std::atomic<uint64_t> bits = 0;  // what was read, joined: without a use of it the compiler would read nothing
+  std::atomic<uint64_t> bits = 0;  // joins what was read: without a use of it the compiler would read nothing
 };
 
 CopyBandwidth::CopyBandwidth(int64_t bytes, int threads) : arrays_(std::make_unique<Arrays>()), pool_(threads) {

@@ -64,7 +64,7 @@ std::map<std::string, std::vector<std::string>> instructions_of(const std::strin
   return kernels;
 }
 
-// What the text of a kernel says of its product by warpgroups.
+// A kernel's product by warpgroups, as its text has it.
 struct WrittenProduct {
   explicit WrittenProduct(const std::string& text) {
     const Match sums = first_match(text, R"(Accumulators<\d+, (\d+), \d+, (\d+)>)");
