@@ -6,6 +6,7 @@
 
 #include "graph/error.h"
 #include "recipes/config/flags.h"
+#include "recipes/config/learning_rows.h"
 
 namespace kb {
 namespace {
@@ -32,13 +33,6 @@ void check_names(const std::string& recipe, const char* what, const std::vector<
                     "  got:      '{}'",
                     recipe, what, name, fault, name));
   }
-}
-
-template <class Row>
-std::vector<std::string> names_of(const Row& rows) {
-  std::vector<std::string> names;
-  for (const auto& row : rows) names.emplace_back(row.name);
-  return names;
 }
 
 std::vector<std::string> flags_of_all(Recipe recipe) {
