@@ -33,12 +33,14 @@ namespace {
 constexpr size_t kMaxLeaves = 8;     // most large inputs of one expression
 constexpr int32_t kMaxNodes = 100;   // most nodes of one expression
 constexpr int32_t kMaxAgain = 24;    // most nodes of an expression that is computed again instead of read
+constexpr int32_t kMaxParts = 4;     // most parts of a concat that several readers compute
 constexpr int64_t kMostWindows = 4;  // most windows, on average, that an element lies in which each computes again
 
 // The cost of computing a value inside a launch instead of reading it from memory.
 struct Cost {
   std::vector<int32_t> leaves;  // ids of the large values that it reads, sorted
   int32_t nodes = 0;
+  int32_t parts = 1;       // the most values among which a concat in it chooses, those of concats inside counted
   bool expensive = false;  // whether it calls a math function (compiler/kernel/math.h)
   bool slow = false;       // whether it divides or takes a root, which should not be repeated for every element
 };
@@ -114,8 +116,9 @@ class Chooser {
   }
 
   Cost cost_of(Value v, const Node& node) const {
-    Cost cost{{}, 1, calls_math(node.op), info(node.op).cost == OpCost::slow};
+    Cost cost{{}, 1, 1, calls_math(node.op), info(node.op).cost == OpCost::slow};
     int64_t large = graph_.type(v).elements() / 2;
+    int32_t together = static_cast<int32_t>(node.inputs.size());  // the parts of all inputs
     for (Value input : node.inputs) {
       bool is_large = graph_.type(input).elements() > large || node.op == Op::unpack_bits;
       if (materialised_.readable(input)) {
@@ -124,13 +127,17 @@ class Chooser {
       }
       const Cost& inner = costs_[id(input)];
       cost.nodes += inner.nodes;
+      cost.parts = std::max(cost.parts, inner.parts);
+      together += inner.parts - 1;
       cost.slow |= inner.slow;
       cost.expensive |= inner.expensive && is_large;
       if (is_large)
         for (int32_t leaf : inner.leaves) add_leaf(cost, leaf);
     }
+    if (node.op != Op::concat) return cost;
     // An element of a concat reads one input: its large inputs together are read as often as one is.
-    if (node.op == Op::concat && cost.leaves.size() > 1) cost.leaves.resize(1);
+    if (cost.leaves.size() > 1) cost.leaves.resize(1);
+    cost.parts = together;
     return cost;
   }
 
@@ -171,12 +178,14 @@ class Chooser {
     bool leaf = info(node.op).cls == OpClass::leaf;
     bool shared = readers_[id(v)] > 1 && !leaf && graph_.type(v).elements() > 1;
     bool costly = cost.leaves.size() > 2 || (cost.expensive && !cost.leaves.empty());
-    if ((shared && costly && !is_view_op(graph_, node)) || cost.leaves.size() > kMaxLeaves || cost.nodes > kMaxNodes) {
+    const bool wide = cost.parts > kMaxParts;
+    if ((shared && (wide || (costly && !is_view_op(graph_, node)))) || cost.leaves.size() > kMaxLeaves ||
+        cost.nodes > kMaxNodes) {
       const Value written = narrowest(v);
       need_soft(written);
       if (written != v) cost = cost_of(v, node);
     }
-    materialised_.cheap[id(v)] = cost.leaves.size() <= 2 && !cost.expensive && cost.nodes <= kMaxAgain;
+    materialised_.cheap[id(v)] = cost.leaves.size() <= 2 && !cost.expensive && !wide && cost.nodes <= kMaxAgain;
     materialised_.repeatable[id(v)] =
         materialised_.root[id(v)] && !materialised_.needed[id(v)] && materialised_.cheap[id(v)];
     costs_[id(v)] = std::move(cost);

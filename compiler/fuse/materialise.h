@@ -46,7 +46,8 @@ bool is_zeros(const Graph& graph, Value value);
 // 2. A small computed value that is broadcast is written once instead of computed again for every element, unless it is
 // one or two cheap nodes or a single element without a math function.
 // 3. A value with several readers is written if reading its inputs again costs more: it has three or more large inputs,
-// or calls a math function.
+// calls a math function, or takes its elements from a concat of many parts, where those of concats in it count as well:
+// a chain of concats, each read by a layer, would else be nested in all its readers.
 // 4. An expression never grows past a bound, so that kernels stay small and fusion stays linear.
 Materialised choose_materialised(const Graph& graph, bool on_gpu);
 

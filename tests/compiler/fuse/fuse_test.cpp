@@ -8,6 +8,7 @@
 #include "compiler/views.h"
 #include "graph/layers.h"
 #include "graph/transformer.h"
+#include "tests/compiler/lowered_group.h"
 #include "tests/support/compile_check.h"
 
 namespace kb::fuse_test {
@@ -62,6 +63,24 @@ size_t passes(const std::vector<Group>& groups) {
   size_t total = 0;
   for (const Group& group : groups) total += group.inputs.size() + group.outputs.size();
   return total;
+}
+
+// Returns layers, each of which concatenates its result with all before it, with their gradients: as a chain of concats
+// of two or, with `flat`, each layer's concat of all results.
+Graph dense_graph(int layers, bool flat) {
+  Graph g("dense");
+  std::vector<Tensor> all{input(g, "x", DType::f32, {2, 8, 3, 3}, "NCHW")};
+  Tensor x = all[0];
+  for (int i = 0; i < layers; ++i) {
+    const std::string name = std::to_string(i);
+    all.push_back(conv2d("conv" + name, relu(batch_norm("bn" + name, x)), 4, {.padding = 1}));
+    x = flat ? concat(all, 1) : concat({x, all.back()}, 1);
+  }
+  output("y", x);
+  const std::vector<Tensor> d = gradients(sum(x * x), {all[0], Tensor(g, g.read("bn0.weight"))});
+  output("dx", d[0]);
+  output("dweight", d[1]);
+  return g;
 }
 
 }  // namespace
@@ -320,6 +339,16 @@ BOOST_AUTO_TEST_CASE(a_part_of_a_concat_that_another_launch_computes_again) {
   g.outputs.push_back({"joined", concat({size, x, size}, 0).value(), Merge::sum});
   g.outputs.push_back({"late", (floor(x) - size).value(), Merge::sum});
   check_compiled(g);
+}
+
+// A concat of many parts, or of concats, is written once: kernels of twice as many layers have about twice the text.
+BOOST_AUTO_TEST_CASE(dense_layers_make_text_in_proportion_to_their_number) {
+  for (const bool flat : {false, true}) {
+    check_lowering(dense_graph(5, flat), 1e-4);
+    const size_t once = lowered_text(dense_graph(12, flat), generic_cpu_target()).size();
+    const size_t twice = lowered_text(dense_graph(24, flat), generic_cpu_target()).size();
+    BOOST_TEST(10 * twice <= 24 * once, once << " characters grow to " << twice);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
