@@ -45,8 +45,7 @@ std::string tie_note(const StudyAnswer& answer) {
   if (tied.empty()) return "";
   return fmt::format(
       "all seeds have equal steps at minibatch {}: steps look rounded to evaluations. Intervals leave out how far "
-      "these "
-      "are apart, and may be too narrow.",
+      "these are apart, and may be too narrow.",
       fmt::join(tied, ", "));
 }
 
@@ -59,8 +58,7 @@ std::string unknown_note(const StudyAnswer& answer) {
   if (places.empty()) return "";
   return fmt::format(
       "S leaves out {}: they missed the target, and their steps are not known. S is too low there; with the steps "
-      "until "
-      "they were given up they would count.",
+      "until they were given up they would count.",
       fmt::join(places, ", "));
 }
 

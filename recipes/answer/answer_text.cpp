@@ -105,10 +105,8 @@ std::string test_sentence(const StudyAnswer& answer) {
   if (!test)
     return fmt::format(
         "The law is not tested: k is taken as 1, and a fit with k free, which alone tells where perfect scaling and "
-        "gain "
-        "end, takes {} minibatches or more, here are {}. If steps bend more sharply, S_min, B_crit and E_min lie "
-        "outside "
-        "these intervals more often.",
+        "gain end, takes {} minibatches or more, here are {}. If steps bend more sharply, S_min, B_crit and E_min lie "
+        "outside these intervals more often.",
         kLeastOfFreeBend, answer.best.size());
   const std::string figures = fmt::format("F(1, {}) = {:.2g}, p = {:.2g}", test->degrees, test->f, test->p);
   if (test->rejects()) return fmt::format("S_min (1 + B_crit / B), the law with k = 1, is rejected: {}.", figures);
@@ -126,14 +124,12 @@ std::string bound_sentence(const StudyAnswer& answer) {
   if (!b_crit.has_high())
     return fmt::format(
         "B_crit is a bound: it is at least {}. The fitted minibatches may all lie in perfect scaling, and E_min alone "
-        "is "
-        "known.",
+        "is known.",
         count_text(b_crit.low));
   if (!b_crit.has_low())
     return fmt::format(
         "B_crit is a bound: it is at most {}. The fitted minibatches may all lie where a larger one gains nothing, and "
-        "S_min "
-        "alone is known.",
+        "S_min alone is known.",
         count_text(b_crit.high));
   return "";
 }

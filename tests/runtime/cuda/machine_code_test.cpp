@@ -103,7 +103,9 @@ std::string touches_sums(const std::vector<std::string>& code, const WrittenProd
     return std::find_if(from, code.end(), [&](const std::string& one) { return one.starts_with(what); });
   };
   const auto begin = starting(code.begin(), "WARPGROUP.ARRIVE"), wait = starting(begin, "WARPGROUP.DEPBAR");
-  const Match sums = first_match(*starting(begin, "HGMMA"), R"( R(\d+),)");
+  const auto multiply = starting(begin, "HGMMA");
+  if (multiply == code.end()) return "no multiplication";
+  const Match sums = first_match(*multiply, R"( R(\d+),)");
   const int first = std::stoi(sums.at(1));
   for (auto at = begin; at != wait; ++at)
     for (const Match& named : all_matches(*at, R"(\bR(\d+))"))
@@ -113,28 +115,32 @@ std::string touches_sums(const std::vector<std::string>& code, const WrittenProd
   return "";
 }
 
-// Returns true, and prints the reason, if nothing can be compiled and read here.
-bool skipped(cuda::Nvrtc& nvrtc, const std::string& cuobjdump) {
+// Returns the machine code of the kernels for an architecture, a text an image; nothing, and prints the reason, if it
+// cannot be made and read here.
+std::vector<std::string> machine_code_of(const PrintedKernels& kernels, int arch) {
+  const RuntimeOptions options = RuntimeOptions::from_environment();
+  cuda::Nvrtc nvrtc;
   std::string why;
-  if (cuda::open_nvrtc(nvrtc, why) && !std::filesystem::exists(cuobjdump)) why = "no " + cuobjdump;
-  if (!why.empty()) fmt::print("skipped: {}\n", why);
-  return !why.empty();
+  if (cuda::open_nvrtc(nvrtc, why) && !std::filesystem::exists(options.cuobjdump)) why = "no " + options.cuobjdump;
+  if (!why.empty()) return fmt::print("skipped: {}\n", why), std::vector<std::string>{};
+  const auto compiler = cuda::make_nvrtc_compiler(nvrtc, arch, options.cache_dir, usable_processors());
+  std::vector<std::string> texts;
+  for (const cuda::Image& image : compiler->compile(kernels.batch()).images)
+    texts.push_back(cuda::disassembled(options.cuobjdump, image.data));
+  return texts;
 }
 
 BOOST_AUTO_TEST_SUITE(machine_code)
 
 BOOST_AUTO_TEST_CASE(no_equality_is_the_predicate_of_a_maximum) {
-  const RuntimeOptions options = RuntimeOptions::from_environment();
-  cuda::Nvrtc nvrtc;
-  if (skipped(nvrtc, options.cuobjdump)) return;
   PrintedKernels kernels;
   test::KernelGraphs graphs(kernels);
   test::equalities_at_edges(graphs);
   for (const int arch : {90, 100}) {
-    const auto compiler = cuda::make_nvrtc_compiler(nvrtc, arch, options.cache_dir, usable_processors());
+    const std::vector<std::string> texts = machine_code_of(kernels, arch);
+    if (texts.empty()) return;
     std::ptrdiff_t maxima = 0;
-    for (const cuda::Image& image : compiler->compile(kernels.batch()).images) {
-      const std::string sass = cuda::disassembled(options.cuobjdump, image.data);
+    for (const std::string& sass : texts) {
       maxima += sass.find("VIMNMX") != sass.npos ? 1 : 0;
       BOOST_TEST(wrong_equalities(sass) == 0u, "sm_" << arch << "\n" << sass);
     }
@@ -146,16 +152,14 @@ BOOST_AUTO_TEST_CASE(no_equality_is_the_predicate_of_a_maximum) {
 // transpositions of multiplications; that a step is one chain of them, behind a wait, a fence and a barrier (PTX ISA,
 // "Async Proxy" and wgmma.fence); and that ptxas moved no use of the sums into it.
 BOOST_AUTO_TEST_CASE(products_by_warpgroups) {
-  const RuntimeOptions options = RuntimeOptions::from_environment();
-  cuda::Nvrtc nvrtc;
-  if (skipped(nvrtc, options.cuobjdump)) return;
   PrintedKernels kernels;
   test::KernelGraphs graphs(kernels);
   test::products(graphs);
-  const auto compiler = cuda::make_nvrtc_compiler(nvrtc, 90, options.cache_dir, usable_processors());
+  const std::vector<std::string> texts = machine_code_of(kernels, 90);
+  if (texts.empty()) return;
   int found = 0;
-  for (const cuda::Image& image : compiler->compile(kernels.batch()).images)
-    for (const auto& [name, code] : instructions_of(cuda::disassembled(options.cuobjdump, image.data))) {
+  for (const std::string& sass : texts)
+    for (const auto& [name, code] : instructions_of(sass)) {
       if (kernels.text(name).find("warpgroup_mma<") == std::string::npos) continue;
       const WrittenProduct product(kernels.text(name));
       found++;
