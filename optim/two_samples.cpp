@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <vector>
 
 #include "graph/error.h"
 #include "optim/distributions.h"
@@ -42,12 +41,22 @@ std::vector<size_t> doubled_ranks(const std::vector<double>& values) {
 
 std::optional<MeanDifference> mean_difference(std::span<const double> first, std::span<const double> second,
                                               double alpha) {
-  if (first.size() < 2 || second.size() < 2) return std::nullopt;
-  const SampleMoments a = sample_moments(first), b = sample_moments(second);
-  const double variance = a.share + b.share;
+  return mean_difference(Samples{first}, Samples{second}, alpha);
+}
+
+std::optional<MeanDifference> mean_difference(const Samples& added, const Samples& subtracted, double alpha) {
+  MeanDifference found;
+  double variance = 0, weight = 0;  // weight: sum of the squares of the shares over their degrees of freedom
+  for (const auto& [samples, sign] : {std::pair(&added, 1), std::pair(&subtracted, -1)})
+    for (const std::span<const double> sample : *samples) {
+      if (sample.size() < 2) return std::nullopt;
+      const SampleMoments moments = sample_moments(sample);
+      found.difference += sign * moments.mean;
+      variance += moments.share;
+      weight += moments.share * moments.share / moments.degrees;
+    }
   if (!(variance > 0)) return std::nullopt;
-  MeanDifference found{.difference = a.mean - b.mean};
-  found.degrees = variance * variance / (a.share * a.share / a.degrees + b.share * b.share / b.degrees);
+  found.degrees = variance * variance / weight;
   const double half = student_t(alpha, found.degrees) * std::sqrt(variance);
   found.low = found.difference - half;
   found.high = found.difference + half;

@@ -1,12 +1,13 @@
-// Comparisons of two small independent samples, as the errors of two configurations with a few seeds each.
+// Comparisons of small independent samples, as the errors of two configurations with a few seeds each.
 #pragma once
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace kb {
 
 struct MeanDifference {
-  double difference = 0;     // mean of the first sample less that of the second
+  double difference = 0;     // means of the samples that are added less those that are subtracted
   double low = 0, high = 0;  // ends of the interval of the difference
   double degrees = 0;        // degrees of freedom (Welch and Satterthwaite)
 };
@@ -16,6 +17,11 @@ struct MeanDifference {
 // when the values of both are all equal, which tells no variance. Values are finite.
 std::optional<MeanDifference> mean_difference(std::span<const double> first, std::span<const double> second,
                                               double alpha);
+
+// Returns the same for the means of any number of samples, each of which is added or subtracted. Returns nothing when a
+// sample has fewer than two values, or when each has equal values.
+using Samples = std::vector<std::span<const double>>;
+std::optional<MeanDifference> mean_difference(const Samples& added, const Samples& subtracted, double alpha);
 
 // If both samples have one distribution: the probability that the ranks of the first sum to at most what they do
 // (below), and to at least that (above).

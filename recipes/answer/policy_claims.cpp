@@ -49,13 +49,10 @@ Evidence judge_below(const std::vector<double>& values, const std::vector<double
   return judge_all(values, reference, true);
 }
 
-// Returns log S(4 kn) - log S(kn), a value for each pair of a run of both; runs at kn that missed the target are left
-// out. Runs of two minibatches are independent, and so are the differences, whichever runs are pairs.
-std::vector<double> log_growth(const PolicyPoint& at, const PolicyPoint& at_four) {
-  std::vector<double> low = log_steps(*at.runs), growth = log_steps(*at_four.runs);
-  std::erase_if(low, [](double value) { return !std::isfinite(value); });
-  growth.resize(std::min(low.size(), growth.size()));
-  for (size_t i = 0; i < growth.size(); ++i) growth[i] -= low[i];
+// Returns log S at kn and at 4 kn. Runs at kn that missed the target are left out.
+GrowthSample log_growth(const PolicyPoint& at, const PolicyPoint& at_four) {
+  GrowthSample growth{log_steps(*at.runs), log_steps(*at_four.runs)};
+  std::erase_if(growth.from, [](double value) { return !std::isfinite(value); });
   return growth;
 }
 
@@ -74,8 +71,7 @@ JudgedClaim outer_nesterov(const PolicyPoints& points) {
     const PolicyPoint *outer = points.best(kNesterovOfOne, *at), *outer_four = points.best(kNesterovOfOne, four);
     const PolicyPoint *sync = points.best(kSync, *at), *sync_four = points.best(kSync, four);
     if (!outer_four || !sync || !sync_four || !std::isfinite(outer->steps) || !std::isfinite(sync->steps)) continue;
-    const std::vector<double> growth = log_growth(*outer, *outer_four), reference = log_growth(*sync, *sync_four);
-    claim.evidence = judge_below(growth, reference);
+    claim.evidence = judge_growth(log_growth(*outer, *outer_four), log_growth(*sync, *sync_four), true);
     claim.ours = fmt::format("S({}) / S({}) is {}, {} with sync: {}", four, *at, growth_text(*outer, *outer_four),
                              growth_text(*sync, *sync_four), evidence_text(claim.evidence, true));
     return claim;

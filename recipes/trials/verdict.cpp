@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
 
 #include "optim/two_samples.h"
 
@@ -11,37 +12,68 @@ namespace {
 
 constexpr double kTail = 0.025;
 
-double mean_of(const std::vector<double>& values) {
+double mean_of(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double sum_of_means(const Samples& samples) {
+  double sum = 0;
+  for (const std::span<const double> sample : samples) sum += mean_of(sample);
+  return sum;
+}
+
+bool all_ended(const std::vector<double>& values) {
+  return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
+}
+
+int side_of(double value, double bound) { return value < bound ? -1 : value > bound ? 1 : 0; }
+
+// Adds the verdict. `told`: -1 where the values lie below the bound, 1 above it, 0 where seeds do not tell. `means`:
+// the same of the means, which is what one seed shows.
+Evidence with_verdict(Evidence found, int told, int means, bool is_at_most) {
+  found.verdict = Verdict::undecided;
+  if (told != 0) found.verdict = (told < 0) == is_at_most ? Verdict::held : Verdict::not_held;
+  if (std::min(found.seeds, found.reference_seeds) == 1 && means != 0)
+    found.verdict = (means < 0) == is_at_most ? Verdict::seen : Verdict::not_seen;
+  return found;
+}
+
+Evidence by_ranks(const std::vector<double>& values, const std::vector<double>& bound, bool is_at_most) {
+  const RankSumTails tails = rank_sum_tails(values, bound);
+  const Evidence found{.seeds = values.size(),
+                       .reference_seeds = bound.size(),
+                       .is_ranked = true,
+                       .p = std::min(tails.below, tails.above)};
+  const int told = tails.below <= kTail ? -1 : tails.above <= kTail ? 1 : 0;
+  return with_verdict(found, told, side_of(mean_of(values), mean_of(bound)), is_at_most);
+}
+
+// Judges whether the means that are added are at most (`is_at_most`; else at least) those that are subtracted.
+Evidence by_means(Evidence found, const Samples& added, const Samples& subtracted, bool is_at_most) {
+  found.difference = sum_of_means(added) - sum_of_means(subtracted);
+  int told = 0;
+  if (const auto difference = mean_difference(added, subtracted, kTail)) {
+    found.difference = difference->difference;
+    found.low = difference->low;
+    found.high = difference->high;
+    told = found.high < 0 ? -1 : found.low > 0 ? 1 : 0;
+  }
+  const int means = side_of(*found.difference, 0);
+  return with_verdict(found, told, means, is_at_most);
 }
 
 // Judges all values. `bound`: the reference's values with the margin added.
 Evidence look(const std::vector<double>& values, const std::vector<double>& bound, bool is_at_most) {
-  Evidence found{.verdict = Verdict::undecided, .seeds = values.size(), .reference_seeds = bound.size()};
-  const auto all_ended = [](const std::vector<double>& sample) {
-    return std::all_of(sample.begin(), sample.end(), [](double value) { return std::isfinite(value); });
-  };
-  bool is_below = false, is_above = false;  // whether the values are below or above the bound
-  if (!all_ended(values) || !all_ended(bound)) {
-    const RankSumTails tails = rank_sum_tails(values, bound);
-    found.is_ranked = true;
-    found.p = std::min(tails.below, tails.above);
-    is_below = tails.below <= kTail;
-    is_above = tails.above <= kTail;
-  } else if (const auto difference = mean_difference(values, bound, kTail)) {
-    found.difference = difference->difference;
-    found.low = difference->low;
-    found.high = difference->high;
-    is_below = found.high < 0;
-    is_above = found.low > 0;
-  } else {
-    found.difference = mean_of(values) - mean_of(bound);
-  }
-  if (is_below || is_above) found.verdict = is_below == is_at_most ? Verdict::held : Verdict::not_held;
-  const double mean = mean_of(values), other = mean_of(bound);
-  if (std::min(values.size(), bound.size()) == 1 && mean != other)
-    found.verdict = (mean < other) == is_at_most ? Verdict::seen : Verdict::not_seen;
-  return found;
+  if (!all_ended(values) || !all_ended(bound)) return by_ranks(values, bound, is_at_most);
+  return by_means({.seeds = values.size(), .reference_seeds = bound.size()}, {values}, {bound}, is_at_most);
+}
+
+// Returns differences of pairs.
+std::vector<double> differences(const GrowthSample& growth) {
+  std::vector<double> all(growth.to.begin(),
+                          growth.to.begin() + std::min(std::ssize(growth.from), std::ssize(growth.to)));
+  for (size_t i = 0; i < all.size(); ++i) all[i] -= growth.from[i];
+  return all;
 }
 
 }  // namespace
@@ -82,6 +114,16 @@ Evidence judge_difference(const std::vector<double>& values, const std::vector<d
 
 Evidence judge_all(const std::vector<double>& values, const std::vector<double>& reference, bool is_at_most) {
   return values.empty() || reference.empty() ? Evidence{} : look(values, reference, is_at_most);
+}
+
+Evidence judge_growth(const GrowthSample& growth, const GrowthSample& reference, bool is_at_most) {
+  const size_t seeds = std::min(growth.from.size(), growth.to.size());
+  const size_t reference_seeds = std::min(reference.from.size(), reference.to.size());
+  if (seeds == 0 || reference_seeds == 0) return {};
+  if (!all_ended(growth.to) || !all_ended(reference.to))
+    return by_ranks(differences(growth), differences(reference), is_at_most);
+  return by_means({.seeds = seeds, .reference_seeds = reference_seeds}, {growth.to, reference.from},
+                  {growth.from, reference.to}, is_at_most);
 }
 
 Verdict verdict_of_all(const std::vector<Verdict>& parts) {

@@ -20,8 +20,9 @@ const char* text_of(Verdict verdict);  // "held", "not held", ..
 // Values of two configurations, compared with a margin, and the verdict that follows.
 struct Evidence {
   Verdict verdict = Verdict::not_tested;
-  size_t seeds = 0;                       // number of seeds of the first configuration that the verdict uses
-  size_t reference_seeds = 0;             // number of seeds of the second one
+  // Numbers of seeds of the first and the second configuration that the verdict uses; of a growth those where they are
+  // fewer.
+  size_t seeds = 0, reference_seeds = 0;
   bool is_ranked = false;                 // true if seeds diverged, so that values are ranked
   double p = 1;                           // probability of the smaller tail if values are ranked
   std::optional<double> difference = {};  // difference of the means in the values' unit; empty if seeds diverged
@@ -36,6 +37,14 @@ Evidence judge_difference(const std::vector<double>& values, const std::vector<d
 
 // Judges the same, without a margin, in one look at all values, whose numbers may differ.
 Evidence judge_all(const std::vector<double>& values, const std::vector<double>& reference, bool is_at_most);
+
+// Values of one configuration before and after a change, such as logarithms of steps at two minibatches.
+struct GrowthSample {
+  std::vector<double> from, to;
+};
+// Judges the same of two growths, mean of `to` less mean of `from`, out of all values. Values of `from` are finite. If
+// seeds diverged in `to`, differences of as many pairs as there are are ranked, in the order of the lists.
+Evidence judge_growth(const GrowthSample& growth, const GrowthSample& reference, bool is_at_most);
 
 // Returns the verdict on a claim that holds where all of its parts hold.
 Verdict verdict_of_all(const std::vector<Verdict>& parts);

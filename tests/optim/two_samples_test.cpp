@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/error.h"
+#include "optim/distributions.h"
 
 namespace kb::two_samples_test {
 namespace {
@@ -36,6 +37,19 @@ BOOST_AUTO_TEST_CASE(one_sample_without_scatter_leaves_the_degrees_of_the_other)
   BOOST_TEST(found->degrees == 2, boost::test_tools::tolerance(1e-12));
   // The quantile of two degrees has a closed form: (2 p - 1) / sqrt(2 p (1 - p)).
   BOOST_TEST(found->high == 0.95 / std::sqrt(2 * 0.975 * 0.025) / std::sqrt(3.0), boost::test_tools::tolerance(1e-12));
+}
+
+// Two samples of variance 1 with 3 values, and two of variance 2 with 2: the variance is 2 / 3 + 2, and its degrees of
+// freedom are its square over (1 / 3)^2 / 2 + (1 / 3)^2 / 2 + 1 + 1.
+BOOST_AUTO_TEST_CASE(sums_of_means_have_the_variance_of_all) {
+  const Values a = {1, 2, 3}, b = {4, 6}, c = {10, 11, 12}, d = {0, 2};
+  const auto found = mean_difference(Samples{a, b}, Samples{c, d}, kTail);
+  BOOST_REQUIRE(found.has_value());
+  BOOST_TEST(found->difference == 2 + 5 - 11 - 1);
+  BOOST_TEST(found->degrees == 64.0 / 9 / (1.0 / 9 + 2), boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(found->high - found->low == 2 * student_t(kTail, found->degrees) * std::sqrt(8.0 / 3),
+             boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(!mean_difference(Samples{a, b}, Samples{c, Values{1}}, kTail));
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_told_without_a_variance) {

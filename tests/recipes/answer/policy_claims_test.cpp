@@ -107,6 +107,36 @@ BOOST_AUTO_TEST_CASE(the_growth_of_steps_is_compared_with_that_of_sync) {
                  .ours.starts_with("no minibatch kn at which both reached"));
 }
 
+// By the first two runs of each the claim would be held.
+BOOST_AUTO_TEST_CASE(all_runs_count_in_any_order) {
+  const auto verdict_of = [](std::vector<double> outer) {
+    const GrowthSample sync{{std::log(100), std::log(101)}, {std::log(100), std::log(101)}};
+    GrowthSample growth{{std::log(100), std::log(101)}, {}};
+    for (const double steps : outer) growth.to.push_back(std::log(steps));
+    const Evidence evidence = judge_growth(growth, sync, true);
+    BOOST_TEST(evidence.seeds == 2u);
+    return text_of(evidence.verdict);
+  };
+  BOOST_TEST(verdict_of({80, 81, 121, 120, 119, 122, 120, 121}) == "undecided");
+  BOOST_TEST(verdict_of({121, 120, 119, 122, 120, 121, 80, 81}) == "undecided");
+  BOOST_TEST(verdict_of({121, 120, 119, 122, 120, 121, 120, 121}) == "not held");
+  const auto stale_rate = [](const std::string& steps) {
+    std::string table = "minibatch,rate,setting,steps\n";
+    for (const char* plain : {"100", "101"}) table += fmt::format("512,0.1,{},{}\n", kAsync, plain);
+    std::istringstream words(steps);
+    for (std::string word; words >> word;) table += fmt::format("512,0.1,{},{}\n", kInverse, word);
+    std::vector<NamedStudy> studies;
+    for (const auto& [name, runs] : runs_by_setting({"made", parse_measurement_table(table, "made.csv").runs}))
+      studies.push_back({name, answer_or_missed(runs, {}), {}, effort_of(runs), "made"});
+    return policy_claims(studies).at(static_cast<size_t>(PolicyClaim::stale_rate));
+  };
+  const JudgedClaim first = stale_rate("80 81 121 120 119 122 120 121"),
+                    last = stale_rate("121 120 119 122 120 121 80 81");
+  BOOST_TEST(text_of(first.evidence.verdict) == "undecided");
+  BOOST_TEST(first.ours == last.ours);
+  BOOST_TEST(first.ours.ends_with(", 8 and 2 seeds"), first.ours);
+}
+
 BOOST_AUTO_TEST_CASE(backups_are_compared_in_virtual_time) {
   const auto verdict_of = [](double backup_s, double async_s, double sync_s) {
     return verdict(PolicyClaim::backups,
