@@ -106,12 +106,12 @@ bool is_at(const RunReport& run, const TargetFigure& target, const std::optional
   return false;
 }
 
-// Throws Error unless the run is that of the trial, trained to the target: a folder may have been copied from another
-// sweep, and its metrics may be cut.
-void check_is_of(const PlannedTrial& trial, const TargetFigure& target, const RunReport& run) {
-  if (run.minibatch != trial.minibatch || run.seed != trial.seed)
-    throw Error(fmt::format("expected a run of minibatch {} and seed {}, got one of minibatch {} and seed {}",
-                            trial.minibatch, trial.seed, run.minibatch, run.seed));
+// Throws Error unless the run has the evaluations that its manifest speaks of: its metrics may be cut or damaged.
+void check_evaluations(const TargetFigure& target, const RunReport& run) {
+  const int64_t last = run.evaluations.empty() ? 0 : run.evaluations.back().step;
+  if (run.how == "finished" && last != run.steps)
+    throw Error(fmt::format("expected metrics.jsonl with the evaluation after the last of {} steps, got {}", run.steps,
+                            last == 0 ? "none" : fmt::format("evaluations up to step {}", last)));
   const std::optional<int64_t> found = step_reaching(run, target);
   if (!run.is_done() || found == run.target_step || is_at(run, target, found) || is_at(run, target, run.target_step))
     return;
@@ -121,12 +121,11 @@ void check_is_of(const PlannedTrial& trial, const TargetFigure& target, const Ru
                   target.text(), steps_text(found), steps_text(run.target_step)));
 }
 
-// Reads the run of a trial. Returns nothing if it cannot be read or is not the trial's, and adds the reason to
-// `left_out`.
-std::optional<RunReport> run_or_fault(const std::filesystem::path& folder, const PlannedTrial& trial,
-                                      const TargetFigure& target, std::vector<std::string>& left_out) try {
+// Reads the run of a trial. Returns nothing if it cannot be read, and adds the reason to `left_out`.
+std::optional<RunReport> run_or_fault(const std::filesystem::path& folder, const TargetFigure& target,
+                                      std::vector<std::string>& left_out) try {
   RunReport run = read_run(folder);
-  check_is_of(trial, target, run);
+  check_evaluations(target, run);
   return run;
 } catch (const Error& error) {
   left_out.push_back(fmt::format("{} is left out: {}", folder.string(), error.what()));
@@ -138,14 +137,14 @@ std::optional<RunReport> run_or_fault(const std::filesystem::path& folder, const
 StoreRuns read_store(const std::filesystem::path& store) {
   SweepView view(store);
   view.refresh();
-  StoreRuns runs{view.definition(), {}, {}, {}, view.plan().waiting().size()};
+  StoreRuns runs{view.definition(), {}, {}, foreign_runs(view), view.plan().waiting().size()};
   std::vector<RunReport> trained;
   const TargetFigure target = target_of(runs.definition);
   for (const MinibatchPlan& plan : view.plan().minibatches)
     for (const PlannedTrial& trial : plan.trials) {
       const bool is_begun = trial.state != TrialState::waiting || is_there(store / trial.name / kManifest);
-      if (!is_begun || trial.state == TrialState::refused) continue;
-      std::optional<RunReport> run = run_or_fault(store / trial.name, trial, target, runs.left_out);
+      if (!is_begun || trial.state == TrialState::refused || trial.state == TrialState::foreign) continue;
+      std::optional<RunReport> run = run_or_fault(store / trial.name, target, runs.left_out);
       if (!run || trial.state == TrialState::waiting) continue;
       runs.trials.push_back({trial, std::move(*run)});
       trained.push_back(runs.trials.back().run);

@@ -71,6 +71,7 @@ int run_sweep(const Recipe& recipe, const SweepWork& work) {
   });
   view.advance();
   console.line("sweep: " + what_is_done(view));
+  for (const std::string& line : foreign_runs(view)) console.line("NOTE: " + line);
   const Interrupt interrupt;
   Interrupt::remember(false);
   SweepConsole watch(console, view, work.budget);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 
+#include "recipes/sweep/sweep_table.h"
 #include "runtime/atomic_file.h"
 #include "runtime/json.h"
 

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <utility>
 
-#include "graph/error.h"
 #include "recipes/config/values.h"
 
 namespace kb {
@@ -71,9 +70,16 @@ class MinibatchPlanner {
       trial.values[range.flag] =
           value_at(range, trial.point[i], centre == plan_.opening.centre.end() ? 1 : centre->second);
     }
-    if (const auto standing = standings_.find(trial.name); standing != standings_.end())
-      trial.standing = standing->second;
+    trial.standing = standing_of(trial);
     plan_.trials.push_back(std::move(trial));
+  }
+
+  TrialStanding standing_of(const PlannedTrial& trial) const {
+    const auto found = standings_.find(trial.name);
+    if (found == standings_.end()) return {};
+    const std::optional<TrialRun>& run = found->second.run;
+    if (!run || difference_text(expected_run(trial, definition_), *run).empty()) return found->second;
+    return {.end = TrialStanding::End::foreign, .run = run};
   }
 
   void add_point(std::vector<double> point) {
@@ -157,6 +163,8 @@ class MinibatchPlanner {
         return TrialState::diverged;
       case TrialStanding::End::refused:
         return TrialState::refused;
+      case TrialStanding::End::foreign:
+        return TrialState::foreign;
       case TrialStanding::End::failed:
         return TrialState::failed;
       case TrialStanding::End::none:
@@ -182,7 +190,7 @@ class MinibatchPlanner {
     const double own = place(plan_.trials[*plan_.best]);
     bool is_any_beyond = false, is_any_trained = false;
     for (const PlannedTrial& trial : plan_.trials) {
-      if (place(trial) <= own) continue;
+      if (place(trial) <= own || trial.state == TrialState::foreign) continue;
       is_any_beyond = true;
       is_any_trained |= trial.state != TrialState::diverged && trial.state != TrialState::refused;
     }
@@ -243,8 +251,7 @@ class MinibatchPlanner {
       trial.seed = seed;
       trial.is_search = false;
       trial.most_steps = steps_of_seeds(best);
-      const auto standing = standings_.find(trial.name);
-      trial.standing = standing == standings_.end() ? TrialStanding() : standing->second;
+      trial.standing = standing_of(trial);
       // A further seed is trained to its end: it shows how far chance goes, and is no candidate for the best trial.
       trial.state = state_of(trial.standing);
       plan_.trials.push_back(std::move(trial));
@@ -298,26 +305,6 @@ size_t count_in(const SweepPlan& plan, const Condition& holds) {
 
 }  // namespace
 
-std::string text_of(TrialState state) {
-  switch (state) {
-    case TrialState::waiting:
-      return "waiting";
-    case TrialState::reached:
-      return "reached";
-    case TrialState::missed:
-      return "missed";
-    case TrialState::diverged:
-      return "diverged";
-    case TrialState::hopeless:
-      return "hopeless";
-    case TrialState::refused:
-      return "refused";
-    case TrialState::failed:
-      return "failed";
-  }
-  throw InternalError("a state of a trial has no word");
-}
-
 bool PlannedTrial::is_final() const {
   const bool has_ended = standing.end != TrialStanding::End::none && standing.end != TrialStanding::End::failed;
   return has_ended || (state == TrialState::hopeless && standing.is_stopped);
@@ -369,6 +356,12 @@ std::vector<std::vector<double>> points_of(const SweepDefinition& definition) {
   for (int64_t number = 0; number < definition.trials; ++number)
     points.push_back(halton_point(number, dimensions, definition.point_seed));
   return points;
+}
+
+TrialRun expected_run(const PlannedTrial& trial, const SweepDefinition& definition) {
+  TrialRun expected{trial.minibatch, trial.seed, {}, target_of(definition).text()};
+  if (const auto rate = trial.values.find("lr"); rate != trial.values.end()) expected.rate = std::stod(rate->second);
+  return expected;
 }
 
 SweepPlan plan_sweep(const SweepDefinition& definition, const Openings& openings, const Standings& standings) {

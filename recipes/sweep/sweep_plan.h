@@ -12,19 +12,21 @@
 #include <vector>
 
 #include "recipes/sweep/sweep_definition.h"
+#include "recipes/sweep/trial_run.h"
 
 namespace kb {
 
 // The standing of a trial, as its run folder says.
 struct TrialStanding {
-  enum class End : uint8_t { none, reached, missed, diverged, refused, failed };
+  enum class End : uint8_t { none, reached, missed, diverged, refused, foreign, failed };
 
-  End end = End::none;      // none: it has not begun, runs, or was stopped
+  End end = End::none;      // none: it has not begun, runs, or was stopped; foreign: its folder holds another run
   int64_t steps = 0;        // number of steps done
   int64_t target_step = 0;  // number of steps after which it reached the target
   double samples = 0;       // number of samples seen until then
   bool is_stopped = false;  // true if it has no end, but made its checkpoint and does not run
   double crossing = 0;      // steps at which it crossed the target, between two evaluations (target_crossing)
+  std::optional<TrialRun> run = {};  // the run in its folder; nothing: there is none, or it is not known
 };
 using Standings = std::map<std::string, TrialStanding>;  // standings by trial name; a trial that has not begun has none
 
@@ -39,10 +41,10 @@ using Openings = std::map<int64_t, Opening>;  // openings by minibatch
 
 // The state of a trial in the plan. hopeless: it took more than SweepConstants::hopeless times the steps of its
 // minibatch's best trial without reaching the target, however it ended; the best trial's steps only ever become fewer,
-// so that the trial stays hopeless. refused: the recipe does not accept its values, in any process. failed: it failed
-// in this process, and another one may still do it; until then its minibatch is not searched.
-enum class TrialState : uint8_t { waiting, reached, missed, diverged, hopeless, refused, failed };
-std::string text_of(TrialState state);
+// so that the trial stays hopeless. refused: the recipe does not accept its values, in any process. foreign: its folder
+// holds the run of another trial or sweep, and counts for nothing. failed: it failed in this process, and another one
+// may still do it; until then its minibatch is not searched.
+enum class TrialState : uint8_t { waiting, reached, missed, diverged, hopeless, refused, foreign, failed };
 
 // A trial of the plan.
 struct PlannedTrial {
@@ -95,6 +97,9 @@ struct SweepPlan {
 
 // Returns the points of each minibatch's trials in the ranges, if no trial diverges and before any range is widened.
 std::vector<std::vector<double>> points_of(const SweepDefinition& definition);
+
+// Returns what the manifest of a trial's run says.
+TrialRun expected_run(const PlannedTrial& trial, const SweepDefinition& definition);
 
 // Returns the plan of a sweep with the minibatches that were opened and the trials that have begun.
 SweepPlan plan_sweep(const SweepDefinition& definition, const Openings& openings, const Standings& standings);

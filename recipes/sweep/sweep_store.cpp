@@ -89,6 +89,16 @@ std::optional<SweepDefinition> same_sweep_in(const fs::path& folder, const Sweep
   }
 }
 
+TrialStanding standing_of(const RunReport& report, const SweepDefinition& definition) {
+  using End = TrialStanding::End;
+  const bool is_stopped = !report.how.empty();
+  if (!report.is_done()) return {End::none, is_stopped ? report.steps : steps_of_run(report.folder), 0, 0, is_stopped};
+  if (report.target_step)
+    return {End::reached,          report.steps, *report.target_step,
+            report.target_samples, false,        target_crossing(read_run(report.folder), target_of(definition))};
+  return {report.diverged ? End::diverged : End::missed, report.steps};
+}
+
 bool is_unfinished(const fs::path& folder) {
   SweepView view(folder);
   view.refresh();
@@ -122,18 +132,25 @@ SweepDefinition open_sweep(const fs::path& folder, const SweepDefinition& asked)
 }
 
 TrialStanding read_standing(const fs::path& run, const SweepDefinition& definition) {
-  using End = TrialStanding::End;
   try {
     const RunReport report = read_manifest(run);
-    const bool is_stopped = !report.how.empty();
-    if (!report.is_done()) return {End::none, is_stopped ? report.steps : steps_of_run(run), 0, 0, is_stopped};
-    if (report.target_step)
-      return {End::reached,          report.steps, *report.target_step,
-              report.target_samples, false,        target_crossing(read_run(run), target_of(definition))};
-    return {report.diverged ? End::diverged : End::missed, report.steps};
+    TrialStanding standing = standing_of(report, definition);
+    standing.run = trial_run(report);
+    return standing;
   } catch (const Error&) {
-    return {is_there(run / kRefusalFile) ? End::refused : End::none};  // it has not come to a manifest
+    // It has not come to a manifest.
+    return {is_there(run / kRefusalFile) ? TrialStanding::End::refused : TrialStanding::End::none};
   }
+}
+
+std::vector<std::string> foreign_runs(const SweepView& view) {
+  std::vector<std::string> all;
+  for (const MinibatchPlan& plan : view.plan().minibatches)
+    for (const PlannedTrial& trial : plan.trials)
+      if (trial.state == TrialState::foreign)
+        all.push_back(fmt::format("{} is left out: {}", (view.folder() / trial.name).string(),
+                                  difference_text(expected_run(trial, view.definition()), trial.standing.run.value())));
+  return all;
 }
 
 fs::path default_sweep_folder(const SweepDefinition& asked, const std::function<void(const std::string&)>& say) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "recipes/sweep/sweep_plan.h"
 
@@ -68,5 +69,9 @@ class SweepView {
   std::set<std::string> failed_, asked_;
   SweepPlan plan_;
 };
+
+// Returns the folders of trials that hold the run of another trial or sweep, with what differs: "runs/s/kn64-p01 is
+// left out: expected a run of minibatch 64, got one of minibatch 512".
+std::vector<std::string> foreign_runs(const SweepView& view);
 
 }  // namespace kb

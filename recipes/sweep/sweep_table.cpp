@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "graph/error.h"
 #include "recipes/perf/median.h"
 
 namespace kb {
@@ -66,6 +67,28 @@ std::string minibatch_line(const MinibatchPlan& plan) {
 }
 
 }  // namespace
+
+std::string text_of(TrialState state) {
+  switch (state) {
+    case TrialState::waiting:
+      return "waiting";
+    case TrialState::reached:
+      return "reached";
+    case TrialState::missed:
+      return "missed";
+    case TrialState::diverged:
+      return "diverged";
+    case TrialState::hopeless:
+      return "hopeless";
+    case TrialState::refused:
+      return "refused";
+    case TrialState::foreign:
+      return "foreign";
+    case TrialState::failed:
+      return "failed";
+  }
+  throw InternalError("a state of a trial has no word");
+}
 
 std::string values_text(const PlannedTrial& trial) {
   std::string text;

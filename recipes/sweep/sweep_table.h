@@ -11,6 +11,8 @@ namespace kb {
 // the trials of the search ended. A value at the edge of what was tried follows "<=" or ">=": the best may lie beyond.
 std::string sweep_table(const SweepPlan& plan);
 
+std::string text_of(TrialState state);  // "reached", "hopeless", ..
+
 // Returns the searched values of a trial: "lr 0.05, momentum 0.9".
 std::string values_text(const PlannedTrial& trial);
 

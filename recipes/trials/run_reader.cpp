@@ -96,7 +96,10 @@ void take_manifest(const JsonValue& manifest, RunReport& report) {
   report.recipe = manifest.get<std::string>("recipe");
   report.seed = manifest.get<int64_t>("seed");
   report.minibatch = manifest.at("flags").get<int64_t>("minibatch");
-  report.rate = rate_of_flags(manifest.at("flags"));
+  const JsonValue flags = manifest.at("flags");
+  report.rate = rate_of_flags(flags);
+  if (flags.has("target") && flags.at("target").kind() == JsonValue::Kind::text)
+    report.target = flags.get<std::string>("target");
   if (const double context = number_at(manifest.at("flags"), "context"); context >= 1 && context < kMostSteps)
     report.context = static_cast<int64_t>(context);
   report.steps_per_epoch = manifest.get<int64_t>("steps_per_epoch");

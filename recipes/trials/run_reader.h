@@ -44,6 +44,7 @@ struct RunReport {
   int64_t steps = 0;      // number of steps done when the run ended
   int64_t seed = 0, minibatch = 0, steps_per_epoch = 0;
   std::optional<double> rate;           // learning rate after the warmup, from the run's flags
+  std::optional<std::string> target;    // text of --target, "" without one; nothing: the manifest does not tell it
   std::optional<int64_t> context = {};  // tokens of a sample (--context), if its samples hold tokens
   MetricKind goal_kind = {};
   std::string goal = "error";                                // name of the metric that judges the run

@@ -207,10 +207,11 @@ BOOST_AUTO_TEST_CASE(a_hopeless_trial_is_called_so) {
   view.refresh();
   const std::vector<PlannedTrial> trials = view.plan().minibatches.at(0).trials;
   BOOST_REQUIRE(trials.size() == 3u);
-  write_run(store / trials[0].name, ", \"lr\": 0.1", step_lines(20, 2),
+  const auto rate = [](const PlannedTrial& trial) { return ", \"lr\": " + trial.values.at("lr"); };
+  write_run(store / trials[0].name, rate(trials[0]), step_lines(20, 2),
             ended("target", 20, R"(, "target_step": 20, "target_samples": 200)"));
-  write_run(store / trials[1].name, ", \"lr\": 0.2", step_lines(30, 2), ended("interrupted", 30, ""));
-  write_run(store / trials[2].name, ", \"lr\": 0.4", step_lines(22, 2), ended("interrupted", 22, ""));
+  write_run(store / trials[1].name, rate(trials[1]), step_lines(30, 2), ended("interrupted", 30, ""));
+  write_run(store / trials[2].name, rate(trials[2]), step_lines(22, 2), ended("interrupted", 22, ""));
   const std::string text = report_page(read_runs({store}));
   BOOST_TEST(page_has(text, "hopeless: stopped after 30 steps"));
   BOOST_TEST(count_of(text, "hopeless: ") == 1u);

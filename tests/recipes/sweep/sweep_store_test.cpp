@@ -43,15 +43,24 @@ struct StoreFixture {
                               {"--dataset", "glyphs", "--target", "error=45%", "--validation", "500"}, 1);
   }
 
+  PlannedTrial planned(const std::string& name) const {
+    SweepView view(store);
+    view.refresh();
+    return *view.plan().find(name);
+  }
   nlohmann::ordered_json kept() const { return nlohmann::ordered_json::parse(test::read_file(file)); }
-  // The run says that it reached the target after `step` of its steps, and so does its evaluation, by its error.
-  void write_run(const std::string& name, int64_t step, int64_t steps, double error = 0.001, int64_t seed = 1) const {
+  // The run says that it reached the target after `step` of its steps, and so does its evaluation, by its error. Its
+  // flags are those of its trial, but for `other_flags`.
+  void write_run(const std::string& name, int64_t step, int64_t steps, double error = 0.001,
+                 const nlohmann::json& other_flags = nlohmann::json::object()) const {
+    nlohmann::json flags = {{"minibatch", 64}, {"target", "error=0.45"}, {"lr", std::stod(planned(name).values["lr"])}};
+    flags.update(other_flags);
     const nlohmann::json manifest = {
         {"recipe", "mlp_mnist"},
-        {"seed", seed},
+        {"seed", flags.value("seed", 1)},
         {"steps", steps},
         {"steps_per_epoch", 10},
-        {"flags", {{"minibatch", 64}, {"lr", 0.1}}},
+        {"flags", flags},
         {"ended", {{"how", "target"}, {"step", steps}}},
         {"result", {{"error", 0.4}, {"loss", 1.0}, {"target_step", step}, {"target_samples", 64.0 * 100}}}};
     fs::create_directories(store / name);
@@ -229,16 +238,21 @@ BOOST_FIXTURE_TEST_CASE(runs_that_cannot_be_read_are_left_out_of_a_study, StoreF
   write_run("kn64-p00", 80, 100);
   write_run("kn64-p01", 90, 100);
   BOOST_TEST(read_store(store).trials.size() == 2u);
-  const auto why_left_out = [&] { return read_store(store).left_out.at(0); };
-  write_run("kn64-p01", 90, 100, 0.001, 7);
-  BOOST_TEST(why_left_out().find("expected a run of minibatch 64 and seed 1, got one of minibatch 64 and seed 7") !=
-             std::string::npos);
-  write_run("kn64-p01", 90, 100, 0.9);  // that of a sweep to an easier target
-  BOOST_TEST(why_left_out().find("whose evaluations reach it never and whose manifest says after 90 steps") !=
-             std::string::npos);
+  const auto is_left_out = [&](const std::string& why) {
+    const StoreRuns runs = read_store(store);
+    BOOST_TEST(runs.trials.size() == 1u);
+    BOOST_TEST(runs.left_out.at(0).find("kn64-p01 is left out: " + why) != std::string::npos, runs.left_out[0]);
+  };
+  write_run("kn64-p01", 90, 100, 0.9);
+  is_left_out("expected a run to error=0.45 with all of its evaluations, got one whose evaluations reach it never and");
   write_run("kn64-p01", 90, 100);
-  test::write_file(store / "kn64-p01" / "metrics.jsonl", "");
-  BOOST_TEST(why_left_out().find("with all of its evaluations") != std::string::npos);
+  test::write_file(store / "kn64-p01" / "metrics.jsonl", "\1\2 random bytes \xff");
+  is_left_out("expected a run to error=0.45 with all of its evaluations");
+  nlohmann::json missed = nlohmann::json::parse(test::read_file(store / "kn64-p01" / "manifest.json"));
+  missed["ended"]["how"] = "finished";
+  missed["result"].erase("target_step");
+  test::write_file(store / "kn64-p01" / "manifest.json", missed.dump());
+  is_left_out("expected metrics.jsonl with the evaluation after the last of 100 steps, got none");
   fs::remove(store / "kn64-p01" / "metrics.jsonl");
   fs::create_directory(store / "kn64-p01" / "metrics.jsonl");
   const StoreRuns results = read_store(store);
@@ -255,6 +269,33 @@ BOOST_FIXTURE_TEST_CASE(runs_that_cannot_be_read_are_left_out_of_a_study, StoreF
   }
   write_run("kn64-p00", 1, 1'000'000'000'000'000'000);
   BOOST_CHECK_THROW(read_manifest(store / "kn64-p00"), Error);
+}
+
+// Such a folder would decide which rate is the best one, and when other trials are hopeless.
+BOOST_FIXTURE_TEST_CASE(a_run_of_another_trial_or_sweep_counts_for_nothing, StoreFixture) {
+  open_sweep(store, definition);
+  SweepView(store).advance();
+  write_run("kn64-p00", 80, 100);
+  const auto check_foreign = [&](const nlohmann::json& flags, const std::string& why) {
+    write_run("kn64-p01", 9, 9, 0.001, flags);
+    SweepView view(store);
+    view.refresh();
+    BOOST_TEST((view.plan().find("kn64-p01")->state == TrialState::foreign));
+    BOOST_TEST(view.plan().minibatches[0].best.value() == 0u);
+    BOOST_TEST(foreign_runs(view) == std::vector<std::string>{(store / "kn64-p01").string() + " is left out: " + why},
+               boost::test_tools::per_element());
+    const StoreRuns runs = read_store(store);
+    BOOST_TEST(runs.trials.size() == 1u);
+    BOOST_TEST(runs.left_out == foreign_runs(view), boost::test_tools::per_element());
+  };
+  check_foreign({{"minibatch", 512}}, "expected a run of minibatch 64, got one of minibatch 512");
+  check_foreign({{"seed", 7}}, "expected a run of seed 1, got one of seed 7");
+  check_foreign({{"target", "error=0.6"}}, "expected a run of --target error=0.45, got one of --target error=0.6");
+  check_foreign({{"target", ""}}, "expected a run of --target error=0.45, got one of --target none");
+  check_foreign({{"lr", 9}},
+                fmt::format("expected a run of --lr {}, got one of --lr 9", planned("kn64-p01").values["lr"]));
+  write_run("kn64-p01", 70, 100, 0.001, {{"target", "error=45%"}});
+  BOOST_TEST(read_store(store).trials.size() == 2u);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_process_that_has_nothing_to_do_says_for_whom_it_waits, StoreFixture) {

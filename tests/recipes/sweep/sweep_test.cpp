@@ -12,6 +12,7 @@
 #include "recipes/answer/measurements.h"
 #include "recipes/answer/store_results.h"
 #include "recipes/sweep/sweep_store.h"
+#include "recipes/sweep/sweep_table.h"
 #include "recipes/trials/run_reader.h"
 #include "runtime/input_file.h"
 #include "tests/recipes/small_run.h"
