@@ -1,9 +1,17 @@
 #include "recipes/compare/epochs_to_goal.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
 
 #include "graph/error.h"
+#include "recipes/compare/seed_lines.h"
+#include "recipes/run/run_folder.h"
 #include "recipes/trials/run_reader.h"
+#include "runtime/input_file.h"
+#include "runtime/json_reader.h"
 
 namespace kb {
 namespace {
@@ -12,11 +20,29 @@ std::string text(const EpochsToGoal& run) {
   return fmt::format("{}, kn {}, {} {}", run.recipe, run.minibatch, run.part, run.goal);
 }
 
+std::vector<std::pair<std::string, std::string>> flags_of(const std::filesystem::path& run) {
+  std::vector<std::pair<std::string, std::string>> flags;
+  const std::filesystem::path manifest = run / kManifest;
+  for (const auto& [name, value] : parse_json(read_file(manifest), manifest.string()).at("flags").members())
+    flags.emplace_back(name, scalar_text(value));
+  return flags;
+}
+
+// Returns the values of each flag, each once, in the order of the runs.
+std::map<std::string, std::vector<std::string>> values_by_flag(std::span<const EpochsToGoal> runs) {
+  std::map<std::string, std::vector<std::string>> values;
+  for (const EpochsToGoal& run : runs)
+    for (const auto& [name, value] : compared_flags(run.flags))
+      if (std::ranges::find(values[name], value) == values[name].end()) values[name].push_back(value);
+  return values;
+}
+
 }  // namespace
 
 EpochsToGoal epochs_to_goal(const std::filesystem::path& run, double percent, GoalBy by) {
   const RunReport report = read_run(run);
-  EpochsToGoal found{run, report.recipe, report.minibatch, report.part, report.goal, 0, std::nullopt};
+  EpochsToGoal found{run, report.recipe, report.minibatch, report.part,  report.goal,
+                     0,   std::nullopt,  report.diverged,  flags_of(run)};
   found.samples_per_epoch = static_cast<double>(report.steps_per_epoch * report.minibatch);
   for (const EvaluationPoint& point : report.evaluations) {
     const double goal = percent / 100;
@@ -33,6 +59,21 @@ void check_comparable(std::span<const EpochsToGoal> runs) {
       throw Error(
           fmt::format("expected runs of one recipe, one minibatch and one part of the data, got\n  {}: {}\n  {}: {}",
                       runs.front().run.string(), text(runs.front()), other.run.string(), text(other)));
+}
+
+std::vector<std::string> pooled_notes(std::span<const EpochsToGoal> runs) {
+  std::vector<std::string> notes, differ;
+  for (const auto& [name, values] : values_by_flag(runs))
+    if (values.size() > 1) differ.push_back(fmt::format("--{} ({})", name, fmt::join(values, ", ")));
+  if (!differ.empty())
+    notes.push_back(fmt::format("the runs differ in more than seeds, and the mean is over all of them: {}",
+                                fmt::join(differ, ", ")));
+  for (size_t i = 0; i < runs.size(); ++i)
+    for (size_t before = 0; before < i; ++before)
+      if (runs[i].flags == runs[before].flags)
+        notes.push_back(fmt::format("{} and {} are one training, and count twice: all of their flags are equal",
+                                    runs[before].run.string(), runs[i].run.string()));
+  return notes;
 }
 
 }  // namespace kb

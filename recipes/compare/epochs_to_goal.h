@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace kb {
@@ -16,6 +17,8 @@ struct EpochsToGoal {
   std::string part, goal;        // evaluated part and judged metric: "valid", "error"
   double samples_per_epoch = 0;  // steps per epoch x minibatch
   std::optional<double> epochs;  // epochs done at the first evaluation that reached the goal; empty if none did
+  bool diverged = false;
+  std::vector<std::pair<std::string, std::string>> flags = {};  // flags of the manifest, in its order
 };
 
 // An evaluation reaches the goal by a lower error (better: --target, Shallue et al. 2019, TargetFigure), or by the same
@@ -29,5 +32,9 @@ EpochsToGoal epochs_to_goal(const std::filesystem::path& run, double percent, Go
 
 // Throws Error unless all runs are of one recipe, one minibatch, one part and one metric.
 void check_comparable(std::span<const EpochsToGoal> runs);
+
+// Returns what a reader of a mean over the runs has to know: the flags in which they differ, but for those of seeds,
+// and runs that are one training, since all of their flags are equal.
+std::vector<std::string> pooled_notes(std::span<const EpochsToGoal> runs);
 
 }  // namespace kb

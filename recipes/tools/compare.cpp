@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <filesystem>
 #include <limits>
 #include <optional>
 #include <set>
@@ -42,11 +43,13 @@ int compare(const std::vector<std::string>& folders, double goal, bool wants_ref
     const EpochsToGoal& run = runs.back();
     if (run.epochs) epochs.push_back(*run.epochs);
     const std::string text =
-        run.epochs ? fmt::format("{:g} epochs, {:.0f} samples", *run.epochs, *run.epochs * run.samples_per_epoch)
-                   : "not reached";
+        run.epochs     ? fmt::format("{:g} epochs, {:.0f} samples", *run.epochs, *run.epochs * run.samples_per_epoch)
+        : run.diverged ? "not reached: it diverged"
+                       : "not reached";
     fmt::print("{:<40} {}\n", folder, text);
   }
   check_comparable(runs);
+  for (const std::string& note : pooled_notes(runs)) fmt::print("NOTE: {}\n", note);
   const EpochsToGoal& first = runs.front();
   fmt::print("{}, kn {}: {} of {} runs reached a {} {} of {} %\n", first.recipe, first.minibatch, epochs.size(),
              runs.size(), first.part, first.goal, goal);
@@ -77,6 +80,18 @@ int compare_policies(const std::vector<ReportedRun>& runs) {
   if (found.groups.empty()) return 1;
   fmt::print("{}\n{}", groups_text(found.groups), claims_text(error_claims(found.groups)));
   return 0;
+}
+
+// Returns the folders, each once, and tells those that are given again.
+std::vector<std::string> told_once(const std::vector<std::string>& folders) {
+  std::vector<std::string> once;
+  std::set<std::filesystem::path> places;
+  for (const std::string& folder : folders)
+    if (std::error_code error; places.insert(std::filesystem::canonical(folder, error)).second || error)
+      once.push_back(folder);
+    else
+      fmt::print("NOTE: {} is given more than once, and counts once\n", folder);
+  return once;
 }
 
 // Returns whether the runs have several policies. Their other flags are compared later.
@@ -116,7 +131,7 @@ int compare_program(int argc, char** argv) {
             "judge the mean by MLPerf's reference convergence points of ResNet-50; at least 3 runs");
   return guarded_main("compare", [&] {
     if (!line.parse({argv + 1, argv + argc})) return 0;
-    return compare_any(folders, goal, wants_reference);
+    return compare_any(told_once(folders), goal, wants_reference);
   });
 }
 

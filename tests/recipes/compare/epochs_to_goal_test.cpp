@@ -15,11 +15,12 @@ namespace {
 
 // Writes the folder of a run with 4 steps an epoch, which has these errors after epochs 1, 2, ...
 std::filesystem::path folder_of(const std::filesystem::path& path, const std::vector<double>& errors,
-                                const std::string& recipe = "r", int64_t minibatch = 50) {
+                                const std::string& recipe = "r", int64_t minibatch = 50,
+                                const std::string& flags = "") {
   std::filesystem::create_directories(path);
   test::write_file(path / "manifest.json", "{\"recipe\":\"" + recipe +
                                                "\",\"command\":\"c\",\"seed\":1,\"flags\":{\"minibatch\":" +
-                                               std::to_string(minibatch) + "},\"steps_per_epoch\":4}\n");
+                                               std::to_string(minibatch) + flags + "},\"steps_per_epoch\":4}\n");
   std::string lines;
   for (size_t i = 0; i < errors.size(); ++i)
     lines += "{\"kind\":\"eval\",\"step\":" + std::to_string(4 * (i + 1)) + ",\"epoch\":" + std::to_string(i + 1) +
@@ -47,6 +48,23 @@ BOOST_AUTO_TEST_CASE(the_goal_itself_reaches_it_by_mlperfs_rules_alone) {
   const auto run = folder_of(directory / "a", {0.5, 0.25, 0.1});
   BOOST_TEST(kb::epochs_to_goal(run, 25).epochs.value() == 3);
   BOOST_TEST(kb::epochs_to_goal(run, 25, GoalBy::equal).epochs.value() == 2);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_pooled_is_told) {
+  const test::TemporaryDirectory directory;
+  const auto run = [&](const char* name, const std::string& flags) {
+    return kb::epochs_to_goal(folder_of(directory / name, {0.1}, "r", 50, "," + flags), 25);
+  };
+  std::vector<EpochsToGoal> runs = {run("a", R"("lr":0.1,"seed":1,"threads":1)"),
+                                    run("b", R"("lr":0.1,"seed":2,"threads":2)")};
+  BOOST_TEST(pooled_notes(runs).empty());
+  runs.push_back(run("c", R"("lr":0.4,"seed":1,"threads":1)"));
+  BOOST_TEST(pooled_notes(runs) ==
+                 std::vector<std::string>{
+                     "the runs differ in more than seeds, and the mean is over all of them: --lr (0.1, 0.4)"},
+             boost::test_tools::per_element());
+  runs = {run("a", R"("lr":0.1,"seed":1)"), run("b", R"("lr":0.1,"seed":1)")};
+  BOOST_TEST(pooled_notes(runs).at(0).ends_with("b are one training, and count twice: all of their flags are equal"));
 }
 
 BOOST_AUTO_TEST_CASE(a_run_of_ours_is_read) {
