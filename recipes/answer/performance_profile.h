@@ -1,6 +1,7 @@
 // Performance profiles of several sweeps that were taken to the same targets (Dolan and More 2002; Dahl et al. 2023,
 // arXiv 2306.07179, for optimizers): which share of the pairs of a minibatch and a target a sweep solves within a
-// factor of the fewest steps of all sweeps. At one minibatch, a factor of steps is one of samples.
+// factor of the fewest steps of all sweeps. At one minibatch, a factor of steps is one of samples. Pairs count that all
+// sweeps trained: one that a sweep did not try says nothing of it.
 #pragma once
 #include <span>
 #include <string>
@@ -14,13 +15,15 @@ inline constexpr double kProfileFactors[] = {1, 1.5, 2, 4};
 
 struct ProfileRow {
   std::string name;                 // name of the sweep
-  size_t solved = 0;                // number of pairs that it solves
+  size_t solved = 0;                // number of the pairs that it solves
   std::vector<double> shares = {};  // one for each of kProfileFactors: shares of the pairs
 };
 
 struct PerformanceProfile {
-  size_t pairs = 0;              // number of pairs that some sweep solves
+  size_t pairs = 0;              // number of pairs that all sweeps trained and some sweep solves
   std::vector<ProfileRow> rows;  // one for each sweep
+  // Pairs that are left out, by the sweep that did not train them: "b: minibatch 256, 512 to loss=1.2".
+  std::vector<std::string> untrained = {};
 };
 
 // Returns the profile. Throws Error if the sweeps differ in the figure of their targets or in their data.

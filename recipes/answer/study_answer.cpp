@@ -210,10 +210,11 @@ std::optional<StudyAnswer> answer_if_reached(std::span<const Measurement> runs, 
 
 StudyAnswer answer_study(std::span<const Measurement> runs, const AnswerOptions& options) {
   if (std::optional<StudyAnswer> answer = answer_if_reached(runs, options)) return *std::move(answer);
-  throw Error(
-      fmt::format("expected a minibatch at which more than half of the runs of a rate reach the target, got "
-                  "none of {}, in {} runs",
-                  results_by_minibatch(runs).size(), runs.size()));
+  const auto diverged = std::ranges::count_if(runs, &Measurement::diverged);
+  throw Error(fmt::format(
+      "expected a minibatch at which more than half of the runs of a rate reach the target, got "
+      "none of {}, in {} runs, of which {} diverged",
+      results_by_minibatch(runs).size(), runs.size(), diverged == std::ssize(runs) ? "all" : fmt::to_string(diverged)));
 }
 
 }  // namespace kb

@@ -136,10 +136,17 @@ fs::path folder_of(const StudyCall& call, const fs::path& from) {
   return fs::is_directory(from) ? from / "study" : fs::path(fs::path(from).replace_extension().string() + "-study");
 }
 
+// Returns the answer. Errors name the source.
+StudyAnswer answer_of(const StudyCall& call, const std::string& from, const StudySource& source) try {
+  return answer_study(source.runs, options_of(call, source));
+} catch (const Error& error) {
+  throw Error(fmt::format("{}: {}", from, error.what()));
+}
+
 int study_one(const StudyCall& call) {
   const fs::path from = call.sources.front();
   const StudySource source = read_source(call, from.string());
-  const StudyAnswer answer = answer_study(source.runs, options_of(call, source));
+  const StudyAnswer answer = answer_of(call, from.string(), source);
   fmt::print("\n{}\n", answer_text(answer));
   write_answer(folder_of(call, from), answer, {call.command, from.string(), source.head}, source);
   return 0;

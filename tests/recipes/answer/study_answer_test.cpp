@@ -214,7 +214,9 @@ BOOST_AUTO_TEST_CASE(a_law_that_missed_minibatches_contradict_says_nothing_beyon
 
 BOOST_AUTO_TEST_CASE(what_says_nothing_is_refused) {
   BOOST_CHECK_EXCEPTION(answer_study(table_runs("minibatch,steps\n8,\n16,\n"), {}), Error,
-                        test::says("none of 2, in 2 runs"));
+                        test::says("none of 2, in 2 runs, of which 0 diverged"));
+  BOOST_CHECK_EXCEPTION(answer_study(table_runs("minibatch,steps,diverged\n8,10,1\n16,9,1\n"), {}), Error,
+                        test::says("none of 2, in 2 runs, of which all diverged"));
   BOOST_CHECK_EXCEPTION(answer_study(law_runs(), {.base_minibatch = 9}), Error, test::says("base minibatch", "8, 16"));
 }
 

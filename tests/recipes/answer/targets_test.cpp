@@ -228,11 +228,14 @@ BOOST_AUTO_TEST_CASE(profiles_count_pairs_within_a_factor_of_the_fewest_steps) {
   const auto sweep = [](const char* name, std::vector<StoreResults> results) {
     return answer_targets(asked(name), std::move(results));
   };
+  StoreResults missed = results_at(1, 100);
+  for (Measurement& run : missed.measurements) run.steps.reset();
   std::vector<TargetsAnswer> sweeps = {sweep("a", {results_at(1.2, 100), results_at(1, 100, 1.2)}),
                                        sweep("b", {results_at(1.2, 100, 1.8), results_at(1, 100)}),
-                                       sweep("c, d", {results_at(1.2, 100, 3)})};
+                                       sweep("c, d", {results_at(1.2, 100, 3), missed})};
   const PerformanceProfile profile = performance_profile(sweeps);
   BOOST_TEST(profile.pairs == 16u);
+  BOOST_TEST(profile.untrained.empty());
   const std::vector<std::vector<double>> shares = {{0.5, 1, 1, 1}, {0.5, 0.5, 1, 1}, {0, 0, 0, 0.5}};
   for (size_t i = 0; i < shares.size(); ++i)
     BOOST_TEST(profile.rows[i].shares == shares[i], boost::test_tools::per_element());
@@ -246,6 +249,31 @@ BOOST_AUTO_TEST_CASE(profiles_count_pairs_within_a_factor_of_the_fewest_steps) {
                         test::says("a and b differ in their data", "expected: text 01", "got:      text 02"));
   sweeps[1].own.metric = "error";
   BOOST_CHECK_EXCEPTION(performance_profile(sweeps), Error, test::says("a and b differ in their figure"));
+}
+
+// What a sweep never tried is no failure of it: the second one has the minibatches 8 to 256 alone, and the third one's
+// runs ended at an easier target.
+BOOST_AUTO_TEST_CASE(profiles_leave_out_what_a_sweep_did_not_train) {
+  StoreResults few = results_at(1.2, 100, 0.9);
+  std::erase_if(few.measurements, [](const Measurement& run) { return run.minibatch > 256; });
+  const std::vector<TargetsAnswer> sweeps = {answer_targets(asked("a"), {results_at(1.2, 100)}),
+                                             answer_targets(asked("b"), {few})};
+  const PerformanceProfile profile = performance_profile(sweeps);
+  BOOST_TEST(profile.pairs == 6u);
+  BOOST_TEST(profile.rows[1].shares.front() == 1);
+  BOOST_TEST(profile.untrained == std::vector<std::string>{"b: minibatch 512, 1024 to loss=1.2"},
+             boost::test_tools::per_element());
+  StoreResults missed = results_at(1.2, 100);
+  for (Measurement& run : missed.measurements) run.steps.reset();
+  TargetsAnswer easier = asked("c");
+  easier.own.value = 1.3;
+  const PerformanceProfile none = performance_profile(
+      std::vector<TargetsAnswer>{sweeps[0], answer_targets(std::move(easier), {std::move(missed)})});
+  BOOST_TEST(none.pairs == 0u);
+  BOOST_TEST(none.rows[0].shares.front() == 0);
+  BOOST_TEST(none.untrained.front().starts_with("c: minibatch 8, 16, "));
+  BOOST_TEST(profile_text(profile).find("did not train it: b: minibatch 512, 1024 to loss=1.2.") != std::string::npos,
+             profile_text(profile));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
