@@ -28,11 +28,11 @@ std::string contradiction_note(const StudyAnswer& answer) {
           : "");
 }
 
-// Returns whether the steps look rounded to evaluations: all seeds tie, though two that scatter by sigma (of 1 % at
-// least) have equal whole steps by chance in fewer than 5 % of all cases.
+// Returns whether the steps look rounded to evaluations whose distance is not known: all seeds tie, though two that
+// scatter by sigma (of 1 % at least) have equal whole steps by chance in fewer than 5 % of all cases.
 bool looks_rounded(const StepsToTarget& runs, double deviation) {
   constexpr double kLeastDeviation = 0.01, kSeldom = 0.05;
-  if (!all_tie(runs)) return false;
+  if (!all_tie(runs) || runs.resolution > 0) return false;
   const double chance =
       1 / (2 * std::sqrt(std::numbers::pi) * std::max(deviation, kLeastDeviation) * runs.steps.front());
   return chance < kSeldom;
@@ -45,7 +45,7 @@ std::string tie_note(const StudyAnswer& answer) {
   if (tied.empty()) return "";
   return fmt::format(
       "all seeds have equal steps at minibatch {}: steps look rounded to evaluations. Intervals leave out how far "
-      "these are apart, and may be too narrow.",
+      "these are apart, and may be too narrow; a column eval_every of the table tells it.",
       fmt::join(tied, ", "));
 }
 

@@ -13,8 +13,6 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-StepsToTarget steps_of(int64_t minibatch, const RateResult& one) { return {minibatch, one.steps, one.given_up}; }
-
 // Holds the rates of a minibatch as they are compared.
 class ComparedRates {
  public:
@@ -28,7 +26,7 @@ class ComparedRates {
 
   // Returns the mean steps of a rate; infinity if it does not count.
   double steps(size_t i, double deviation) const {
-    return counts_[i] ? censored_mean(steps_of(alike_.minibatch, alike_.rates[i]), deviation) : kNever;
+    return counts_[i] ? censored_mean(alike_.rates[i].steps_to_target(alike_.minibatch), deviation) : kNever;
   }
 
   std::optional<BestRate> best(double deviation) const {
@@ -67,7 +65,7 @@ class ComparedRates {
 double deviation_at(std::span<const MinibatchResults> all, const std::vector<std::optional<BestRate>>& best) {
   std::vector<StepsToTarget> runs;
   for (size_t i = 0; i < all.size(); ++i)
-    if (best[i]) runs.push_back(steps_of(all[i].minibatch, all[i].rates[best[i]->place]));
+    if (best[i]) runs.push_back(all[i].rates[best[i]->place].steps_to_target(all[i].minibatch));
   return pooled_steps(runs).deviation;
 }
 

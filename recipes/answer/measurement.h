@@ -10,11 +10,14 @@
 namespace kb {
 
 struct Measurement {
-  int64_t minibatch = 0;               // samples per step
-  std::optional<double> rate;          // learning rate; nothing: it was not noted
-  std::optional<int64_t> seed;         // nothing: it was not noted
-  std::optional<double> steps;         // steps to the target; nothing: it was not reached
-  bool diverged = false;               // true if it diverged; never for a run that reached the target
+  int64_t minibatch = 0;        // samples per step
+  std::optional<double> rate;   // learning rate; nothing: it was not noted
+  std::optional<int64_t> seed;  // nothing: it was not noted
+  std::optional<double> steps;  // steps to the target; nothing: it was not reached
+  bool diverged = false;        // true if it diverged; never for a run that reached the target
+  // Steps between the evaluations, at the first of which that reached the target the run's steps end. Nothing: steps
+  // do not end at an evaluation, or it was not noted.
+  std::optional<double> eval_every = {};
   std::optional<double> samples = {};  // samples that the run saw: to the target, or until it was given up
   std::optional<double> seconds = {};  // seconds that the run took: to the target, or until it was given up
   std::string setting = {};            // other values that were varied: "momentum=0.95"
@@ -25,6 +28,10 @@ struct Measurement {
   // Virtual seconds, and bytes that a process sent (recipes/answer/run_costs.h): to the target, or until it was given
   // up. Nothing: not known.
   std::optional<double> clock_s = {}, sent_bytes = {};
+
+  // Returns the steps at which the target was crossed: the middle between the evaluation that reached it and the one
+  // before.
+  std::optional<double> crossing() const { return steps ? *steps - eval_every.value_or(0) / 2 : steps; }
 };
 
 // A learning rate (nothing: it was not noted), and the setting of other values that were varied.

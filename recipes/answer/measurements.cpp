@@ -18,7 +18,7 @@ namespace kb {
 namespace {
 
 constexpr const char* kLengths[] = {"steps", "samples", "epochs"};
-const std::vector<std::string> kOtherColumns = {"minibatch", "rate",    "setting", "seed",    "reached",
+const std::vector<std::string> kOtherColumns = {"minibatch", "rate",    "setting", "seed",    "reached",   "eval_every",
                                                 "diverged",  "seconds", "policy",  "clock_s", "sent_bytes"};
 constexpr double kWholeAsDouble = 9007199254740992;  // 2^53: a double holds all whole numbers up to it
 
@@ -147,24 +147,27 @@ class MeasurementRow {
   const std::string& file_;
 };
 
-// Returns the steps that a run took, whether it reached the target or not.
-std::optional<double> steps_of(const MeasurementRow& row, const std::string& length, double minibatch,
-                               std::optional<double> samples_per_epoch) {
-  const std::optional<double> value = row.positive(length);
-  if (!value || length == "steps") return value;
-  return *value * (length == "epochs" ? *samples_per_epoch : 1) / minibatch;
-}
+// Turns lengths in a table's unit, "steps", "samples" or "epochs", into steps.
+struct StepsOf {
+  const std::string& unit;
+  std::optional<double> samples_per_epoch;
 
-Measurement measurement_in(const MeasurementRow& row, const std::string& length,
-                           std::optional<double> samples_per_epoch) {
+  std::optional<double> operator()(std::optional<double> length, int64_t minibatch) const {
+    if (!length || unit == "steps") return length;
+    return *length * (unit == "epochs" ? *samples_per_epoch : 1) / static_cast<double>(minibatch);
+  }
+};
+
+Measurement measurement_in(const MeasurementRow& row, const StepsOf& steps_of) {
   const std::optional<int64_t> minibatch = row.whole("minibatch", 1);
   if (!minibatch) row.refuse("minibatch", "a whole number from 1 on", "", "");
-  const std::optional<double> taken = steps_of(row, length, static_cast<double>(*minibatch), samples_per_epoch);
+  const std::optional<double> taken = steps_of(row.positive(steps_of.unit), *minibatch);
   Measurement run;
   run.minibatch = *minibatch;
   run.rate = row.positive("rate");
   run.setting = row.text("setting");
   run.seed = row.whole("seed", 0);
+  run.eval_every = steps_of(row.positive("eval_every"), *minibatch);
   run.seconds = row.positive("seconds");
   run.clock_s = row.positive("clock_s");
   run.sent_bytes = row.positive("sent_bytes");
@@ -173,8 +176,10 @@ Measurement measurement_in(const MeasurementRow& row, const std::string& length,
   set_policy_words(run.policy, run.setting);
   run.diverged = row.truth("diverged").value_or(false);
   const bool reached = row.truth("reached").value_or(taken.has_value() && !run.diverged);
-  if (reached && !taken) row.refuse("reached", length + " of a run that reached the target", "", "");
+  if (reached && !taken) row.refuse("reached", steps_of.unit + " of a run that reached the target", "", "");
   if (reached && run.diverged) row.refuse("diverged", "0 of a run that reached the target", "1", "");
+  if (reached && run.eval_every.value_or(0) > *taken)
+    row.refuse("eval_every", "at most the " + steps_of.unit + " of the run", row.text("eval_every"), "");
   if (reached) run.steps = taken;
   if (taken) run.samples = *taken * static_cast<double>(*minibatch);
   return run;
@@ -195,7 +200,7 @@ Measurements parse_measurement_table(std::string_view text, const std::string& f
   std::map<std::tuple<int64_t, std::optional<double>, std::string, int64_t>, size_t> lines;
   for (size_t i = 1; i < records.size(); ++i) {
     const MeasurementRow row(columns, records[i], file);
-    result.runs.push_back(measurement_in(row, columns.length(), samples_per_epoch));
+    result.runs.push_back(measurement_in(row, {columns.length(), samples_per_epoch}));
     const Measurement& run = result.runs.back();
     if (!run.seed) continue;
     const auto [at, is_new] =
@@ -216,14 +221,16 @@ std::string measurement_table(std::span<const Measurement> runs) {
   const bool has_policies = std::any_of(runs.begin(), runs.end(), [](const Measurement& run) {
     return run.policy.sync.policy != Policy::sync || run.clock_s || run.sent_bytes;
   });
-  std::string text = fmt::format("minibatch,rate,setting,seed,steps,reached,diverged,seconds{}\n",
-                                 has_policies ? ",policy,clock_s,sent_bytes" : "");
+  const bool has_eval_every = std::ranges::any_of(runs, [](const Measurement& run) { return !!run.eval_every; });
+  std::string text = fmt::format("minibatch,rate,setting,seed,steps,reached,diverged,seconds{}{}\n",
+                                 has_eval_every ? ",eval_every" : "", has_policies ? ",policy,clock_s,sent_bytes" : "");
   for (const Measurement& run : runs) {
     const auto minibatch = static_cast<double>(run.minibatch);
     const std::optional<double> steps = run.steps || !run.samples ? run.steps : std::optional(*run.samples / minibatch);
     text += fmt::format("{},{},{},{},{},{:d},{:d},{}", run.minibatch, csv_field(run.rate), csv_field(run.setting),
                         run.seed ? fmt::to_string(*run.seed) : "", csv_field(steps), run.steps.has_value(),
                         run.diverged, csv_field(run.seconds));
+    if (has_eval_every) text += fmt::format(",{}", csv_field(run.eval_every));
     if (has_policies)
       text += fmt::format(",{},{},{}", csv_field(policy_words(run.policy)), csv_field(run.clock_s),
                           csv_field(run.sent_bytes));

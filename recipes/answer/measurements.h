@@ -11,6 +11,9 @@
 //   the column it was reached if steps stand there and the run did not diverge
 // - diverged: 1 or 0
 // - seconds: seconds that the run took
+// - eval_every: distance between evaluations, in the unit of the length, if the length is that of the first one that
+// reached
+//   the target; the run counts with half of it less, and intervals take in that its steps are known to within it
 // - policy: flags by which workers were kept alike, "policy=local replicas=4 every=8" (recipes/trials/policy_flags.h);
 //   such words in `setting` count, too
 // - clock_s, sent_bytes: virtual seconds of the run, and bytes that a process sent (recipes/answer/run_costs.h)

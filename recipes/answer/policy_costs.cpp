@@ -26,6 +26,7 @@ struct ScaledClocks {
 
 std::optional<ScaledClocks> scaled_clocks(const BestResult& one) {
   ScaledClocks scaled{{.minibatch = one.minibatch}};
+  scaled.clocks.resolution = one.best.steps_to_target(one.minibatch).resolution;
   for (const SeedResult& run : one.best.seeds) {
     if (!run.steps && (run.diverged || !run.clock_s)) continue;
     if (!run.clock_s || !(*run.clock_s > 0)) return std::nullopt;

@@ -1,9 +1,9 @@
 #include "recipes/answer/rate_results.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
-#include "optim/mean_steps.h"
 #include "recipes/trials/statistics.h"
 
 namespace kb {
@@ -20,12 +20,13 @@ RateResult rate_result(const RateSetting& at, const std::vector<const Measuremen
     std::optional<double> given_up;
     if (!run->steps && !run->diverged && run->samples) given_up = *run->samples / static_cast<double>(run->minibatch);
     result.seeds.push_back(
-        {run->seed, run->steps, given_up, run->diverged, run->hopeless, run->clock_s, run->sent_bytes});
+        {run->seed, run->crossing(), given_up, run->diverged, run->hopeless, run->clock_s, run->sent_bytes});
     result.diverged += run->diverged;
     result.hopeless += run->hopeless;
     if (given_up) result.given_up.push_back(*given_up);
     if (!run->steps) continue;
-    result.steps.push_back(*run->steps);
+    result.steps.push_back(*run->crossing());
+    result.eval_every = std::max(result.eval_every, run->eval_every.value_or(0));
     if (run->seconds) seconds.push_back(*run->seconds);
   }
   if (!seconds.empty() && seconds.size() == result.steps.size()) result.seconds = mean_of(seconds)->mean;
@@ -45,6 +46,10 @@ double RateResult::mean_steps() const {
   std::vector<double> all = steps;
   all.insert(all.end(), given_up.begin(), given_up.end());
   return geometric_mean(all);
+}
+
+StepsToTarget RateResult::steps_to_target(int64_t minibatch) const {
+  return {minibatch, steps, given_up, steps.empty() ? 0 : eval_every / geometric_mean(steps)};
 }
 
 std::vector<MinibatchResults> results_by_minibatch(std::span<const Measurement> runs) {

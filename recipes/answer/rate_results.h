@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "optim/mean_steps.h"
 #include "recipes/answer/measurement.h"
 
 namespace kb {
@@ -30,12 +31,15 @@ struct RateResult {
   std::vector<double> given_up = {};  // steps, if known, of the runs that neither reached it nor diverged
   size_t runs = 0, diverged = 0, hopeless = 0;
   std::vector<SeedResult> seeds;  // results of all runs
+  double eval_every = 0;          // most steps between evaluations of a run; 0: none was noted
   std::optional<double> seconds;  // mean over the runs that reached the target, if all have them
   PolicyFlags policy = {};        // how their workers were kept alike
 
   // Returns the geometric mean over the runs that reached the target, of which there is one at least, and those that
   // were given up, as if these had reached it then: a lower bound if there are such.
   double mean_steps() const;
+
+  StepsToTarget steps_to_target(int64_t minibatch) const;
 };
 
 struct MinibatchResults {

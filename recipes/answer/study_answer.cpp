@@ -169,7 +169,7 @@ void add_cost(StudyAnswer& answer, ScaleForecast forecast) {
 
 std::vector<StepsToTarget> StudyAnswer::runs_at_best() const {
   std::vector<StepsToTarget> runs;
-  for (const BestResult& one : best) runs.push_back({one.minibatch, one.best.steps, one.best.given_up});
+  for (const BestResult& one : best) runs.push_back(one.best.steps_to_target(one.minibatch));
   return runs;
 }
 

@@ -22,6 +22,10 @@ BOOST_AUTO_TEST_CASE(seeds_that_tie_look_rounded) {
   BOOST_REQUIRE(notes.size() == 1u);
   BOOST_TEST(notes[0].starts_with("all seeds have equal steps at minibatch 8, 16: "), notes[0]);
   BOOST_TEST(answer_text(answer).find("NOTE: all seeds") != std::string::npos);
+  BOOST_TEST(answer_notes(answer_study(table_runs("minibatch,seed,steps,eval_every\n8,1,8000,400\n8,2,8000,400\n"
+                                                  "16,1,4000,400\n16,2,4000,400\n32,1,2100,\n32,2,2000,\n"),
+                                       {}))
+                 .empty());
   // Two runs of so few steps have equally many by chance.
   BOOST_TEST(answer_notes(answer_of("8,1,80\n8,2,80\n16,1,40\n16,2,40\n32,1,21\n32,2,20\n")).empty());
 }

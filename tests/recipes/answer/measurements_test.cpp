@@ -63,6 +63,8 @@ BOOST_AUTO_TEST_CASE(columns_in_any_order) {
 BOOST_AUTO_TEST_CASE(steps_from_samples_and_from_epochs) {
   BOOST_TEST(runs_of("minibatch,samples\n8,4000\n")[0].steps.value() == 500);
   BOOST_TEST(runs_of("minibatch,epochs\n8,2.5\n", 1600)[0].steps.value() == 500);
+  BOOST_TEST(runs_of("minibatch,epochs,eval_every\n8,2.5,1\n", 1600)[0].crossing().value() == 400);
+  BOOST_TEST(runs_of("minibatch,steps,eval_every\n8,100,\n")[0].crossing().value() == 100);
   // If a table has several of the columns steps, samples and epochs, the first of these three counts.
   const Measurements both = parse_measurement_table("minibatch,epochs,steps\n8,2,7\n", "runs.csv");
   BOOST_TEST(both.runs[0].steps.value() == 7);
@@ -108,6 +110,7 @@ BOOST_AUTO_TEST_CASE(errors_name_file_line_and_remedy) {
                             "minibatch,steps\n8,inf\n",
                             "minibatch,steps\n8,\"1,000\"\n",
                             "minibatch,steps\n8,5 steps\n",
+                            "minibatch,steps,eval_every\n8,5,6\n",
                             "minibatch,rate,steps\n8,high,5\n",
                             "minibatch,seed,steps\n8,-1,5\n",
                             "minibatch,steps,reached\n8,5,yes\n",

@@ -32,6 +32,7 @@ BOOST_AUTO_TEST_CASE(measurements_are_written_as_they_are_read) {
   runs[0].setting = "a, \"b\"";
   runs[1].seed.reset();
   runs[2].rate.reset();
+  runs[3].eval_every = 12.5;
   const std::vector<Measurement> again = table_runs(measurement_table(runs));
   BOOST_REQUIRE(again.size() == runs.size());
   const auto near = boost::test_tools::tolerance(1e-8);
@@ -42,6 +43,7 @@ BOOST_AUTO_TEST_CASE(measurements_are_written_as_they_are_read) {
     BOOST_TEST((again[i].seed == runs[i].seed));
     BOOST_TEST(again[i].rate.has_value() == runs[i].rate.has_value());
     BOOST_TEST(again[i].rate.value_or(0) == runs[i].rate.value_or(0), near);
+    BOOST_TEST((again[i].eval_every == runs[i].eval_every));
     BOOST_TEST(again[i].steps.has_value() == runs[i].steps.has_value());
     BOOST_TEST(again[i].steps.value_or(0) == runs[i].steps.value_or(0), near);
     if (!runs[i].steps) BOOST_TEST(again[i].samples.value() == 1000, near);
