@@ -190,6 +190,13 @@ void check_numbers(const Type& x) {
     throw Mistake{"no arithmetic on booleans", "floats or integers", to_string(x), "cast(x, DType::f32)"};
 }
 
+void check_summable(const Type& x) {
+  check_numbers(x);
+  if (is_narrow(x.dtype))
+    throw Mistake{std::string(name(x.dtype)) + " wraps beyond " + std::to_string(greatest(x.dtype)),
+                  "floats or wider integers", to_string(x), "cast(x, DType::i32)"};
+}
+
 void check_dtype(const Type& x, DType dtype, const std::string& role) {
   if (x.dtype != dtype)
     throw Mistake{role + " has the wrong dtype", std::string(name(dtype)), to_string(x),

@@ -29,7 +29,10 @@ std::vector<Type> infer_reduction(Op op, std::span<const Type> in, const Attrs& 
   const Type& x = in[0];
   const Ints axes = op == Op::argmax ? Ints{attrs.integer("axis")} : attrs.ints("axes");
   if (op == Op::moments) return infer_moments(x, axes);
-  check_numbers(x);
+  if (op == Op::reduce_sum || op == Op::reduce_prod)
+    check_summable(x);
+  else
+    check_numbers(x);
   Type result = without_axes(x, axes);
   if (op == Op::argmax) {
     check_i32_numbers(x.shape[static_cast<size_t>(axes[0])], "elements of x on the axis", x);

@@ -33,7 +33,8 @@ void check_i32_numbers(int64_t count, const std::string& what, const Type& x);
 void check_axes(const Ints& axes, const Type& x);
 void check_rank_at_least(const Type& x, int64_t rank, const char* expected);
 void check_float(const Type& x, const char* hint);
-void check_numbers(const Type& x);  // throws Mistake when x is boolean
+void check_numbers(const Type& x);   // throws Mistake when x is boolean
+void check_summable(const Type& x);  // throws Mistake when x is boolean or narrow, whose sums and products would wrap
 void check_dtype(const Type& x, DType dtype, const std::string& role);
 // Returns the dimension letters of `a`; those of `b` stand in for the ones that `a` lacks.
 std::string merge_names(const std::string& a, const std::string& b);

@@ -115,7 +115,10 @@ std::vector<Type> infer_window(Op op, std::span<const Type> in, const Attrs& att
       const WindowAttrs window = read_window(attrs, attrs.ints("kernel"));
       const Ints size = plane(x, axes), windows = windowed(size, window, x);
       Type value = with_plane(x, axes, windows);
-      if (op == Op::sum_pool) return {value};
+      if (op == Op::sum_pool) {
+        check_summable(x);
+        return {value};
+      }
       check_windows_meet_elements(size, window, windows, x);
       Type index = value;
       index.dtype = index_dtype(window.kernel, x);

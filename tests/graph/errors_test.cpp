@@ -103,6 +103,8 @@ const Case kCases[] = {
     KB_CASE("sum_axis", sum(m.x, {2})),
     KB_CASE("sum_axis_twice", sum(m.x, {1, -1})),
     KB_CASE("sum_booleans", sum(m.mask)),
+    KB_CASE("sum_bytes", sum(m.pixels)),
+    KB_CASE("sum_pool_bytes", sum_pool(m.pixels, {.kernel = {2, 2}})),
     KB_CASE("mean_integers", mean(m.labels)),
     KB_CASE("argmax_axis", argmax(m.scalar, 0)),
     KB_CASE("moments_integers", moments(m.pixels, {0})),

@@ -82,9 +82,9 @@ void integers(KernelGraphs& graphs) {
     graphs.add_exact(std::string(name(dtype)), graph);
     Graph reduced;
     Tensor r = input_of(reduced, {5, 37}, dtype);
-    output("t", sum(r, {0}));
+    if (!is_narrow(dtype)) output("t", sum(r, {0}));
     output("m", max(r, {1}));
-    output("p", prod(r, {1}));
+    if (!is_narrow(dtype)) output("p", prod(r, {1}));
     graphs.add(std::string(name(dtype)) + " reduced", reduced);
   }
   Graph graph;
