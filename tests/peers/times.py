@@ -92,6 +92,10 @@ def main():
     if unknown:
         parser.error(f"expected cases of {', '.join(CASES)}, got {', '.join(unknown)}")
 
+    bench = arguments.bin / "bench"
+    if not bench.exists():
+        parser.error(f"expected {bench}, which `./run bench --help` builds")
+
     rows = []
     print(f"{'case':<15} {'n':>4} {'dtype':<5} {'torch':<13} {'ours ms':>9} {'torch ms':>9} {'format':<13} "
           f"{'median':>7} {'min':>6}" + (f" {'memory':>7}" if arguments.device == "cuda" else ""), flush=True)
@@ -100,7 +104,7 @@ def main():
             recipe, minibatch, case_flags = CASES[case]
             if arguments.device == "cuda":
                 minibatch = GPU_MINIBATCH.get(case, minibatch)
-            found = measure(recipe, minibatch, case_flags, precision, arguments.rounds, arguments.bin / "bench",
+            found = measure(recipe, minibatch, case_flags, precision, arguments.rounds, bench,
                             arguments.threads, arguments.device, ways, formats)
             ours = found.pop("ours")
             for way, _, _ in ways:
