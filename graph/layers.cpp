@@ -197,6 +197,50 @@ Tensor layer_norm(const std::string& name, Tensor x, const LayerNormOptions& opt
   return cast(normalised * weight + bias, dtype);
 }
 
+namespace {
+
+// Returns mean and variance, (N, C), of the group of each channel. The variance of a group is the mean of its channels'
+// variances and of the squared distances of their means: the channels of a sample are read where they are, in whatever
+// layout, and groups are made of their moments alone.
+Statistics group_statistics(Tensor x, int64_t groups) {
+  const int64_t samples = x.size(0), channels = x.size(1);
+  if (x.rank() == 2) x = reshape(x, {samples, channels, 1});
+  Ints axes;
+  for (int64_t axis = 2; axis < x.rank(); ++axis) axes.push_back(axis);
+  const Moments channel = moments(x, axes);
+  const Dims in_groups{samples, groups, channels / groups};
+  const auto over_group = [&](Tensor t) { return broadcast_axes(t, in_groups, {0, 1}); };
+  const Tensor means = reshape(channel.mean, in_groups);
+  const Tensor group_mean = mean(means, {2}), distance = means - over_group(group_mean);
+  const Tensor variance = mean(reshape(channel.variance, in_groups) + distance * distance, {2});
+  const auto of_channels = [&](Tensor t) { return reshape(over_group(t), {samples, channels}); };
+  return {of_channels(group_mean), of_channels(variance)};
+}
+
+}  // namespace
+
+Tensor group_norm(const std::string& name, Tensor x, const GroupNormOptions& options, Where where) {
+  const Call call(where);
+  const Scope scope(name);
+  require_same_graph("group_norm", {x});
+  require_float("group_norm", x.type());
+  if (x.rank() < 2) report("group_norm", {"too few dimensions", "x [N, C, ...]", shape_text(x.type()), ""});
+  require_epsilon("group_norm", options.epsilon);
+  if (options.groups < 1 || x.size(1) % options.groups != 0)
+    report("group_norm", {"groups do not divide the channels", "a divisor of C = " + std::to_string(x.size(1)),
+                          std::to_string(options.groups), "{.groups = G}"});
+  const DType dtype = x.dtype();
+  x = cast(x, parameter_dtype(dtype));
+  const Init init = resolve("group_norm", options.init.value_or(ones), {});
+  Tensor weight = parameter(x.graph(), "weight", Role::norm_scale, channel_vector(x), init);
+  Tensor bias = parameter(x.graph(), "bias", Role::norm_shift, channel_vector(x), zero_init());
+  const Statistics by = group_statistics(x, options.groups);
+  Tensor scale = rsqrt(by.variance + options.epsilon);
+  scale = scale * broadcast_axes(weight, scale.shape(), {1});
+  const auto over_all = [&](Tensor t) { return broadcast_axes(t, x.shape(), {0, 1}); };
+  return cast((x - over_all(by.mean)) * over_all(scale) + over_channels(bias, x), dtype);
+}
+
 Tensor embedding(const std::string& name, Tensor indices, int64_t rows, int64_t features,
                  const EmbeddingOptions& options, Where where) {
   const Call call(where);

@@ -63,6 +63,18 @@ struct LayerNormOptions {
 Tensor layer_norm(const std::string& name, Tensor x, const LayerNormOptions& options = {},
                   Where where = Where::current());
 
+struct GroupNormOptions {
+  int64_t groups = 32;
+  double epsilon = 1e-5;
+  std::optional<Initialiser> init = {};  // the weight has no fans, so this is normal(s), zeros or ones
+};
+// x (N, C, ...): each sample is normalised over groups of C / groups adjacent channels and all further axes (Wu and He
+// 2018, equation 7), so that, unlike batch_norm's, a sample's result depends on no other one, and training and
+// inference are alike. Weight and bias have one value a channel. groups = C is instance norm. Throws Error unless
+// groups divides C. Without `init` the weight starts at 1; the bias starts at 0.
+Tensor group_norm(const std::string& name, Tensor x, const GroupNormOptions& options = {},
+                  Where where = Where::current());
+
 struct EmbeddingOptions {
   std::optional<Initialiser> init = {};
   DType dtype = DType::f32;  // that of the weight; a model that also runs in f64 gives Inputs::real()

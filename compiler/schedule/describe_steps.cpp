@@ -59,7 +59,8 @@ bool is_arithmetic(const std::string& words) {
 }
 
 bool is_layer_with_weights(std::string_view function) {
-  constexpr std::string_view kLayers[] = {"conv1d", "conv2d", "linear", "batch_norm", "layer_norm", "embedding"};
+  constexpr std::string_view kLayers[] = {"conv1d",     "conv2d",     "linear",   "batch_norm",
+                                          "layer_norm", "group_norm", "embedding"};
   return std::find(std::begin(kLayers), std::end(kLayers), function) != std::end(kLayers);
 }
 

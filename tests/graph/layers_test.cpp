@@ -296,6 +296,48 @@ BOOST_AUTO_TEST_CASE(layer_norm_normalises_rows) {
   BOOST_TEST(run(graph, bindings) == (std::vector<double>{-1, 15, -1, 15}));
 }
 
+// Wu and He 2018, equations 1, 6 and 7, by plain loops.
+std::vector<double> groups_normalised(const std::vector<double>& x, size_t samples, size_t channels, size_t groups,
+                                      size_t plane, double epsilon) {
+  const size_t size = channels / groups * plane;
+  std::vector<double> y(x.size());
+  for (size_t first = 0; first < samples * channels * plane; first += size) {
+    double sum = 0, squares = 0;
+    for (size_t i = first; i < first + size; ++i) sum += x[i] / static_cast<double>(size);
+    for (size_t i = first; i < first + size; ++i) squares += (x[i] - sum) * (x[i] - sum) / static_cast<double>(size);
+    for (size_t i = first; i < first + size; ++i) {
+      const auto channel = static_cast<double>(i / plane % channels);
+      y[i] = (x[i] - sum) / std::sqrt(squares + epsilon) * (1 + channel) + channel / 2;
+    }
+  }
+  return y;
+}
+
+BOOST_AUTO_TEST_CASE(group_norm_normalises_groups_of_channels) {
+  for (const Dims& shape : {Dims{2, 6, 3, 2}, Dims{3, 6, 4}, Dims{2, 6}})
+    for (const int64_t groups : {1, 2, 3, 6}) {
+      Graph graph;
+      const Tensor x = input(graph, "x", f64, shape, "");
+      const Tensor y = group_norm("gn", x, {.groups = groups, .epsilon = 0.25});
+      graph.outputs.push_back({"y", y.value(), Merge::per_sample});
+      verify(graph);
+      BOOST_TEST((y.shape() == shape));
+      Bindings bindings = initial(graph);
+      for (size_t channel = 0; channel < 6; ++channel) {
+        bindings["gn.weight"].data[channel] = 1 + static_cast<double>(channel);
+        bindings["gn.bias"].data[channel] = static_cast<double>(channel) / 2;
+      }
+      std::vector<double> values(static_cast<size_t>(x.type().elements()));
+      for (size_t i = 0; i < values.size(); ++i) values[i] = std::sin(static_cast<double>(3 * i)) + 10;
+      bindings["x"] = {x.type(), values};
+      const auto samples = static_cast<size_t>(shape[0]);
+      const std::vector<double> expected = groups_normalised(values, samples, 6, static_cast<size_t>(groups),
+                                                             values.size() / samples / 6, 0.25),
+                                got = run(graph, bindings);
+      for (size_t i = 0; i < expected.size(); ++i) BOOST_TEST(near(got.at(i), expected[i], 1e-12));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(linear_keeps_leading_axes) {
   Graph graph;
   Tensor x = input(graph, "x", f64, {2, 3, 4}, "NTC");

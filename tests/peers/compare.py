@@ -36,6 +36,8 @@ CASES = {
                    {"--dataset": "synthetic", "--minibatch": "64", "--norm": "batch", "--lr": "0.0001"}),
     "resnet_cifar20": ("resnet_cifar",
                        {"--depth": "20", "--dataset": "synthetic", "--minibatch": "64", "--lr": "0.001"}),
+    "resnet_cifar20_group": ("resnet_cifar", {"--depth": "20", "--dataset": "synthetic", "--minibatch": "64",
+                                              "--lr": "0.001", "--norm": "group"}),
     "resnet50_64x64": ("resnet50", {"--side": "64", "--minibatch": "16", "--optimizer": "momentum", "--lr": "0.001"}),
 }
 

@@ -41,19 +41,26 @@ class Mlp(nn.Module):
         return last(x)
 
 
+def add_norm(module, number, channels, groups):
+    """Adds the norm "bn1" of number 1, or "gn1" where there are groups."""
+    norm = nn.GroupNorm(groups, channels) if groups else nn.BatchNorm2d(channels)
+    module.add_module(f"gn{number}" if groups else f"bn{number}", norm)
+    return lambda x: norm(x)
+
+
 class CifarBlock(nn.Module):
     """The network of He et al. 2016, section 4.2, with shortcuts of option A."""
 
-    def __init__(self, before, channels, stride):
+    def __init__(self, before, channels, stride, groups):
         super().__init__()
         self.conv1 = nn.Conv2d(before, channels, 3, stride, padding=1, bias=False)
-        self.bn1 = nn.BatchNorm2d(channels)
+        self.norm1 = add_norm(self, "1", channels, groups)
         self.conv2 = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
-        self.bn2 = nn.BatchNorm2d(channels)
+        self.norm2 = add_norm(self, "2", channels, groups)
         self.missing, self.stride = channels - before, stride
 
     def forward(self, x):
-        y = self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x)))))
+        y = self.norm2(self.conv2(F.relu(self.norm1(self.conv1(x)))))
         if self.stride > 1:
             x = x[:, :, :: self.stride, :: self.stride]
         if self.missing:
@@ -63,22 +70,25 @@ class CifarBlock(nn.Module):
 
 
 class ResNetCifar(nn.Module):
-    def __init__(self, classes, depth=20, width=1):
+    """With norm "group" and its number of groups, group norms stand in the place of batch norms."""
+
+    def __init__(self, classes, depth=20, width=1, norm="batch", groups=8):
         super().__init__()
         channels = 16 * width
+        groups = groups if norm == "group" else 0
         self.conv1 = nn.Conv2d(3, channels, 3, padding=1, bias=False)
-        self.bn1 = nn.BatchNorm2d(channels)
+        self.norm1 = add_norm(self, "1", channels, groups)
         for stage in (1, 2, 3):
             blocks, before = [], channels
             channels = 16 * width * 2 ** (stage - 1)
             for block in range((depth - 2) // 6):
-                blocks.append(CifarBlock(before, channels, 2 if stage > 1 and block == 0 else 1))
+                blocks.append(CifarBlock(before, channels, 2 if stage > 1 and block == 0 else 1, groups))
                 before = channels
             self.add_module(f"layer{stage}", nn.Sequential(*blocks))
         self.linear = nn.Linear(channels, classes)
 
     def forward(self, x):
-        x = F.relu(self.bn1(self.conv1(x)))
+        x = F.relu(self.norm1(self.conv1(x)))
         x = self.layer3(self.layer2(self.layer1(x)))
         return self.linear(x.mean((2, 3)))
 
@@ -221,7 +231,8 @@ def build(recipe, shape, classes, flags):
             raise SystemExit("mlp_mnist: dropout draws other numbers in PyTorch; compare with --dropout 0")
         return Mlp(channels * height * width, classes, int(flags.get("hidden", 256)), int(flags.get("depth", 2)))
     if recipe == "resnet_cifar":
-        return ResNetCifar(classes, int(flags.get("depth", 20)), int(flags.get("width", 1)))
+        return ResNetCifar(classes, int(flags.get("depth", 20)), int(flags.get("width", 1)), flags.get("norm", "batch"),
+                           int(flags.get("norm-groups", 8)))
     if recipe == "resnet50":
         return ResNet50(classes)
     raise SystemExit(f"no PyTorch net for the recipe {recipe}")

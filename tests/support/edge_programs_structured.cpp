@@ -258,6 +258,7 @@ void composites(EdgeTable& table, DType dtype, bool trains, bool all) {
   }
   const Tensor image = x({2, 3, 5, 1});
   draft.gives("batch_norm", batch_norm("bn", without_infinity(image), {.epsilon = 0.125}));
+  draft.gives("group_norm", group_norm("gn", without_infinity(image), {.groups = 3, .epsilon = 0.125}));
   draft.gives("conv2d", conv2d("conv", image, 2, {.kernel = 1, .bias = true}));
   draft.gives("global_avg_pool", global_avg_pool(image));
   if (dtype == DType::f32)

@@ -14,8 +14,8 @@ namespace {
 
 // Two layers with a normalisation and dropout between them.
 Tensor sub_network(const Tensor& x) {
-  const Tensor hidden = dropout("drop", layer_norm("norm", tanh(linear("fc1", x, 5))), 0.25);
-  return linear("fc2", hidden, 3);
+  const Tensor hidden = dropout("drop", layer_norm("norm", tanh(linear("fc1", x, 6))), 0.25);
+  return linear("fc2", group_norm("groups", hidden, {.groups = 2}), 3);
 }
 
 // The second call reads the result of the first.
