@@ -15,8 +15,8 @@ struct Measurement {
   std::optional<int64_t> seed;  // nothing: it was not noted
   std::optional<double> steps;  // steps to the target; nothing: it was not reached
   bool diverged = false;        // true if it diverged; never for a run that reached the target
-  // Steps between the evaluations, at the first of which that reached the target the run's steps end. Nothing: steps
-  // do not end at an evaluation, or it was not noted.
+  // Steps between evaluations, if `steps` ends at the first evaluation that reached the target. Nothing: `steps` ends
+  // elsewhere, or the distance was not noted.
   std::optional<double> eval_every = {};
   std::optional<double> samples = {};  // samples that the run saw: to the target, or until it was given up
   std::optional<double> seconds = {};  // seconds that the run took: to the target, or until it was given up

@@ -296,7 +296,8 @@ BOOST_AUTO_TEST_CASE(layer_norm_normalises_rows) {
   BOOST_TEST(run(graph, bindings) == (std::vector<double>{-1, 15, -1, 15}));
 }
 
-// Wu and He 2018, equations 1, 6 and 7, by plain loops.
+// Returns x normalised by Wu and He 2018, equations 1, 6 and 7, in plain loops, with a weight of 1 + c and a bias of c
+// / 2 for channel c.
 std::vector<double> groups_normalised(const std::vector<double>& x, size_t samples, size_t channels, size_t groups,
                                       size_t plane, double epsilon) {
   const size_t size = channels / groups * plane;
