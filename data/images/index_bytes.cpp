@@ -10,7 +10,6 @@ namespace kb {
 namespace {
 
 constexpr uint64_t kMagic = 0x3178646e49626b0a;  // the letters "\nkbIndx1"
-constexpr int kMostHeld = 16;                    // greatest ImageEntry::held, bytes a pixel
 static_assert(sizeof(ImageEntry) == 48, "entries are written as they lie in memory");
 
 struct IndexHeader {
@@ -93,8 +92,7 @@ class IndexReader {
       refuse("a name within the names", fmt::format("one at {}", entry.name));
     if (entry.label < 0 || entry.label >= static_cast<int64_t>(index.classes.size()))
       refuse(fmt::format("labels below {}", index.classes.size()), fmt::to_string(entry.label));
-    if (entry.held > kMostHeld || entry.spare != 0)
-      refuse(fmt::format("at most {} bytes a pixel", kMostHeld), fmt::format("{} and {}", entry.held, entry.spare));
+    if (entry.spare != 0) refuse("sides of 16 bits", fmt::format("{} above them", entry.spare));
   }
 
   // Throws DataError unless labels ascend: a class is found by bisection.

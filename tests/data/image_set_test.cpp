@@ -262,6 +262,18 @@ BOOST_AUTO_TEST_CASE(what_the_largest_image_takes_as_a_whole_is_known) {
   BOOST_TEST(kb::image_set(kb::open_pack(folder.dir() / "images.pack"), 28).train.files->held_bytes() == 4 * 30 * 20);
 }
 
+// A JPEG holds whole blocks of 8 x 8 coefficients: a row of 100 pixels takes 13 + 7 + 7 blocks of 128 bytes.
+BOOST_AUTO_TEST_CASE(a_narrow_image_may_hold_many_bytes_a_pixel) {
+  ImageFolder folder;
+  const kb::ImageSize size{100, 1};
+  folder.write("train/n01/7.jpg", kb::test::jpeg_file(kb::test::made_pixels(size, 3), size, {.progressive = true}));
+  const auto store = folder.open();
+  const ImageIndex index = kb::parse_index(kb::index_bytes(store->index()), "index");
+  BOOST_TEST(kb::held_bytes(index.train[4]) == 3500);  // rounded up to a multiple of the pixels
+  kb::write_pack(*store, folder.dir() / "images.pack", {});
+  BOOST_TEST(kb::image_set(kb::open_pack(folder.dir() / "images.pack"), 28).train.files->held_bytes() == 3500);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
