@@ -60,6 +60,9 @@ class ImageDecoder {
 /// claim four thousand million, which would take a minute to decode.
 constexpr int64_t kMostPixels = 180'000'000;
 constexpr int64_t kMostSide = 65535;  ///< the most pixels along a side of an image
+/// The most bytes of an image file that is read: kMostPixels of 8 bytes, as an uncompressed PNG may hold them, and room
+/// for its chunks.
+constexpr size_t kMostFileBytes = 9 * static_cast<size_t>(kMostPixels);
 /// The most bytes of memory that decoding one image may take.
 constexpr int64_t kDecodeBytes = int64_t{1} << 30;
 static_assert(4 * kMostPixels <= kDecodeBytes);  // an interlaced PNG takes 4 bytes a pixel

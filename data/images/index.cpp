@@ -72,6 +72,10 @@ class Lister {
     if (!S_ISREG(status.st_mode))
       throw DataError({(dir_ / path).string(), "is not an image that is read here", kImageLayout,
                        S_ISDIR(status.st_mode) ? "a folder" : "another kind of file", "move it elsewhere"});
+    if (static_cast<uint64_t>(status.st_size) > kMostFileBytes)
+      throw DataError({(dir_ / path).string(), "larger than any image that is decoded",
+                       fmt::format("at most {} bytes", kMostFileBytes), fmt::format("{} bytes", status.st_size),
+                       "move it elsewhere"});
     const std::string name = path.string();
     ImageEntry entry{.name = index_.names.size(), .name_bytes = static_cast<uint32_t>(name.size()), .label = label};
     entry.bytes = static_cast<uint64_t>(status.st_size);

@@ -12,16 +12,12 @@ namespace kb {
 namespace fs = std::filesystem;
 namespace {
 
-// The most bytes of an image file: kMostPixels of 8 bytes, as an uncompressed PNG may hold them, and room for its
-// chunks.
-constexpr size_t kMostFile = 9 * static_cast<size_t>(kMostPixels);
-
 // Opens a file and returns what `use` returns for its decoder.
 template <class Use>
 auto with_image(const fs::path& path, const Use& use) {
   const DataFile file(path);
   try {
-    if (file.size() > kMostFile) throw UnreadableImage("a file that is larger than any image that is decoded");
+    if (file.size() > kMostFileBytes) throw UnreadableImage("a file that is larger than any image that is decoded");
     const Bytes bytes = file.read(0, file.size());
     return use(*open_image(bytes));
   } catch (const UnreadableImage& error) {

@@ -7,6 +7,7 @@
 
 #include "data/data_file.h"
 #include "data/error.h"
+#include "data/images/image_decoder.h"
 #include "data/images/image_set.h"
 #include "graph/error.h"
 #include "recipes/config/command_line.h"
@@ -43,6 +44,7 @@ std::vector<ReadImage> images_below(const fs::path& dir) {
   for (const fs::path& path : paths)
     images.emplace_back([path](Bytes& memory) -> std::span<const uint8_t> {
       const DataFile file(path);
+      if (file.size() > kMostFileBytes) throw UnreadableImage("larger than any image that is decoded");
       memory.resize(file.size());
       file.read(0, std::span(memory));
       return memory;

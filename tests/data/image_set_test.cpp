@@ -76,6 +76,7 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_named) {
   refused([](const ImageFolder& f) { fs::create_directory(f.dir() / "train/n03"); });
   refused([](const ImageFolder& f) { f.write("val/n03/1.jpg", {}); });
   refused([](const ImageFolder& f) { fs::create_directory(f.dir() / "train/n01/more"); });
+  refused([](const ImageFolder& f) { fs::resize_file(f.dir() / "val/n02/5.jpg", uintmax_t{1} << 40); });  // a hole
   text += kb::test::data_error({}, [] { kb::open_image_store({}); });
   kb::test::golden("image_set_errors.txt", text);
 }
