@@ -260,6 +260,9 @@ class PackStore : public ImageStore {
 }  // namespace
 
 int64_t write_pack(const ImageStore& store, const fs::path& file, const PackWork& work) {
+  if (std::error_code error; fs::is_directory(file, error))
+    throw DataError(
+        {file.string(), "cannot be written", "the name of a file", "a folder", (file / "images.pack").string()});
   return PackWriter(store, file, work).write(file);
 }
 

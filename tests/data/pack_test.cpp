@@ -214,6 +214,20 @@ BOOST_AUTO_TEST_CASE(writers_that_overtake_each_other) {
   BOOST_TEST(kb::test::read_file(file) == expected);
 }
 
+// Packing may take hours, after which the pack could not be given the name of a folder.
+BOOST_AUTO_TEST_CASE(a_folder_is_no_name_for_a_pack) {
+  ImageFolder folder;
+  const fs::path to = folder.dir() / "packs";
+  fs::create_directory(to);
+  int64_t told = 0;
+  const auto count = [&](PackStage, int64_t, int64_t, uint64_t) { ++told; };
+  BOOST_TEST(kb::test::data_error(folder.dir(), [&] { kb::write_pack(*folder.open(), to, {.progress = count}); }) ==
+             "DIR/packs: cannot be written\n  expected: the name of a file\n  got:      a folder\n"
+             "  hint:     DIR/packs/images.pack");
+  BOOST_TEST(told == 0);
+  BOOST_TEST(!fs::exists(to.string() + ".part"));
+}
+
 BOOST_AUTO_TEST_CASE(a_file_that_is_shorter_than_what_is_kept) {
   ImageFolder folder;
   const fs::path path = folder.dir() / "part";
