@@ -23,8 +23,8 @@ class ImageFiles {
   virtual ~ImageFiles() = default;
   /// Writes the pixels of a sample into `pixels` as planes, C x H x W. They are a function of the files and the
   /// arguments. Several threads call it at once. An image that cannot be decoded is replaced by the next one of its
-  /// class that can, with that one's draws. Throws DataError when a file cannot be read or no image of the class can be
-  /// decoded.
+  /// class that can, with the draws of `sample`. Throws DataError when a file cannot be read or no image of the class
+  /// can be decoded.
   virtual void read(int64_t sample, const ImageDraw& draw, std::span<uint8_t> pixels) const = 0;
   /// Returns the images that have been replaced so far, as "train/CLASS/NAME: why".
   virtual std::vector<std::string> replaced() const = 0;

@@ -1,7 +1,7 @@
 // Resampling of images, bilinear with antialiasing. A pixel of the result is the mean of the pixels under a triangle
 // whose half width is one pixel of the coarser grid. The rows are resampled first, then the columns; each pass rounds
 // to bytes, and its weights are multiples of 2^-22. This is the arithmetic of Pillow's Image.resize(BILINEAR), and its
-// bits are those of Pillow up to version 12; version 13 begins with the columns when the height shrinks much more, and
+// bits are those of Pillow up to version 12.1; later ones begin with the columns when the height shrinks much more, and
 // may differ by one grey level.
 #pragma once
 

@@ -4,8 +4,8 @@
 
 For every JPEG and PNG below FOLDER: random crops, which Pillow cuts out and resizes (bilinear, with antialiasing), and the
 view of evaluation, which torchvision's Resize and CenterCrop make. Prints how many bytes differ and by how much; exit code 1
-where one differs by more than one grey level. With Pillow up to 12 none differs; 13 resizes along the columns first where the
-height shrinks much more than the width, which rounds in another order.
+where one differs by more than one grey level. With Pillow up to 12.1 none differs; later ones resize along the columns first
+where the height shrinks much more than the width, which rounds in another order.
 """
 import argparse
 import pathlib
