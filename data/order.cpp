@@ -64,14 +64,23 @@ Order Order::of(std::vector<OrderBucket> buckets) {
   return order;
 }
 
+// The last samples, the longest ones, could be too few for a batch in every epoch. A bucket before them therefore keeps
+// so many rows back that all behind it have a batch of that bucket, if there are so many.
 void Order::Batches::count_steps() {
-  int64_t carried = 0;
+  int64_t carried = 0, behind = 0, last_batch = 0;
+  for (const Part& part : parts) {
+    behind += part.count;
+    if (part.count > 0) last_batch = part.minibatch;
+  }
+  if (behind < last_batch) last_batch = 0;
   steps = 0;
   for (Part& part : parts) {
+    behind -= part.count;
+    const int64_t kept = behind > 0 ? std::max<int64_t>(last_batch - behind, 0) : 0;
     part.carried = carried;
-    part.steps = part.rows() / part.minibatch;
+    part.steps = (part.rows() - kept) / part.minibatch;
     part.first_step = steps;
-    carried = part.rows() % part.minibatch;
+    carried = part.rows() - part.steps * part.minibatch;
     steps += part.steps;
   }
 }

@@ -54,9 +54,9 @@ class Order {
   /// each epoch. A row weighs 1 / minibatch, so that the weighted sum of losses is their mean. Throws DataError unless
   /// 1 <= minibatch <= count.
   static Order training(uint64_t seed, int64_t count, int64_t minibatch);
-  /// Returns an order whose batches are of one bucket each, in an order of their own each epoch. The samples of a
-  /// bucket that fill no batch are drawn with those of the next bucket; those of the last one are left out, other ones
-  /// each epoch. Buckets are given by rising length of their samples. Throws DataError where an epoch has no batch.
+  /// Returns an order whose batches are of one bucket each, in an order of their own each epoch. Samples of a bucket
+  /// that fill no batch, and as many as the last ones lack of one, are drawn with those of the next bucket; those of
+  /// the last are left out, others each epoch. Buckets go by rising length. Throws DataError where there is no batch.
   static Order training(uint64_t seed, std::vector<OrderBucket> buckets);
 
   /// Returns an order with every sample once, in their order, with weight 1, bucket after bucket. The end of a bucket's
@@ -122,7 +122,7 @@ class Order {
     int64_t steps = 0;
 
     void share(int64_t replicas);
-    // Counts the steps of training: each bucket carries the samples that fill no batch to the next one.
+    // Counts the steps of training: each bucket carries the samples that are in none of them to the next one.
     void count_steps();
   };
   struct Rest;

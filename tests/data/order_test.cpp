@@ -260,6 +260,29 @@ BOOST_AUTO_TEST_CASE(buckets_share_an_epoch) {
   BOOST_TEST(left_out.size() > 5u);
 }
 
+// Few samples may be longer than all others: buckets that pad least give them one of their own.
+BOOST_AUTO_TEST_CASE(the_longest_samples_are_drawn_though_they_fill_no_batch) {
+  const std::vector<std::vector<int64_t>> counts = {{100, 3}, {100, 0, 3}, {100, 2, 3}, {9, 9, 1}, {0, 100, 3, 0}};
+  for (const std::vector<int64_t>& bucket_counts : counts) {
+    std::vector<OrderBucket> buckets;
+    int64_t all = 0;
+    for (const int64_t count : bucket_counts) {
+      buckets.push_back({count, 16, numbers(all, count)});
+      all += count;
+    }
+    const Order order = Order::training(4, buckets);
+    BOOST_TEST(order.steps_per_epoch() == all / 16);
+    BOOST_TEST(order.left_out() < 16);
+    std::vector<int> drawn(static_cast<size_t>(all));
+    constexpr int64_t kEpochs = 40;
+    for (int64_t step = 0; step < kEpochs * order.steps_per_epoch(); ++step)
+      for (int64_t row = 0; row < 16; ++row) ++drawn[static_cast<size_t>(order.row(step, row).sample)];
+    const auto [least, most] = std::ranges::minmax(drawn);
+    BOOST_TEST(least > kEpochs / 4, "of " << bucket_counts.size() << " buckets: " << least);
+    BOOST_TEST(most <= kEpochs);
+  }
+}
+
 // An epoch in which the minibatch grows, once or twice and at any step, draws every sample at most once, each in its
 // bucket or a later one, and leaves out fewer than a minibatch.
 BOOST_AUTO_TEST_CASE(an_epoch_of_buckets_goes_on_with_larger_minibatches) {
