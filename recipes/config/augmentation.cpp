@@ -37,6 +37,12 @@ Augmentation loader_augment(const RunConfig& config, const InputSpec& input) {
 }
 
 void check_augment(const RunConfig& config, const InputSpec& input) {
+  const int64_t side = std::min(input.shape.height, input.shape.width), pad = config.data.pad;
+  if (asks_for(config, AugmentKind::crop) && pad > side)
+    throw UsageError(
+        fmt::format("--pad: expected at most the {} pixels of the images' shorter side, beyond which a window shows "
+                    "nothing of them, got {}",
+                    side, pad));
   if (input.in_files || !augment_spec(config).needs_files()) return;
   throw UsageError(
       fmt::format("--augment resized-crop, jitter, lighting: they are made where images of any size are read\n"

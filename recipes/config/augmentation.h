@@ -15,7 +15,8 @@ AugmentSpec graph_augment(const RunConfig& config);
 // Returns what the loader does: it draws the random records of all augmentations, and with --augment-in loader also
 // applies windows and cutout boxes to the pixels.
 Augmentation loader_augment(const RunConfig& config, const InputSpec& input);
-// Throws UsageError if an augmentation is asked for that needs image files, and the images are in memory.
+// Throws UsageError for an augmentation that needs image files where the images are in memory, and for a border that is
+// wider than the images.
 void check_augment(const RunConfig& config, const InputSpec& input);
 // Returns a text such as "crop (pad 4), flip; in the graph", or "none".
 std::string describe_augment(const RunConfig& config);

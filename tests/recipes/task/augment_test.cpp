@@ -149,6 +149,28 @@ BOOST_AUTO_TEST_CASE(flags_say_what_is_done_and_where) {
   BOOST_TEST(!flags_of({"--loader-threads", "auto"}).arithmetic.loader_threads);
 }
 
+// Twice 2'000'000'000 is beyond the numbers of 32 bits that windows are drawn in.
+BOOST_AUTO_TEST_CASE(a_border_is_not_wider_than_the_image) {
+  const auto refusal = [](const char* kinds, const char* pad) {
+    std::string text = "(nothing thrown)";
+    try {
+      RunConfig config = flags_of({"--augment", kinds});
+      config.data.pad = std::stoll(pad);
+      check_augment(config, small_input());
+    } catch (const UsageError& error) {
+      text = error.what();
+    }
+    return text;
+  };
+  BOOST_TEST(refusal("crop", "8") == "(nothing thrown)");
+  BOOST_TEST(refusal("flip", "9") == "(nothing thrown)");
+  for (const char* pad : {"9", "2000000000"})
+    BOOST_TEST(refusal("crop", pad) ==
+               std::string("--pad: expected at most the 8 pixels of the images' shorter side, beyond which a window "
+                           "shows nothing of them, got ") +
+                   pad);
+}
+
 // The golden file has the launches up to the first convolution: the images take one launch, and one more if others are
 // mixed in. (The launch "neg" belongs to the loss, with one number for each sample.)
 BOOST_AUTO_TEST_CASE(launches) {
