@@ -283,15 +283,15 @@ std::span<const NamedScalar> StepScalars::at(int64_t step) {
   return at(step, {.step = step}, {.step = step > 0 ? step - 1 : 0});
 }
 
-std::span<const NamedScalar> StepScalars::at(int64_t step, const SchedulePlace& place, const SchedulePlace& before) {
+std::span<const NamedScalar> StepScalars::at(int64_t done, const SchedulePlace& place, const SchedulePlace& before) {
   const size_t common = std::size(kCommon), hyper = optimizer_.hyper_parameters().size();
   const ScheduleSpec& spec = rate_.spec();
   const StepFacts facts{place.gain * rate_.at(place.step),
                         before.gain * rate_.at(before.step),
-                        static_cast<double>(step + 1),
+                        static_cast<double>(done + 1),
                         spec.learning_rate,
                         static_cast<double>(place.step) / static_cast<double>(spec.steps_per_epoch),
-                        optimizer_.schedule_free ? rate_share(step) : 1,
+                        optimizer_.schedule_free ? rate_share(place.step) : 1,
                         std::span(scalars_).subspan(common, hyper)};
   scalars_[0].value = facts.learning_rate;
   scalars_[1].value = facts.previous_learning_rate;

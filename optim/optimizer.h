@@ -86,8 +86,9 @@ class StepScalars {
  public:
   StepScalars(LearningRate rate, const Optimizer& optimizer, std::span<const NamedScalar> hyper);
   std::span<const NamedScalar> at(int64_t step);
-  // Returns the scalars of step `step`. `before` is the place of the step before; the first step passes its own.
-  std::span<const NamedScalar> at(int64_t step, const SchedulePlace& place, const SchedulePlace& before);
+  // Returns the scalars of an update at `place`, before which the rule's slots have gathered `done` updates. `before`
+  // is the place of the update before it; the first one passes its own.
+  std::span<const NamedScalar> at(int64_t done, const SchedulePlace& place, const SchedulePlace& before);
   const LearningRate& rate() const { return rate_; }
 
  private:

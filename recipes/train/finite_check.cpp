@@ -20,7 +20,7 @@ FiniteCheck::FiniteCheck(const LoopParts& parts, Backend& backend, CheckProgram 
 std::string FiniteCheck::run(int64_t step) {
   std::vector<double> found(probes_.values.size());
   RunSchedule schedule = parts_.schedule;  // a copy, because at() writes to the schedule's buffers
-  set_scalars(session_, schedule, step);
+  set_scalars(session_, schedule, schedule.update_of(step));
   for (int64_t worker = 0; worker < parts_.batch.virtual_workers; ++worker) {
     if (fill_)
       slot_.fill(fill_, step * parts_.batch.virtual_workers + worker, {kTrainingPart, parts_.task.train.get()});

@@ -148,7 +148,7 @@ OrderedStep OrderedSteps::take(int64_t step, RunSchedule& schedule) {
     parts_.observer.ordered(gradient);
     if (gradient.fate == GradientFate::applied) {
       add_figures(gradient, figures, taken);
-      apply(gradient, step, schedule);
+      apply(gradient, update_of(step * plan_.policy.workers + applied), schedule);
       taken.staleness += static_cast<double>(gradient.staleness()) / static_cast<double>(plan_.policy.workers);
       taken.clock_s = static_cast<double>(gradient.end_ns) / kNsOfSecond;
       ++applied;
@@ -174,17 +174,24 @@ double OrderedSteps::rate_of(const GradientRecord& gradient) {
   return alone / static_cast<double>(std::max<int64_t>(1, gradient.staleness()));
 }
 
-void OrderedSteps::apply(const GradientRecord& gradient, int64_t step, RunSchedule& schedule) {
+// Returns the update to which an applied gradient belongs, by its number among those of the run.
+Update OrderedSteps::update_of(int64_t gradient) const {
+  const int64_t workers = plan_.policy.workers, together = plan_.policy.gradients_per_update();
+  const int64_t done = gradient / together, before = std::max<int64_t>(done - 1, 0);
+  return {gradient / workers, before * together / workers, done};
+}
+
+void OrderedSteps::apply(const GradientRecord& gradient, const Update& update, RunSchedule& schedule) {
   Session& session = *parts_.copies.apply;
   const int64_t together = plan_.policy.gradients_per_update();
   if (arrived_ == 0) {
     const double rate = rate_of(gradient), before = rate_before_ > 0 ? rate_before_ : rate;
-    set_scalars(session, schedule, step);
-    for (const NamedScalar& scalar : schedule.at(step))
+    set_scalars(session, schedule, update);
+    for (const NamedScalar& scalar : schedule.at(update))
       if (is_rate(scalar.name))
         session.set_scalar(scalar.name,
                            scalar.value * (scalar.name.ends_with("previous_learning_rate") ? before : rate));
-    if (parts_.config.sync.momentum_at == MomentumAt::worker) take_out_momentum(session, schedule.at(step));
+    if (parts_.config.sync.momentum_at == MomentumAt::worker) take_out_momentum(session, schedule.at(update));
     rate_before_ = rate;
   }
   apply_gradient(session, *parts_.copies.stores[static_cast<size_t>(gradient.worker)], arrived_);

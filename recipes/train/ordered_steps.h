@@ -51,7 +51,8 @@ class OrderedSteps {
   void start_workers();
   void start(int64_t worker);
   void add_figures(const GradientRecord& gradient, const std::vector<double>& came, OrderedStep& taken);
-  void apply(const GradientRecord& gradient, int64_t step, RunSchedule& schedule);
+  void apply(const GradientRecord& gradient, const Update& update, RunSchedule& schedule);
+  Update update_of(int64_t gradient) const;
   double rate_of(const GradientRecord& gradient);
 
   const LoopParts& parts_;

@@ -55,9 +55,9 @@ void set_constants(Session& session, const LoopParts& parts) {
   session.set_scalar("seed", static_cast<double>(parts.config.arithmetic.seed));
 }
 
-void set_scalars(Session& session, RunSchedule& schedule, int64_t step) {
-  for (const NamedScalar& scalar : schedule.at(step)) session.set_scalar(scalar.name, scalar.value);
-  session.set_scalar("step", static_cast<double>(step));
+void set_scalars(Session& session, RunSchedule& schedule, const Update& update) {
+  for (const NamedScalar& scalar : schedule.at(update)) session.set_scalar(scalar.name, scalar.value);
+  session.set_scalar("step", static_cast<double>(update.step));
 }
 
 const Source& judged_part(const Task& task) { return task.valid ? *task.valid : *task.test; }

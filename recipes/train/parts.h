@@ -109,9 +109,9 @@ FieldFill training_fill(const LoopParts& parts);
 // Returns the number of this process's first virtual worker among those of all processes.
 int64_t first_worker(const LoopParts& parts);
 // Set the scalar inputs of a training program, or of the check for values that are not finite: those that are the same
-// in all steps, and those of one step.
+// in all steps, and those of one update.
 void set_constants(Session& session, const LoopParts& parts);
-void set_scalars(Session& session, RunSchedule& schedule, int64_t step);
+void set_scalars(Session& session, RunSchedule& schedule, const Update& update);
 
 // Returns the part of the data on which evaluations in the course of a training judge: the held-out samples if there
 // are any, else the test part.

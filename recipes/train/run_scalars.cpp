@@ -24,11 +24,11 @@ std::span<const NamedScalar> RunScalars::at(int64_t step) {
   return at(step, {.step = step}, {.step = step > 0 ? step - 1 : 0});
 }
 
-std::span<const NamedScalar> RunScalars::at(int64_t step, const SchedulePlace& place, const SchedulePlace& before) {
-  if (groups_.size() == 1 && groups_.front().prefix.empty()) return groups_.front().scalars.at(step, place, before);
+std::span<const NamedScalar> RunScalars::at(int64_t done, const SchedulePlace& place, const SchedulePlace& before) {
+  if (groups_.size() == 1 && groups_.front().prefix.empty()) return groups_.front().scalars.at(done, place, before);
   size_t at = 0;
   for (Group& group : groups_)
-    for (const NamedScalar& scalar : group.scalars.at(step, place, before)) all_[at++].value = scalar.value;
+    for (const NamedScalar& scalar : group.scalars.at(done, place, before)) all_[at++].value = scalar.value;
   return all_;
 }
 

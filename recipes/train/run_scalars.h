@@ -18,9 +18,9 @@ class RunScalars {
   // `groups` are those of learning_of_groups(), at least one of which learns.
   RunScalars(const Rules& own, const std::vector<GroupLearning>& groups, const RunPlan& plan);
 
-  // Return the scalars of a step, as StepScalars::at() does for one group. Both functions allocate nothing.
+  // Return the scalars of a step or an update, as StepScalars::at() does for one group. Both allocate nothing.
   std::span<const NamedScalar> at(int64_t step);
-  std::span<const NamedScalar> at(int64_t step, const SchedulePlace& place, const SchedulePlace& before);
+  std::span<const NamedScalar> at(int64_t done, const SchedulePlace& place, const SchedulePlace& before);
   // Returns the scalars that are the same in all steps: thresholds of gradient clipping, decays of parameter averages.
   const std::vector<NamedScalar>& constants() const { return constants_; }
   // Returns the learning rate of the first group.

@@ -36,8 +36,8 @@ SchedulePlace RunSchedule::place(int64_t step) const {
   return {static_cast<int64_t>(scaled.iterations), scaled.gain};
 }
 
-std::span<const NamedScalar> RunSchedule::at(int64_t step) {
-  return scalars_.at(step, place(step), place(std::max<int64_t>(step - 1, 0)));
+std::span<const NamedScalar> RunSchedule::at(const Update& update) {
+  return scalars_.at(update.done, place(update.step), place(update.step_before));
 }
 
 double RunSchedule::rate(int64_t step) const {

@@ -12,16 +12,25 @@
 
 namespace kb {
 
+// An update of the parameters. A step is one, or several if an order applies its gradients one by one.
+struct Update {
+  int64_t step = 0;         // step of the run that it belongs to
+  int64_t step_before = 0;  // step that the update before it belongs to; 0 for the first
+  int64_t done = 0;         // number of updates before it that the optimizer's slots have gathered
+};
+
 class RunSchedule {
  public:
   // Without `adascale` every step advances the schedule by one step.
   RunSchedule(RunScalars scalars, std::optional<AdaScale> adascale)
       : scalars_(std::move(scalars)), adascale_(std::move(adascale)) {}
 
+  // Returns the update that a step is.
+  Update update_of(int64_t step) const { return {step, std::max<int64_t>(step - 1, 0), step}; }
   // These functions give the scalars, the first group's learning rate, AdaScale's gain and place (nothing without
   // AdaScale), and the whole steps of the schedule before `step`. With AdaScale they know only the steps around the one
   // whose norms are next (AdaScale::at).
-  std::span<const NamedScalar> at(int64_t step);
+  std::span<const NamedScalar> at(const Update& update);
   double rate(int64_t step) const;
   std::optional<ScaledStep> scaled(int64_t step) const;
   int64_t position(int64_t step) const { return place(step).step; }

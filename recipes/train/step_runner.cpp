@@ -44,7 +44,7 @@ std::optional<TakenStep> StepRunner::take(int64_t step) {
   const ParameterCopies copies = parts_.plan.copies(parts_.world.rank());
   int64_t worker = 0, replica = copies.first;
   for (Session* session : sessions) {
-    set_scalars(*session, parts_.schedule, step);
+    set_scalars(*session, parts_.schedule, parts_.schedule.update_of(step));
     session->set_scalar("first_worker", static_cast<double>(replica * session->compiled().workers.total()));
     for (int64_t own = 0; own < session->virtual_workers(); ++own, ++worker) {
       parts_.world.at_worker(worker);

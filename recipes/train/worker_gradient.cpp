@@ -12,7 +12,8 @@ WorkerGradient::WorkerGradient(const LoopParts& parts)
   RunSchedule schedule = parts.schedule;
   for (Session* session : parts.copies.sessions) {
     set_constants(*session, parts);
-    set_scalars(*session, schedule, parts.start.step);  // a worker's momentum is the same in all steps
+    // A worker's momentum is the same in all steps.
+    set_scalars(*session, schedule, schedule.update_of(parts.start.step));
   }
 }
 

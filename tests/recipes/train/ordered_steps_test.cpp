@@ -42,21 +42,26 @@ TrainingState train_and_tell(const Task& task, const TrainConfig& config, Told& 
   return train(task, config, machine, told, from).state;
 }
 
+// Returns the gradient that a record tells of, at the version that its worker has read.
+double slope_of(const std::vector<double>& versions, const GradientRecord& record) {
+  static const Order order = Order::training(1, kTrain, kMinibatch);
+  constexpr int64_t kRows = kMinibatch / kWorkers;
+  BOOST_TEST(record.applied_to.value() == std::ssize(versions) - 1);
+  return test::slope_of(versions[static_cast<size_t>(record.read)], order, record.piece / kWorkers,
+                        record.piece % kWorkers * kRows, kRows);
+}
+
 // Follows the order: gradients at the versions that were read, applied with momentum on the server, or velocities of
 // their workers applied without.
 double plain_loops(const TrainConfig& config, const std::vector<GradientRecord>& records) {
-  const Order order = Order::training(1, kTrain, kMinibatch);
   const bool is_backup = config.sync.policy == Policy::backup;
-  const int64_t rows = kMinibatch / kWorkers;
   std::vector<double> versions = {0.5};
   const bool is_at_worker = config.sync.momentum_at == MomentumAt::worker;
   double velocity = 0, sum = 0, velocities[kWorkers] = {};
   int64_t arrived = 0;
   for (const GradientRecord& record : records) {
     if (record.fate != GradientFate::applied) continue;
-    BOOST_TEST(record.applied_to.value() == std::ssize(versions) - 1);
-    const double w = versions[static_cast<size_t>(record.read)];
-    const double slope = slope_of(w, order, record.piece / kWorkers, record.piece % kWorkers * rows, rows);
+    const double slope = slope_of(versions, record);
     double& own = velocities[record.worker % kWorkers];
     own = kMomentum * own + slope;
     sum += is_backup ? slope / kWorkers : slope;
@@ -69,6 +74,20 @@ double plain_loops(const TrainConfig& config, const std::vector<GradientRecord>&
     versions.push_back(versions.back() - kRate * share * velocity);
     arrived = 0;
     sum = 0;
+  }
+  return versions.back();
+}
+
+// Follows an order of gradients that are applied alone with Adam, whose means correct themselves by the updates done.
+double plain_adam(const std::vector<GradientRecord>& records) {
+  std::vector<double> versions = {0.5};
+  double mean = 0, square = 0;
+  for (const GradientRecord& record : records) {
+    const double slope = slope_of(versions, record), t = static_cast<double>(versions.size());
+    mean = 0.9 * mean + 0.1 * slope;
+    square = 0.999 * square + 0.001 * slope * slope;
+    const double root = std::sqrt(square / (1 - std::pow(0.999, t)));
+    versions.push_back(versions.back() - kRate / kWorkers * mean / (1 - std::pow(0.9, t)) / (root + 1e-8));
   }
   return versions.back();
 }
@@ -93,6 +112,35 @@ BOOST_AUTO_TEST_CASE(it_follows_the_formulas) {
         BOOST_TEST(told.losses.size() == kSteps);
         BOOST_TEST(told.decided == 0);
       }
+}
+
+// A step has eight updates.
+BOOST_AUTO_TEST_CASE(adam_counts_updates_and_not_steps) {
+  for (const Policy policy : {Policy::async, Policy::stale}) {
+    TrainConfig config = ordered(policy);
+    config.learning.optimizer = "adam";
+    config.learning.hyper = {};
+    Told told;
+    const TrainingState state = train_and_tell(task_of(line), config, told);
+    BOOST_TEST(element(find(state, "w"), 0) == plain_adam(told.records), kClose);
+  }
+}
+
+// Eq. 10 of Goyal et al. 2017 with the momentum correction is eq. 9, so each update corrects by the rate of the one
+// before it: at most one of a step's updates meets a new rate of the schedule.
+BOOST_AUTO_TEST_CASE(momentum_is_corrected_from_update_to_update) {
+  for (const Policy policy : {Policy::async, Policy::stale, Policy::backup})
+    for (const StaleRate rate : {StaleRate::plain, StaleRate::inverse}) {
+      TrainConfig free = ordered(policy);
+      free.learning.schedule = "cosine";
+      free.learning.warmup_steps = 3;
+      free.learning.warmup_from = kRate / 8;
+      free.sync.stale_rate = rate;
+      TrainConfig scaled = free;
+      scaled.learning.optimizer = "scaled-momentum";
+      const auto parameter = [](const TrainConfig& one) { return element(find(trained(task_of(line), one), "w"), 0); };
+      BOOST_TEST(parameter(scaled) == parameter(free), kClose);
+    }
 }
 
 // One worker is never stale, and no backup is every step's whole minibatch.
