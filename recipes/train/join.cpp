@@ -1,5 +1,7 @@
 #include "recipes/train/join.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -95,6 +97,11 @@ namespace {
 
 StepScalars outer_scalars(const Rules& own, const Synchronising& sync, const RunPlan& plan) {
   const Optimizer optimizer = find_optimizer(own.optimizers, sync.outer);
+  if (optimizer.schedule_free)
+    throw Error(
+        fmt::format("sync.outer = {}: expected a rule whose gradient is that at the joined parameters, where replicas "
+                    "begin, got one that takes it beside them\n  hint:     sync.outer = nesterov",
+                    sync.outer));
   Learning learning{.optimizer = sync.outer,
                     .lr = sync.outer_lr,
                     .scaling = "none",

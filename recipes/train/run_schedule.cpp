@@ -28,6 +28,17 @@ std::optional<AdaScale> make_adascale(const Optimizer& optimizer, const Learning
   return state.empty() ? AdaScale(sizes) : AdaScale(sizes, step, state);
 }
 
+// Throws Error for a schedule-free optimizer where an order applies the gradients: its gradients are those at a point
+// beside the parameters, and workers read the parameters alone.
+void check_order(const Optimizer& optimizer, const RunPlan& plan) {
+  if (plan.ordered == 0 || !optimizer.schedule_free) return;
+  throw Error(
+      fmt::format("learning.optimizer = {}: expected sync.policy = sync or local, in which gradients are those at the "
+                  "point that the optimizer chooses, got workers that read the parameters alone\n"
+                  "  hint:     learning.optimizer = adamw",
+                  optimizer.name));
+}
+
 }  // namespace
 
 SchedulePlace RunSchedule::place(int64_t step) const {
@@ -64,6 +75,8 @@ void RunSchedule::take(const std::optional<GradientNorms>& norms) {
 
 RunSchedule make_run_schedule(const Rules& own, const std::vector<GroupLearning>& groups, const BatchPlan& batch,
                               const RunPlan& plan, int64_t step, const std::string& state) {
+  for (const auto& [group, learning] : groups)
+    if (!is_frozen(learning)) check_order(find_optimizer(own.optimizers, learning.optimizer), plan);
   for (const auto& [group, learning] : groups)
     if (groups.size() > 1 && reference_rate(learning).has_gains())
       throw Error(

@@ -55,8 +55,8 @@ class RunSchedule {
 
 // Returns the schedule of a run at `step`. `state` is the text that state() returned at that step; it is empty at the
 // begin of a run and without AdaScale. `groups` tells how each group learns; a single group may lack a name. Throws
-// Error if the state is missing with AdaScale, or given without AdaScale, and for AdaScale with several groups or with
-// a schedule-free optimizer.
+// Error if the state is missing with AdaScale, or given without AdaScale; for AdaScale with several groups; and for a
+// schedule-free optimizer with AdaScale, or where an order applies the gradients.
 RunSchedule make_run_schedule(const Rules& own, const std::vector<GroupLearning>& groups, const BatchPlan& batch,
                               const RunPlan& plan, int64_t step, const std::string& state);
 

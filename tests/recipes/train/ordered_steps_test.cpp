@@ -249,6 +249,10 @@ BOOST_AUTO_TEST_CASE(what_needs_all_gradients_of_a_step_is_refused) {
   refuses(halved, "learning.half_life", "sync.policy = async");
   grown.batch.growths = {{{1}, 2}};
   refuses(grown, "batch.growths", "sync.policy = async");
+  TrainConfig ahead = ordered(Policy::backup);
+  ahead.learning.optimizer = "schedule-free";
+  ahead.learning.hyper = {};
+  refuses(ahead, "learning.optimizer = schedule-free", "sync.policy");
   times.sync.times = "often";
   refuses(times, "--times", "often");
 }
