@@ -34,6 +34,15 @@ std::optional<TakenStep> StepRunner::take_ordered(int64_t step) {
                    .staleness = taken.staleness};
 }
 
+// Returns the update that a step is. Slots that were zeroed at a join have gathered the steps of their round alone.
+Update StepRunner::update_of(int64_t step) const {
+  Update update = parts_.schedule.update_of(step);
+  const Rounds& rounds = parts_.plan.rounds;
+  const bool are_zeroed = parts_.config.sync.slots == LocalSlots::zero && rounds.has(step);
+  if (are_zeroed && rounds.number_of(step) > 0) update.done = rounds.steps_until(step + 1) - 1;
+  return update;
+}
+
 std::optional<TakenStep> StepRunner::take(int64_t step) {
   using Clock = std::chrono::steady_clock;
   if (ordered_) return take_ordered(step);
@@ -44,7 +53,7 @@ std::optional<TakenStep> StepRunner::take(int64_t step) {
   const ParameterCopies copies = parts_.plan.copies(parts_.world.rank());
   int64_t worker = 0, replica = copies.first;
   for (Session* session : sessions) {
-    set_scalars(*session, parts_.schedule, parts_.schedule.update_of(step));
+    set_scalars(*session, parts_.schedule, update_of(step));
     session->set_scalar("first_worker", static_cast<double>(replica * session->compiled().workers.total()));
     for (int64_t own = 0; own < session->virtual_workers(); ++own, ++worker) {
       parts_.world.at_worker(worker);

@@ -41,6 +41,7 @@ class StepRunner {
 
  private:
   std::optional<TakenStep> take_ordered(int64_t step);
+  Update update_of(int64_t step) const;
   void work(int64_t step, Session& session, int64_t worker);
   void read_replica(const Session& replica, int64_t number, TakenStep& taken);
   void average_figures(TakenStep& taken);

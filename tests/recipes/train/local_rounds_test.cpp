@@ -133,6 +133,28 @@ BOOST_AUTO_TEST_CASE(rounds_are_those_of_the_papers_formulas) {
         }
 }
 
+// Adam's means correct themselves by the steps that they have gathered. The first round goes on with the slots of the
+// steps before it.
+BOOST_AUTO_TEST_CASE(slots_that_are_zeroed_count_their_steps_anew) {
+  const Order order = Order::training(1, kTrain, kMinibatch);
+  for (const int64_t first : {0, 3}) {
+    TrainConfig config = local(config_of_run(14), 1, 4);
+    config.sync.slots = LocalSlots::zero;
+    if (first > 0) config.sync.from = Duration{static_cast<double>(first), false};
+    config.learning.optimizer = "adam";
+    config.learning.hyper = {};
+    double w = 0.5, mean = 0, square = 0, t = 0;
+    for (int64_t step = 0; step < 14; ++step, ++t) {
+      if (step > first && (step - first) % 4 == 0) mean = square = t = 0;
+      const double slope = slope_of(w, order, step, 0, kMinibatch);
+      mean = 0.9 * mean + 0.1 * slope;
+      square = 0.999 * square + 0.001 * slope * slope;
+      w -= kRate * mean / (1 - std::pow(0.9, t + 1)) / (std::sqrt(square / (1 - std::pow(0.999, t + 1))) + 1e-8);
+    }
+    BOOST_TEST(element(find(trained(task_of(line), config), "w"), 0) == w, kClose);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(slow_momentum_divides_by_the_rate_of_its_round) {
   const Outer outer{"momentum", 1, 0.5};
   TrainConfig config = with_outer(local(config_of_run(14), 4, 4), outer, LocalSlots::mean);
