@@ -99,7 +99,7 @@ void StateStore::take(const StateStore& from, bool slots) {
 void StateStore::zero_slots() {
   download();
   for (auto& [name, entry] : entries_)
-    if (entry.variable.kind == VariableKind::slot) std::memset(entry.host(), 0, entry.bytes());
+    if (entry.variable.kind == VariableKind::slot && entry.variable.flat) std::memset(entry.host(), 0, entry.bytes());
   upload();
 }
 

@@ -55,6 +55,7 @@ class StateStore {
   bool lies_elsewhere(std::string_view tensor) const;
   // Sets the variables that `from` has too, to its values; the slots only if `slots`.
   void take(const StateStore& from, bool slots);
+  // Sets the slots of update rules to 0, and leaves the loss scale of f16, which is no such slot.
   void zero_slots();
 
   // Adds the variables that are missing, filled with zeros. The first space that is not empty is kept, and every later

@@ -155,6 +155,19 @@ BOOST_AUTO_TEST_CASE(slots_that_are_zeroed_count_their_steps_anew) {
   }
 }
 
+// The scale of f16's loss is no slot of the optimizer: each replica keeps its own.
+BOOST_AUTO_TEST_CASE(a_loss_scale_outlives_slots_that_are_zeroed) {
+  TrainConfig config = local(config_of_run(12), 2, 4);
+  config.sync.slots = LocalSlots::zero;
+  config.arithmetic.precision = Precision::f32;
+  const double w = element(find(trained(task_of(line), config), "w"), 0);
+  config.arithmetic.precision = Precision::f16;
+  const TrainingState state = trained(task_of(line), config);
+  BOOST_TEST(element(find(state, "w"), 0) == w, boost::test_tools::tolerance(1e-2));
+  for (const char* replica : {"replica.0.", "replica.1."})
+    BOOST_TEST(element(find(state, std::string(replica) + "loss_scale"), 0) == 65536);
+}
+
 BOOST_AUTO_TEST_CASE(slow_momentum_divides_by_the_rate_of_its_round) {
   const Outer outer{"momentum", 1, 0.5};
   TrainConfig config = with_outer(local(config_of_run(14), 4, 4), outer, LocalSlots::mean);
