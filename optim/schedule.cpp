@@ -79,6 +79,12 @@ double inverse_sqrt(const ScheduleSpec&, const SchedulePoint& at) {
 // A warmup of whole steps, given as steps / steps an epoch, comes back from epochs to within this many steps.
 constexpr double kRounding = 1e-6;
 
+// Returns a number of steps without that rounding.
+double rounded(double steps) {
+  const double whole = std::round(steps);
+  return std::abs(steps - whole) < kRounding ? whole : steps;
+}
+
 constexpr ScheduleShape kShapes[] = {
     {"constant", "the reference throughout", constant},
     {"step", "the reference, times a factor at each milestone", steps},
@@ -92,8 +98,12 @@ constexpr ScheduleShape kShapes[] = {
     {"inverse-sqrt", "the reference times sqrt(W / t) at step t, after a warmup of W steps", inverse_sqrt, false, true},
 };
 
-// Keeps the low rate throughout the warmup (Goyal et al. 2017, section 2.2).
-double constant_warmup(const ScheduleSpec& spec, double) { return spec.warmup_start; }
+// Keeps the low rate throughout the warmup (Goyal et al. 2017, section 2.2). Rounding may put the step behind the
+// warmup a hair before its end.
+double constant_warmup(const ScheduleSpec& spec, double done) {
+  constexpr double kHair = 1e-9;
+  return done < 1 - kHair ? spec.warmup_start : spec.learning_rate;
+}
 
 // Raises the rate linearly in steps from the low one to the reference (Goyal et al. 2017, section 2.2).
 double gradual_warmup(const ScheduleSpec& spec, double done) {
@@ -210,8 +220,8 @@ double LearningRate::at(int64_t step) const {
   const double t = position(step) - part.begin, warmup = warmup_steps(part.warmup_epochs);
   if (t < warmup) return warmup_->rate(spec_, t / warmup) * growth_factor(step);
   const double rest = std::max(part.end - part.begin - warmup, 1.0);
-  const SchedulePoint at{t / static_cast<double>(spec_.steps_per_epoch), std::min((t - warmup) / rest, 1.0), rest,
-                         warmup};
+  const SchedulePoint at{rounded(t) / static_cast<double>(spec_.steps_per_epoch), std::min((t - warmup) / rest, 1.0),
+                         rest, warmup};
   const double scheduled = spec_.end_rate + (spec_.learning_rate - spec_.end_rate) * shape_.multiplier(spec_, at);
   return scheduled * growth_factor(step);
 }

@@ -242,6 +242,17 @@ BOOST_AUTO_TEST_CASE(constant_warmup_jumps_where_it_ends) {
   BOOST_TEST(rate.at(500) == 3.2);
 }
 
+// 100 steps are 100 / 11 epochs of 11, which times 11 is a hair above 100.
+BOOST_AUTO_TEST_CASE(a_warmup_given_in_steps_takes_as_many) {
+  ScheduleSpec spec = shaped("constant", 100.0 / 11);
+  spec.steps_per_epoch = 11;
+  spec.warmup = "constant";
+  BOOST_TEST(spec.warmup_epochs * 11 > 100);
+  const LearningRate rate(spec);
+  BOOST_TEST(rate.at(99) == 0);
+  BOOST_TEST(rate.at(100) == 0.05);
+}
+
 BOOST_AUTO_TEST_CASE(no_warmup_leaves_the_schedule_alone) {
   ScheduleSpec spec = cosine(5);
   spec.warmup = "none";

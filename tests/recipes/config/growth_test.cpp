@@ -129,6 +129,21 @@ BOOST_AUTO_TEST_CASE(a_plan_goes_on_within_an_epoch) {
   }
 }
 
+// Epochs of the schedule are sums of shares of steps, which rounding leaves a hair short of a whole number here and
+// there.
+BOOST_AUTO_TEST_CASE(the_rate_drops_with_the_first_step_of_an_epoch) {
+  for (const char* schedule : {"14st:x2", "25st:x3", "1ep:x2,20st:x3,0.41ks:x2"})
+    for (const char* milestone : {"3", "4", "5"}) {
+      const RunConfig config = grown_config({"--minibatch", "10", "--epochs", "6", "--schedule", "step", "--milestones",
+                                             milestone, "--minibatch-schedule", schedule});
+      const RunPlan plan = make_plan(config, 125);
+      const LearningRate rate = make_rate({}, config.learning, plan);
+      const int64_t drop = plan.steps_in(std::stod(milestone));
+      BOOST_TEST(rate.at(drop - 1) == 0.1);
+      BOOST_TEST(rate.at(drop) == 0.01, boost::test_tools::tolerance(1e-14));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_growth_begins_at_the_first_step_that_reaches_its_point) {
   const auto begin = [](const char* schedule) {
     const RunConfig config = grown_config({"--minibatch", "10", "--epochs", "6", "--minibatch-schedule", schedule});
