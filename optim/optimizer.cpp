@@ -290,7 +290,7 @@ std::span<const NamedScalar> StepScalars::at(int64_t done, const SchedulePlace& 
                         before.gain * rate_.at(before.step),
                         static_cast<double>(done + 1),
                         spec.learning_rate,
-                        static_cast<double>(place.step) / static_cast<double>(spec.steps_per_epoch),
+                        rate_.epoch(place.step),
                         optimizer_.schedule_free ? rate_share(place.step) : 1,
                         std::span(scalars_).subspan(common, hyper)};
   scalars_[0].value = facts.learning_rate;

@@ -215,6 +215,10 @@ double LearningRate::growth_factor(int64_t step) const {
   return factor;
 }
 
+double LearningRate::epoch(int64_t step) const {
+  return rounded(position(step)) / static_cast<double>(spec_.steps_per_epoch);
+}
+
 double LearningRate::at(int64_t step) const {
   const Part part = part_of(step);
   const double t = position(step) - part.begin, warmup = warmup_steps(part.warmup_epochs);

@@ -80,6 +80,8 @@ class LearningRate {
   // follow the shape. After the last step the rate stays at its last value. If the minibatch grows, positions are
   // measured in epochs, and a growth may multiply the rate.
   double at(int64_t step) const;
+  // Returns the epochs of the run before a step.
+  double epoch(int64_t step) const;
 
   const ScheduleSpec& spec() const { return spec_; }
   // Returns the schedule in words: "gradual warmup over 5 epochs = 780 steps from 0.1, then cosine over 8580 steps".

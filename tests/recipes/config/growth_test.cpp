@@ -144,6 +144,21 @@ BOOST_AUTO_TEST_CASE(the_rate_drops_with_the_first_step_of_an_epoch) {
     }
 }
 
+// The warmup by RMSprop goes by the epochs of the data, in which a step of a larger minibatch counts for more.
+BOOST_AUTO_TEST_CASE(rules_that_follow_epochs_follow_them_over_a_growth) {
+  const RunConfig config = grown_config({"--minibatch", "10", "--epochs", "16", "--optimizer", "rmsprop-warmup",
+                                         "--schedule", "constant", "--minibatch-schedule", "2ep:x3"});
+  const RunPlan plan = make_plan(config, 125);
+  StepScalars scalars = make_scalars({}, config.learning, plan);
+  const auto share = [&](double epochs) {
+    return std::ranges::find(scalars.at(plan.steps_in(epochs)), "plain_share", &NamedScalar::name)->value;
+  };
+  const auto near = boost::test_tools::tolerance(1e-12);
+  BOOST_TEST(share(1) == 0.5 * std::exp(2 * (1.0 - 10) / 5), near);
+  BOOST_TEST(share(10) == 0.5, near);
+  BOOST_TEST(share(11) == 0.7, near);
+}
+
 BOOST_AUTO_TEST_CASE(a_growth_begins_at_the_first_step_that_reaches_its_point) {
   const auto begin = [](const char* schedule) {
     const RunConfig config = grown_config({"--minibatch", "10", "--epochs", "6", "--minibatch-schedule", schedule});
