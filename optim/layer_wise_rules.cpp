@@ -16,10 +16,10 @@ Tensor adapted(UpdateContext& c, Tensor ratio) {
 // decay() tells.
 Tensor weight_decay(UpdateContext& c) { return select(c.norm(c.decay()) > 0.0, c.scalar("weight_decay"), 0.0); }
 
-// Returns coefficient |w| / (|g| + lambda |w| + epsilon) for each layer; 1 if |w| <= least or |g| = 0.
-Tensor trust(UpdateContext& c, Operand coefficient, double least = 0, Operand epsilon = 0.0) {
+// Returns coefficient |w| / (|g| + lambda |w| + epsilon) / rate for each layer; 1 if |w| <= least or |g| = 0.
+Tensor trust(UpdateContext& c, Operand coefficient, double least = 0, Operand epsilon = 0.0, Operand rate = 1.0) {
   Tensor w = c.norm(c.parameter), g = c.norm(c.gradient);
-  Tensor ratio = coefficient * w / (g + weight_decay(c) * w + epsilon);
+  Tensor ratio = coefficient * w / (g + weight_decay(c) * w + epsilon) / rate;
   return select(bit_and(w > least, g > 0.0), ratio, 1.0);
 }
 
@@ -60,7 +60,7 @@ Tensor lars_plain_update(UpdateContext& c) {
 }
 
 Tensor larc_update(UpdateContext& c) {
-  Tensor ratio = trust(c, c.scalar("trust"), 0, c.scalar("epsilon")) / c.scalar("learning_rate");
+  Tensor ratio = trust(c, c.scalar("trust"), 0, c.scalar("epsilon"), c.scalar("learning_rate"));
   return unscaled(c, minimum(ratio, 1.0));
 }
 

@@ -115,6 +115,15 @@ BOOST_AUTO_TEST_CASE(larc_above_its_clip_has_the_learning_rate) {
   check_near(run["w"], {3.5 - 0.125 * 0.5, 3.5 + 0.125 * 0.5});
 }
 
+// NVIDIA's LARC leaves a layer whose norm is 0 to the optimizer around which it stands, at any rate.
+BOOST_AUTO_TEST_CASE(larc_is_momentum_where_a_norm_is_zero) {
+  RuleRun run("larc", {{"momentum", 0.5}, {"trust", 0.5}}, {{"w", {0, 0}}});
+  run.step(4, {{1, -2}});
+  check_near(run["w"], {-4, 8});
+  run.step(4, {{0, 0}});
+  check_near(run["w"], {-4 - 0.5 * 4, 8 + 0.5 * 8});
+}
+
 // After one step the mean is half the gradient and the root of the mean square a quarter of it, so with epsilon 1 the
 // gradient (4, -4) has the direction (1, -1), from 2 / (1 + 1) = 1. Decay adds half of w = (6, 8), which makes (4, 3);
 // the trust ratio is a norm of 10 over one of 5.

@@ -33,12 +33,12 @@ struct PlainLayer {
 
   // Returns the factor that a layer without adaptation has in place of the trust ratio.
   double skipped() const { return s["skip_lr"] > 0 ? s["skip_lr"] / s.peak : 1; }
-  // Returns the trust ratio: coefficient |w| / (|g| + lambda |w| + epsilon).
-  double trust(double coefficient, double least = 0, double epsilon = 0) const {
+  // Returns the trust ratio: coefficient |w| / (|g| + lambda |w| + epsilon) / rate.
+  double trust(double coefficient, double least = 0, double epsilon = 0, double rate = 1) const {
     if (!s.adapted) return skipped();
     const double of_w = norm(w), of_g = norm(g), decay = norm(d) > 0 ? s["weight_decay"] : 0;
     if (of_w <= least || of_g == 0) return 1;
-    return coefficient * of_w / (of_g + decay * of_w + epsilon);
+    return coefficient * of_w / (of_g + decay * of_w + epsilon) / rate;
   }
   // Takes the step v <- m v + eta trust (g + lambda w); w <- w - v.
   void scaled(double trust) const {
@@ -125,8 +125,8 @@ void lars_mlperf(PlainLayer& l) {
 }
 
 void larc(PlainLayer& l) {
-  const double trust = l.s.adapted ? std::min(l.trust(l.s["trust"], 0, l.s["epsilon"]) / l.s.eta, 1.0) : l.skipped();
-  l.unscaled(trust);
+  const double trust = l.trust(l.s["trust"], 0, l.s["epsilon"], l.s.eta);
+  l.unscaled(l.s.adapted ? std::min(trust, 1.0) : trust);
 }
 
 void lamb(PlainLayer& l) {
