@@ -38,8 +38,9 @@ constexpr HyperParameter trust(double value) {
 }
 constexpr HyperParameter kSkipLr{"skip_lr", 0, "greatest rate of layers that are not adapted; 0: the others'",
                                  kNoLimit};
-constexpr DerivedScalar kSkipScale{"skip_scale",
-                                   [](const StepFacts& at) { return at["skip_lr"] > 0 ? at["skip_lr"] / at.peak : 1; }};
+// Where all learning rates are 0, so is that of these layers.
+constexpr DerivedScalar kSkipScale{
+    "skip_scale", [](const StepFacts& at) { return at["skip_lr"] > 0 && at.peak > 0 ? at["skip_lr"] / at.peak : 1; }};
 
 // LAMB's bias corrections, which `bias_correction` 0 switches off.
 constexpr DerivedScalar kOwnBias1{

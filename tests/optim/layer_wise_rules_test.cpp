@@ -50,6 +50,13 @@ BOOST_AUTO_TEST_CASE(lars_takes_a_bias_at_a_rate_of_its_own) {
   check_near(run["b"], {2.5 - (0.5 * 0.5 + 0.25 * 4), 2.5 - (0.5 * 1.5 + 0.25 * 8)});
 }
 
+BOOST_AUTO_TEST_CASE(a_rate_of_zero_leaves_all_layers) {
+  RuleRun run("lars", {{"skip_lr", 0.25}}, {{"w", kStart}, {"b", {3, 4}, Role::bias}});
+  run.step(0, {kGradient, {2, 6}});
+  check_near(run["w"], kStart);
+  check_near(run["b"], {3, 4});
+}
+
 BOOST_AUTO_TEST_CASE(lars_mlperf_adds_epsilon_to_the_norms) {
   const double epsilon = 20, trust = 0.5, ratio = trust * kNorm / (kGradientNorm + kDecay * kNorm + epsilon);  // 1/16
   RuleRun run("lars-mlperf", {{"momentum", 0.5}, {"weight_decay", kDecay}, {"trust", trust}, {"epsilon", epsilon}},
