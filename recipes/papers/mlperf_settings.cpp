@@ -17,6 +17,7 @@ namespace {
 
 // Values for rows of which our sources do not give the setting. The rules allow weight decays of 1e-4 x 2^N.
 constexpr double kUsualDecay = 1e-4, kUsualMomentum = 0.9;
+constexpr const char* kNoSmoothing = "label smoothing (0)";  // the rules since v0.7 allow 0.1, too
 
 enum class Method : uint8_t { step_sgd, polynomial_sgd, lars };
 
@@ -67,6 +68,7 @@ std::string stand_ins(const LogRow& row) {
     words.push_back(fmt::format("length of the schedule ({} epochs)", row.epochs));
   if (row.method == Method::step_sgd && row.minibatch != kDropsMinibatch)
     words.push_back(fmt::format("drops of the rate (at epochs 30, 60 and 80, as at kn {})", kDropsMinibatch));
+  words.emplace_back(kNoSmoothing);
   return fmt::format("not confirmed in a source: the row's {}; what stands in is in brackets", fmt::join(words, ", "));
 }
 
@@ -100,6 +102,7 @@ Preset of_reference(int64_t minibatch) {
   append_flags(preset, kReferenceSchedule);
   preset.notes.push_back(fmt::format("MLPerf reference convergence points, {}; target {} % top-1",
                                      row_words(point.minibatch, minibatch), kReferenceTarget));
+  preset.notes.push_back(fmt::format("not confirmed in a source: the row's {}", kNoSmoothing));
   if (minibatch % point.norm_span == 0)
     append_flags(preset, {"--per-worker", fmt::format("{}", point.norm_span)});
   else

@@ -210,15 +210,17 @@ BOOST_AUTO_TEST_CASE(rounds_of_mlperf_are_settings) {
   }
   BOOST_TEST(notes_say(recipe, {"--mlperf", "v0.6", "--minibatch", "4096"},
                        "not confirmed in a source: the row's weight decay"));
+  BOOST_TEST(notes_say(recipe, {"--mlperf", "rcp"}, "not confirmed in a source: the row's label smoothing (0)"));
   BOOST_TEST(notes_say(recipe, {"--mlperf", "v0.5"}, "target 74.9 %"));
   // Confirmed settings are not named among those that stand in.
   BOOST_TEST(notes_say(recipe, {"--mlperf", "v0.5", "--minibatch", "1664"},
-                       "the row's weight decay (0.0001), length of the schedule (90 epochs);"));
+                       "the row's weight decay (0.0001), length of the schedule (90 epochs), label smoothing (0);"));
   BOOST_TEST(
       notes_say(recipe, {"--mlperf", "v0.5", "--minibatch", "4096"},
                 "momentum (0.9), length of the schedule (90 epochs), drops of the rate (at epochs 30, 60 and 80"));
-  BOOST_TEST(notes_say(recipe, {"--mlperf", "v0.7", "--minibatch", "34560"},
-                       "the row's length of the schedule (59 epochs, what its logs took to the target);"));
+  BOOST_TEST(notes_say(
+      recipe, {"--mlperf", "v0.7", "--minibatch", "34560"},
+      "the row's length of the schedule (59 epochs, what its logs took to the target), label smoothing (0);"));
   for (const auto& [kn, epsilon] : std::map<int64_t, double>{{4096, 1e-5}, {16384, 1e-5}, {32768, 1e-5}, {86016, 1e-9}})
     BOOST_TEST(hyper_of(settings(recipe, {"--mlperf", "v0.6", "--minibatch", std::to_string(kn)}), "epsilon") ==
                epsilon);
