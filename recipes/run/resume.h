@@ -12,6 +12,9 @@
 
 namespace kb {
 
+// The key of a checkpoint's fact: RunSchedule::ahead() of its run. A checkpoint without it has 0.
+inline constexpr const char* kUpdatesAhead = "updates_ahead";
+
 struct ResumedRun {
   RunFolder folder;
   RunConfig config;                        // flags of the run, with those given beside --resume

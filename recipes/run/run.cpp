@@ -87,6 +87,7 @@ bool Run::ready(const Ready& ready, LoopStart& start) {
   if (given_.looking.dry_run) return false;
   Interrupt::remember(world_.size() == 1);  // several processes are ended by their launcher
   begin_at(ready, start);
+  if (start.updates_ahead != 0) facts[kUpdatesAhead] = std::to_string(start.updates_ahead);
   open_record(ready, start, std::move(facts));
   return true;
 }
@@ -111,6 +112,11 @@ void Run::ended(const Ready& ready, const LoopResult& result) {
 int64_t Run::first_step(const RunPlan& plan) const {
   if (branch_) return steps_done(*branch_, plan);
   return checkpoint() ? checkpoint()->step : 0;
+}
+
+int64_t Run::updates_ahead(const RunPlan& plan) const {
+  const std::string before = origin() ? origin()->fact(kUpdatesAhead) : "";
+  return (before.empty() ? 0 : std::stoll(before)) + (branch_ ? branch_->checkpoint.step - first_step(plan) : 0);
 }
 
 RunSchedule Run::first_schedule(const Ready& ready) const {
@@ -188,6 +194,7 @@ void Run::begin_at(const Ready& ready, LoopStart& start) {
   start.is_saved = !branch_;
   start.has_trained_weights = !given_.resume.init.empty();
   start.schedule_state = schedule_state();
+  start.updates_ahead = updates_ahead(plan);
   if (!resumed_) return;
   if (folder_ && std::filesystem::exists(folder_->file(kOrder))) start.order = folder_->file(kOrder).string();
   std::string lines;

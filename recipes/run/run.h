@@ -35,6 +35,7 @@ class Run : public RunObserver {
   const Checkpoint* origin() const { return branch_ ? &branch_->checkpoint : checkpoint(); }
   std::string schedule_state() const { return origin() ? origin()->fact(kScheduleState) : ""; }
   int64_t first_step(const RunPlan& plan) const;
+  int64_t updates_ahead(const RunPlan& plan) const;  // RunSchedule::ahead()
   RunSchedule first_schedule(const Ready& ready) const;
   void tell_device();
   ProcessMemory tell_programs(const Ready& ready);

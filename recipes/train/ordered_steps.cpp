@@ -177,8 +177,8 @@ double OrderedSteps::rate_of(const GradientRecord& gradient) {
 // Returns the update to which an applied gradient belongs, by its number among those of the run.
 Update OrderedSteps::update_of(int64_t gradient) const {
   const int64_t workers = plan_.policy.workers, together = plan_.policy.gradients_per_update();
-  const int64_t done = gradient / together, before = std::max<int64_t>(done - 1, 0);
-  return {gradient / workers, before * together / workers, done};
+  const int64_t number = gradient / together, before = std::max<int64_t>(number - 1, 0);
+  return {gradient / workers, before * together / workers, number + parts_.schedule.ahead()};
 }
 
 void OrderedSteps::apply(const GradientRecord& gradient, const Update& update, RunSchedule& schedule) {

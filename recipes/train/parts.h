@@ -44,6 +44,7 @@ struct LoopStart {
   bool is_saved = true;              // whether the run has a checkpoint of that step; unused if step is 0
   bool has_trained_weights = false;  // true if the run began with trained weights
   std::string schedule_state = {};   // RunSchedule::state()
+  int64_t updates_ahead = 0;         // RunSchedule::ahead()
   PastLines past = {};               // the run's metrics up to that step; empty if the run begins
   std::string order = {};            // the run's order.jsonl up to that step, or a later one; empty if it has none
   // Collective call. Returns the model in the run's checkpoint of a step; empty if there is no such checkpoint.

@@ -74,7 +74,7 @@ void RunSchedule::take(const std::optional<GradientNorms>& norms) {
 }
 
 RunSchedule make_run_schedule(const Rules& own, const std::vector<GroupLearning>& groups, const BatchPlan& batch,
-                              const RunPlan& plan, int64_t step, const std::string& state) {
+                              const RunPlan& plan, int64_t step, const std::string& state, int64_t ahead) {
   for (const auto& [group, learning] : groups)
     if (!is_frozen(learning)) check_order(find_optimizer(own.optimizers, learning.optimizer), plan);
   for (const auto& [group, learning] : groups)
@@ -85,7 +85,7 @@ RunSchedule make_run_schedule(const Rules& own, const std::vector<GroupLearning>
                       groups.size(), group));
   const Learning& learning = groups.front().learning;
   return {RunScalars(own, groups, plan),
-          make_adascale(find_optimizer(own.optimizers, learning.optimizer), learning, batch, step, state)};
+          make_adascale(find_optimizer(own.optimizers, learning.optimizer), learning, batch, step, state), ahead};
 }
 
 }  // namespace kb

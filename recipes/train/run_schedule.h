@@ -21,12 +21,15 @@ struct Update {
 
 class RunSchedule {
  public:
-  // Without `adascale` every step advances the schedule by one step.
-  RunSchedule(RunScalars scalars, std::optional<AdaScale> adascale)
-      : scalars_(std::move(scalars)), adascale_(std::move(adascale)) {}
+  // Without `adascale` every step advances the schedule by one step. `ahead`: see ahead().
+  RunSchedule(RunScalars scalars, std::optional<AdaScale> adascale, int64_t ahead = 0)
+      : scalars_(std::move(scalars)), adascale_(std::move(adascale)), ahead_(ahead) {}
 
   // Returns the update that a step is.
-  Update update_of(int64_t step) const { return {step, std::max<int64_t>(step - 1, 0), step}; }
+  Update update_of(int64_t step) const { return {step, std::max<int64_t>(step - 1, 0), step + ahead_}; }
+  // Returns the number of updates that the optimizer's slots have gathered beyond those of the steps before. It is not
+  // 0 in a branch whose steps before are of another minibatch than those of the run that took them.
+  int64_t ahead() const { return ahead_; }
   // These functions give the scalars, the first group's learning rate, AdaScale's gain and place (nothing without
   // AdaScale), and the whole steps of the schedule before `step`. With AdaScale they know only the steps around the one
   // whose norms are next (AdaScale::at).
@@ -51,13 +54,15 @@ class RunSchedule {
 
   RunScalars scalars_;
   std::optional<AdaScale> adascale_;
+  int64_t ahead_;
 };
 
 // Returns the schedule of a run at `step`. `state` is the text that state() returned at that step; it is empty at the
-// begin of a run and without AdaScale. `groups` tells how each group learns; a single group may lack a name. Throws
-// Error if the state is missing with AdaScale, or given without AdaScale; for AdaScale with several groups; and for a
-// schedule-free optimizer with AdaScale, or where an order applies the gradients.
+// begin of a run and without AdaScale. `ahead`: see RunSchedule::ahead(). `groups` tells how each group learns; a
+// single group may lack a name. Throws Error if the state is missing with AdaScale, or given without AdaScale; for
+// AdaScale with several groups; and for a schedule-free optimizer with AdaScale, or where an order applies the
+// gradients.
 RunSchedule make_run_schedule(const Rules& own, const std::vector<GroupLearning>& groups, const BatchPlan& batch,
-                              const RunPlan& plan, int64_t step, const std::string& state);
+                              const RunPlan& plan, int64_t step, const std::string& state, int64_t ahead = 0);
 
 }  // namespace kb

@@ -183,7 +183,7 @@ LoopResult run_loop(const Ready& ready, const LoopStart& start, Observer& observ
                   settled.plan,
                   settled.batch,
                   make_run_schedule(rules_of(task), learning_of_groups(settled.config, programs.metrics.groups),
-                                    settled.batch, settled.plan, start.step, start.schedule_state),
+                                    settled.batch, settled.plan, start.step, start.schedule_state, start.updates_ahead),
                   task,
                   settled.loader_threads,
                   programs.all(Use::update),
