@@ -126,11 +126,13 @@ JoinScalars::JoinScalars(const Rules& own, const TrainConfig& config, const std:
 }
 
 void JoinScalars::set(Session& join, const JoinPlace& place) {
-  const double factor = join.has_input(kOwnRate) ? place.rate : 1;
+  const auto factor = [&](const std::string& scalar) {
+    if (!join.has_input(kOwnRate) || !scalar.ends_with("learning_rate")) return 1.0;
+    return scalar.starts_with("previous") ? place.rate_before : place.rate;
+  };
   for (const auto& [prefix, ema] : groups_) {
     for (const NamedScalar& scalar : outer_.at(place.round))
-      join.set_scalar(prefix + kOuter + scalar.name,
-                      scalar.name.ends_with("learning_rate") ? factor * scalar.value : scalar.value);
+      join.set_scalar(prefix + kOuter + scalar.name, factor(scalar.name) * scalar.value);
     join.set_scalar(prefix + kEmaDecay, std::pow(ema, static_cast<double>(place.steps)));
   }
   join.set_scalar(kOwnRate, place.rate);

@@ -39,11 +39,12 @@ Graph join_graph(const Compiled& training, int64_t replicas, bool per_rate);
 CompileOptions join_options(const Compiled& training, const std::vector<ParameterGroup>& groups, const Settled& settled,
                             const Optimizer& outer);
 
-// A join: the number of its round, the steps of that round, the learning rate above 0 of the replicas' last step, and
-// the replicas of all processes, of which this process has those from number `first` on.
+// A join: the number of its round, the steps of that round, the learning rates above 0 of the replicas' last step and
+// of the last step of the round before (of its own if it is the first), and the replicas of all processes, of which
+// this process has those from number `first` on.
 struct JoinPlace {
   int64_t round = 0, steps = 1;
-  double rate = 0;
+  double rate = 0, rate_before = 0;
   int64_t first = 0, replicas = 1;
 };
 

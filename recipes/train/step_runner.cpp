@@ -106,10 +106,12 @@ void StepRunner::average_figures(TakenStep& taken) {
 }
 
 void StepRunner::join(int64_t done) {
-  const double rate = std::max(parts_.schedule.rate(done - 1), kLeastRate);
+  const Rounds& rounds = parts_.plan.rounds;
+  const int64_t round = rounds.number_of(done - 1), steps = rounds.steps_until(done);
+  const auto rate_of = [&](int64_t step) { return std::max(parts_.schedule.rate(step), kLeastRate); };
   run_join(*parts_.copies.join, *parts_.copies.scalars, parts_.copies.stores,
-           {parts_.plan.rounds.number_of(done - 1), parts_.plan.rounds.steps_until(done), rate, parts_.copies.first,
-            parts_.plan.rounds.replicas});
+           {round, steps, rate_of(done - 1), rate_of(round > 0 ? done - steps - 1 : done - 1), parts_.copies.first,
+            rounds.replicas});
 }
 
 // Runs one virtual worker's part of a step. If the observer wants a profile, the last worker's part is run by

@@ -179,6 +179,8 @@ BOOST_AUTO_TEST_CASE(slow_momentum_divides_by_the_rate_of_its_round) {
   config.learning.schedule = plain.learning.schedule = "cosine";
   BOOST_TEST(parameter(config) == plain_loops(config, outer).joined, kClose);
   BOOST_TEST(std::abs(parameter(config) - parameter(plain)) > 1e-6);
+  config.sync.outer = "scaled-momentum";  // the same steps, if the velocity is corrected from round to round
+  BOOST_TEST(parameter(config) == plain_loops(config, outer).joined, kClose);
 }
 
 BOOST_AUTO_TEST_CASE(joined_parameters_are_averaged) {
