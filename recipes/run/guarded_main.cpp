@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <boost/core/demangle.hpp>
 #include <csignal>
 #include <filesystem>
 #include <system_error>
+#include <typeinfo>
 
 #include "data/error.h"
 #include "recipes/config/flags.h"
@@ -15,8 +17,19 @@
 namespace kb {
 namespace {
 
-int internal_error(const std::exception& error, std::string& message) {
-  message = fmt::format("internal error: {}", error.what());
+// Returns a message about an exception that is no error of a user's. Kilobatch throws InternalError alone on purpose;
+// nothing tells whose function has let out another one.
+std::string fault_text(const std::exception& error) {
+  if (dynamic_cast<const InternalError*>(&error)) return fmt::format("internal error: {}", error.what());
+  return fmt::format(
+      "an exception that nothing caught, {}: {}\n"
+      "  from:     a function of this program's own (a model, a task, an observer), or a fault of Kilobatch\n"
+      "  hint:     gdb's `catch throw` stops where it is thrown; an error that is meant for the user is a kb::Error",
+      boost::core::demangle(typeid(error).name()), error.what());
+}
+
+int fault(const std::exception& error, std::string& message) {
+  message = fault_text(error);
   return 3;
 }
 
@@ -49,9 +62,9 @@ int exit_code(const std::function<int()>& work, std::string& message) {
     message = refusal_of(error);
   } catch (const std::system_error& error) {
     message = refusal_of(error);
-    if (message.empty()) return internal_error(error, message);
+    if (message.empty()) return fault(error, message);
   } catch (const std::exception& error) {
-    return internal_error(error, message);
+    return fault(error, message);
   }
   return 1;
 }

@@ -1,5 +1,8 @@
 #include "recipes/run/trainer.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <boost/test/unit_test.hpp>
 #include <set>
 
@@ -27,6 +30,20 @@ Split two_shades(int64_t count) {
     for (int64_t p = 0; p < 16; ++p) split.pixels.push_back(static_cast<uint8_t>(i % 2 * 150 + (i * 7 + p * 5) % 90));
   }
   return split;
+}
+
+// Returns what the program "p" says of a fault: what it writes to standard error when `thrown` ends its work.
+template <class Thrown>
+std::string told_of(const Thrown& thrown) {
+  const test::TemporaryDirectory directory;
+  const int before = ::dup(STDERR_FILENO), file = ::open((directory / "said").c_str(), O_WRONLY | O_CREAT, 0600);
+  ::dup2(file, STDERR_FILENO);
+  const int code = guarded_main("p", [&]() -> int { throw thrown; });
+  ::dup2(before, STDERR_FILENO);
+  ::close(before);
+  ::close(file);
+  BOOST_TEST(code == 3);
+  return test::read_file(directory / "said");
 }
 
 Dataset shades(const std::filesystem::path&) {
@@ -252,6 +269,17 @@ BOOST_AUTO_TEST_CASE(exit_codes) {
   BOOST_TEST(guarded_main("p", []() -> int {
                throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
              }) == 1);
+}
+
+// An exception of an unknown origin may be that of a user's function, and is not called Kilobatch's.
+BOOST_AUTO_TEST_CASE(an_exception_of_unknown_origin_is_told_by_its_type) {
+  struct NoSensor : std::runtime_error {
+    using std::runtime_error::runtime_error;
+  };
+  const std::string said = told_of(NoSensor("the sensor is off"));
+  BOOST_TEST(said.starts_with("p: an exception that nothing caught, "), said);
+  BOOST_TEST(said.find("NoSensor: the sensor is off\n  from:     a function of this program's own") != said.npos, said);
+  BOOST_TEST(told_of(InternalError("broken")) == "p: internal error: broken\n");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
