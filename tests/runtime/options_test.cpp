@@ -4,6 +4,7 @@
 #include "runtime/options.h"
 #include "tests/support/says.h"
 #include "tests/support/scoped_variable.h"
+#include "tests/support/support.h"
 
 namespace kb::options_test {
 
@@ -47,6 +48,10 @@ BOOST_AUTO_TEST_CASE(the_compiler_is_the_one_of_the_build_unless_named) {
 
 BOOST_AUTO_TEST_CASE(a_bare_compiler_name_is_looked_up) {
   ScopedVariable path("PATH", "/nowhere::/bin"), compiler("KB_CXX", "sh");
+  BOOST_TEST(RuntimeOptions::from_environment().compiler == "/bin/sh");
+  test::TemporaryDirectory folder;  // it has a folder of that name, which no shell would take for the program
+  std::filesystem::create_directory(folder / "sh");
+  ScopedVariable with_folder("PATH", folder.path().string() + ":/bin");
   BOOST_TEST(RuntimeOptions::from_environment().compiler == "/bin/sh");
   ScopedVariable unknown("KB_CXX", "no-such-compiler");
   BOOST_TEST(RuntimeOptions::from_environment().compiler == "no-such-compiler");
