@@ -15,13 +15,19 @@
 #include <cstring>
 #include <initializer_list>
 #include <optional>
+#include <string_view>
 
 #include "graph/error.h"
+#include "runtime/standard_streams.h"
 
 namespace kb {
 namespace {
 
 constexpr int kHandedOn = SIGUSR1;
+// The processes have met. A process that knows nothing of this signal ignores it.
+constexpr int kMet = SIGURG;
+// OpenMPI reads this variable; its flag -q exists in version 4 alone.
+constexpr const char* kQuiet = "OMPI_MCA_orte_execute_quiet";
 
 sigset_t set_of(std::initializer_list<int> numbers) {
   sigset_t set;
@@ -50,10 +56,30 @@ int signal_session(pid_t session, int number) {
   return count;
 }
 
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
+// Returns the environment of this process, with its own number; mpirun is quiet in it unless the user says otherwise.
+std::vector<std::string> variables_of_command() {
+  const std::string own = std::string(kLaunchedBy) + "=", quiet = std::string(kQuiet) + "=";
+  std::vector<std::string> variables = {fmt::format("{}{}", own, ::getpid())};
+  bool is_told = false;
+  for (char** entry = environ; *entry; ++entry) {
+    if (!std::string_view(*entry).starts_with(own)) variables.emplace_back(*entry);
+    is_told |= std::string_view(*entry).starts_with(quiet);
+  }
+  if (!is_told) variables.push_back(quiet + "1");
+  return variables;
+}
+
 class Launched {
  public:
   explicit Launched(const std::vector<std::string>& command) : name_(command.at(0)) {
-    const sigset_t awaited = set_of({SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGTSTP, SIGCHLD});
+    const sigset_t awaited = set_of({SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGTSTP, SIGCHLD, kMet});
     sigprocmask(SIG_BLOCK, &awaited, &before_);
     awaited_ = awaited;
     start(command);
@@ -64,38 +90,30 @@ class Launched {
 
   int wait() {
     int status = 0;
-    for (;;) {
-      const int number = sigwaitinfo(&awaited_, nullptr);
-      if (number == SIGCHLD) {
-        siginfo_t info{};
-        // The child is not reaped yet: until it is, no other process gets the number of its session.
-        if (::waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-            info.si_pid == child_)
-          break;
-      } else if (number == SIGTSTP) {
-        suspend();
-      } else if (number > 0) {
-        hand_on(number);
-      }
-    }
+    while (!has_ended()) take(next_signal());
     const int left = signal_session(child_, SIGKILL) - 1;  // does not count the child itself
     while (::waitpid(child_, &status, 0) < 0 && errno == EINTR) continue;
     if (WIFSIGNALED(status) && first_ == 0)
       fmt::print(stderr, "{} was ended by signal {}, and {} of its processes with it\n", name_, WTERMSIG(status),
                  std::max(0, left));
+    else if (status != 0 && first_ == 0 && !have_met())
+      print_error(fmt::format(
+          "{} has ended with exit code {} before its processes had met\n  hint:     {}=0 before the command "
+          "lets it say why, where nothing above does",
+          name_, WEXITSTATUS(status), kQuiet));
     return code(status);
   }
 
  private:
   void start(const std::vector<std::string>& command) {
-    std::vector<char*> words;
-    for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
-    words.push_back(nullptr);
+    std::vector<char*> words = pointers(command);
     std::array<int, 2> fault{};
+    const std::vector<std::string> variables = variables_of_command();
+    std::vector<char*> environment = pointers(variables);
     if (::pipe2(fault.data(), O_CLOEXEC) != 0) throw Error(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
     const pid_t parent = ::getpid();
     child_ = ::fork();
-    if (child_ == 0) become(words, parent, fault[1]);
+    if (child_ == 0) become(words, environment, parent, fault[1]);
     int error = child_ < 0 ? errno : 0;
     ::close(fault[1]);
     if (child_ > 0 && ::read(fault[0], &error, sizeof error) == sizeof error) ::waitpid(child_, nullptr, 0);
@@ -105,9 +123,46 @@ class Launched {
     throw Error(fmt::format("cannot start {}: {}", command[0], std::strerror(error)));
   }
 
+  // The child is not reaped yet: until it is, no other process gets the number of its session.
+  bool has_ended() const {
+    siginfo_t info{};
+    return ::waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == child_;
+  }
+
+  // Waits for a signal. Returns 0 when a signal was handed on and the processes have not met kGraceSeconds later.
+  int next_signal() const {
+    const timespec grace{kGraceSeconds, 0};
+    const int number = first_ == 0 || met_ ? sigwaitinfo(&awaited_, nullptr) : sigtimedwait(&awaited_, nullptr, &grace);
+    return number < 0 && errno == EAGAIN ? 0 : number;
+  }
+
+  void take(int number) {
+    if (number == 0) return kill_all();
+    if (number == SIGTSTP) return suspend();
+    if (number == kMet) return meet();
+    if (number > 0 && number != SIGCHLD) hand_on(number);
+  }
+
+  // An mpirun that had started no process yet had none to pass the signal to.
+  void meet() {
+    met_ = true;
+    if (first_ != 0) ::kill(child_, kHandedOn);
+  }
+
+  // The word of a command that ended at once may still be pending.
+  bool have_met() const {
+    sigset_t pending;
+    return met_ || (sigpending(&pending) == 0 && sigismember(&pending, kMet) == 1);
+  }
+
+  void kill_all() {
+    forced_ = true;
+    signal_session(child_, SIGKILL);
+  }
+
   // Runs in the child. mpirun does not handle the signals that are blocked here; the processes that it starts get none
   // of these masks.
-  [[noreturn]] void become(std::vector<char*>& words, pid_t parent, int fault) {
+  [[noreturn]] void become(std::vector<char*>& words, std::vector<char*>& environment, pid_t parent, int fault) {
     ::setsid();
     ::prctl(PR_SET_PDEATHSIG, kHandedOn);
     if (::getppid() != parent) ::_exit(128 + kHandedOn);
@@ -116,7 +171,7 @@ class Launched {
     sigset_t shielded = before_;
     for (const int number : {SIGHUP, SIGINT, SIGTERM}) sigaddset(&shielded, number);
     sigprocmask(SIG_SETMASK, &shielded, nullptr);
-    ::execv(words[0], words.data());
+    ::execve(words[0], words.data(), environment.data());
     const int error = errno;
     ::_exit(::write(fault, &error, sizeof error) == sizeof error ? 127 : 126);
   }
@@ -125,10 +180,9 @@ class Launched {
     if (first_ == 0) {
       first_ = number;
       ::kill(child_, kHandedOn);
-      return;
+    } else {
+      kill_all();
     }
-    forced_ = true;
-    signal_session(child_, SIGKILL);
   }
 
   void suspend() const {
@@ -146,11 +200,14 @@ class Launched {
   sigset_t before_{}, awaited_{};
   pid_t child_ = -1;
   int first_ = 0;        // the first signal that was handed on
-  bool forced_ = false;  // a second signal came
+  bool forced_ = false;  // all were killed
+  bool met_ = false;     // the processes have met
 };
 
 }  // namespace
 
 int run_launcher(const std::vector<std::string>& command) { return Launched(command).wait(); }
+
+bool say_met(int launched_by) { return launched_by <= 0 || ::kill(launched_by, kMet) == 0 || errno != ESRCH; }
 
 }  // namespace kb

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "graph/error.h"
+#include "runtime/launch.h"
 
 namespace kb {
 namespace {
@@ -68,7 +69,8 @@ int number(const std::string& text) { return static_cast<int>(std::strtol(text.c
 
 // Slurm sets its variables in a batch script too, where srun started nothing; those of a step are set by srun alone.
 Launcher find_launcher() {
-  if (const std::string size = variable("OMPI_COMM_WORLD_SIZE"); !size.empty()) return {"mpirun", number(size)};
+  if (const std::string size = variable("OMPI_COMM_WORLD_SIZE"); !size.empty())
+    return {"mpirun", number(size), true, number(variable(kLaunchedBy))};
   const int tasks = number(variable("SLURM_STEP_NUM_TASKS"));
   const std::string name = tasks > 0 ? "srun" : "mpiexec";
   if (const std::string size = variable("PMI_SIZE"); !size.empty()) return {name, number(size)};
@@ -104,7 +106,7 @@ RuntimeOptions RuntimeOptions::from_environment() {
 
 // The variables of a process manager would also mislead an mpirun that is started from here.
 void RuntimeOptions::forget_launcher() {
-  std::vector<std::string> names = {"SLURM_STEP_NUM_TASKS"};
+  std::vector<std::string> names = {"SLURM_STEP_NUM_TASKS", kLaunchedBy};
   for (char** entry = environ; *entry; ++entry) {
     const std::string name(*entry, std::strcspn(*entry, "="));
     for (const char* start : {"OMPI_COMM_WORLD_", "PMI_", "PMIX_"})

@@ -11,6 +11,7 @@ struct Launcher {
   std::string name = "itself";  // or "mpirun", "srun", "mpiexec"
   int processes = 1;            // 0: more than one, but the launcher does not say how many
   bool connects = true;         // true: the processes can find each other through the launcher
+  int launched_by = 0;          // the process that started mpirun (runtime/launch.h); 0: none of Kilobatch's
 };
 
 struct RuntimeOptions {
@@ -36,7 +37,8 @@ struct RuntimeOptions {
   std::string mps_control = {};
   // Folder in which CUDA looks for its multi-process service: $CUDA_MPS_PIPE_DIRECTORY, else CUDA's default.
   std::filesystem::path mps_pipes = {};
-  // Known by $OMPI_COMM_WORLD_SIZE (OpenMPI), $PMI_SIZE (MPICH, Slurm's pmi2), $PMIX_RANK or $SLURM_STEP_NUM_TASKS.
+  // Known by $OMPI_COMM_WORLD_SIZE (OpenMPI), $PMI_SIZE (MPICH, Slurm's pmi2), $PMIX_RANK or $SLURM_STEP_NUM_TASKS; its
+  // launched_by by $KB_LAUNCHED_BY.
   Launcher launcher = {};
 
   // Throws Error when a variable has a value that cannot be understood.

@@ -6,6 +6,7 @@
 #include "graph/error.h"
 #include "runtime/comm/link_communicator.h"
 #include "runtime/comm/throttled.h"
+#include "runtime/launch.h"
 #include "runtime/plugin.h"
 #include "runtime/usable_processors.h"
 
@@ -31,9 +32,14 @@ std::unique_ptr<Communicator> open_communicator(const CommunicatorOptions& optio
                        "srun --mpi=pmix (srun --mpi=list says what this Slurm has), or mpirun inside the job");
   const fs::path plugin = kMpiPlugin.find(places);
   const auto make_link = reinterpret_cast<MpiPluginLink>(kMpiPlugin.symbol(plugin, "kilobatch_mpi_link"));
-  return std::make_unique<LinkCommunicator>(
+  auto communicator = std::make_unique<LinkCommunicator>(
       [&] { return throttled(std::unique_ptr<Link>(make_link(options.timeout, options.node)), options.throttle); },
       options.algorithm);
+  // An mpirun that had started no process yet has passed nothing on when it heard of the end.
+  if (communicator->rank() == 0 && !say_met(launcher.launched_by))
+    throw Error(
+        fmt::format("the process {} has ended, which started this run: the run ends too", launcher.launched_by));
+  return communicator;
 }
 
 // OpenMPI by default binds a process and all its threads to one core or socket, refuses more processes than cores, and
@@ -41,8 +47,6 @@ std::unique_ptr<Communicator> open_communicator(const CommunicatorOptions& optio
 std::vector<std::string> mpirun_command(const std::string& mpirun, int processes, std::vector<std::string> command) {
   if (mpirun.find('/') == std::string::npos) kMpiPlugin.missing("mpirun", "none in PATH", "apt install openmpi-bin");
   std::vector<std::string> all{mpirun, "--bind-to", "none"};
-  // Errors explain themselves; -q exists in OpenMPI 4 alone.
-  all.insert(all.end(), {"--mca", "orte_execute_quiet", "1"});
   // Messages go through memory, and not through a network.
   all.insert(all.end(), {"--mca", "pml", "ob1", "--mca", "btl", "^tcp,ofi,openib,uct,usnic"});
   if (processes > usable_processors()) all.push_back("--oversubscribe");

@@ -7,10 +7,12 @@
 #include <csignal>
 #include <thread>
 
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "graph/error.h"
+#include "tests/support/scoped_variable.h"
 #include "tests/support/support.h"
 
 namespace kb::launch_test {
@@ -18,13 +20,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// A shell's words that say that its processes have met.
+const std::string kMeet = "kill -URG $KB_LAUNCHED_BY; ";
+
 int run_shell(const std::string& line) { return run_launcher({"/bin/sh", "-c", line}); }
 
 // Runs the line in a process of its own, to which signals can be sent, and gives its exit code.
 class Launching {
  public:
-  explicit Launching(const std::string& line) : process_(::fork()) {
-    if (process_ == 0) ::_exit(run_shell(line));
+  // The file gets what the process says on standard error.
+  explicit Launching(const std::string& line, const std::string& said = "/dev/null") : process_(::fork()) {
+    if (process_ != 0) return;
+    ::dup2(::open(said.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
+    ::_exit(run_shell(line));
   }
   void signal(int number) const { ::kill(process_, number); }
   int wait() const {
@@ -77,14 +85,14 @@ BOOST_AUTO_TEST_CASE(hands_a_signal_on) {
 
 // A command that ends by itself with another code, for a reason of its own, has this code passed on.
 BOOST_AUTO_TEST_CASE(keeps_the_code_of_what_failed) {
-  const Launching launching("trap 'exit 1' USR1; echo . > " + there + "; while :; do sleep 0.01; done");
+  const Launching launching(kMeet + "trap 'exit 1' USR1; echo . > " + there + "; while :; do sleep 0.01; done");
   wait_for(there);
   launching.signal(SIGTERM);
   BOOST_TEST(launching.wait() == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_second_signal_ends_all) {
-  const Launching launching("trap 'echo . > " + there + "' USR1; sleep 1000 & echo $! > " + child +
+  const Launching launching(kMeet + "trap 'echo . > " + there + "' USR1; sleep 1000 & echo $! > " + child +
                             "; while :; do sleep 0.01; done");
   wait_for(child);
   launching.signal(SIGINT);
@@ -92,6 +100,51 @@ BOOST_AUTO_TEST_CASE(a_second_signal_ends_all) {
   launching.signal(SIGINT);
   BOOST_TEST(launching.wait() == 128 + SIGINT);
   while (child_is_alive()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+}
+
+// The shell takes no notice of what is handed on, as an mpirun does that cannot start its processes.
+BOOST_AUTO_TEST_CASE(a_signal_before_the_processes_have_met_ends_all) {
+  const Launching launching("trap '' USR1; echo . > " + there + "; while :; do sleep 0.01; done");
+  wait_for(there);
+  launching.signal(SIGTERM);
+  BOOST_TEST(launching.wait() == 128 + SIGTERM);
+}
+
+// What was handed on before there were processes reaches them when they have met.
+BOOST_AUTO_TEST_CASE(a_signal_is_handed_on_again_when_the_processes_have_met) {
+  const Launching launching("trap \"" + kMeet + "trap 'exit 138' USR1\" USR1; echo . > " + there +
+                            "; while :; do sleep 0.01; done");
+  wait_for(there);
+  launching.signal(SIGTERM);
+  BOOST_TEST(launching.wait() == 128 + SIGTERM);
+}
+
+BOOST_AUTO_TEST_CASE(a_command_that_fails_before_its_processes_have_met_is_told) {
+  BOOST_TEST(Launching("exit 7", there).wait() == 7);
+  BOOST_TEST(
+      test::read_file(there) ==
+      "/bin/sh has ended with exit code 7 before its processes had met\n"
+      "  hint:     OMPI_MCA_orte_execute_quiet=0 before the command lets it say why, where nothing above does\n");
+  for (const std::string& line : {kMeet + "exit 7", std::string("exit 0")}) {
+    Launching(line, there).wait();
+    BOOST_TEST(test::read_file(there).empty(), line);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_launcher_that_has_ended_is_known) {
+  const pid_t ended = ::fork();
+  if (ended == 0) ::_exit(0);
+  ::waitpid(ended, nullptr, 0);
+  BOOST_TEST(!say_met(ended));
+  BOOST_TEST(say_met(0));
+  BOOST_TEST(say_met(::getpid()));
+}
+
+BOOST_AUTO_TEST_CASE(the_command_knows_who_launched_it_and_mpirun_is_quiet) {
+  const test::ScopedVariable unset("OMPI_MCA_orte_execute_quiet", std::nullopt);
+  BOOST_TEST(run_shell("test $KB_LAUNCHED_BY = $PPID -a $OMPI_MCA_orte_execute_quiet = 1") == 0);
+  const test::ScopedVariable loud("OMPI_MCA_orte_execute_quiet", "0"), other("KB_LAUNCHED_BY", "1");
+  BOOST_TEST(run_shell("test $KB_LAUNCHED_BY = $PPID -a $OMPI_MCA_orte_execute_quiet = 0") == 0);
 }
 
 BOOST_AUTO_TEST_CASE(leaves_nothing_behind) {

@@ -82,7 +82,8 @@ BOOST_AUTO_TEST_CASE(programs_that_may_be_absent_are_empty_then) {
 
 BOOST_AUTO_TEST_CASE(the_launcher_is_known_by_what_it_sets) {
   ScopedVariable no_openmpi("OMPI_COMM_WORLD_SIZE", std::nullopt), no_pmix("PMIX_RANK", std::nullopt),
-      no_pmi("PMI_SIZE", std::nullopt), no_step("SLURM_STEP_NUM_TASKS", std::nullopt);
+      no_pmi("PMI_SIZE", std::nullopt), no_step("SLURM_STEP_NUM_TASKS", std::nullopt),
+      not_launched("KB_LAUNCHED_BY", std::nullopt);
   const auto launcher = [] { return RuntimeOptions::from_environment().launcher; };
   BOOST_TEST(launcher().processes == 1);
   {
@@ -100,6 +101,9 @@ BOOST_AUTO_TEST_CASE(the_launcher_is_known_by_what_it_sets) {
   ScopedVariable openmpi("OMPI_COMM_WORLD_SIZE", "4");
   BOOST_TEST(launcher().name == "mpirun");
   BOOST_TEST(launcher().processes == 4);
+  BOOST_TEST(launcher().launched_by == 0);
+  ScopedVariable launched("KB_LAUNCHED_BY", "17");
+  BOOST_TEST(launcher().launched_by == 17);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
