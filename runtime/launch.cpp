@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -74,6 +75,15 @@ std::vector<std::string> variables_of_command() {
   }
   if (!is_told) variables.push_back(quiet + "1");
   return variables;
+}
+
+// Lets this process have more files open, of which mpirun needs some for each of its processes; a shell leaves 1024.
+// Not all that the system allows, which may be a billion: there are programs that close each of them.
+void allow_files() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = std::max(files.rlim_cur, std::min<rlim_t>(files.rlim_max, 1 << 16));
+  ::setrlimit(RLIMIT_NOFILE, &files);
 }
 
 class Launched {
@@ -168,6 +178,7 @@ class Launched {
     if (::getppid() != parent) ::_exit(128 + kHandedOn);
     const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (nothing >= 0) ::dup2(nothing, STDIN_FILENO);
+    allow_files();
     sigset_t shielded = before_;
     for (const int number : {SIGHUP, SIGINT, SIGTERM}) sigaddset(&shielded, number);
     sigprocmask(SIG_SETMASK, &shielded, nullptr);

@@ -44,7 +44,7 @@ std::optional<int> launch_processes(const RunConfig& config, bool resumes, const
   if (config.machine.processes == 1 || options.launcher.processes != 1) return std::nullopt;
   check_flags(config, options.launcher);
   if (!resumes) batch_plan(config);  // a fault of the flags is told once, not by every process
-  return run_launcher(mpirun_command(options.mpirun, static_cast<int>(config.machine.processes), command));
+  return run_launcher(mpirun_command(options.mpirun, config.machine.processes, command));
 }
 
 std::unique_ptr<World> join_world(RunConfig& config) {

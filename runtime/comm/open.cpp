@@ -5,10 +5,10 @@
 
 #include "graph/error.h"
 #include "runtime/comm/link_communicator.h"
+#include "runtime/comm/start_room.h"
 #include "runtime/comm/throttled.h"
 #include "runtime/launch.h"
 #include "runtime/plugin.h"
-#include "runtime/usable_processors.h"
 
 namespace kb {
 namespace {
@@ -44,12 +44,15 @@ std::unique_ptr<Communicator> open_communicator(const CommunicatorOptions& optio
 
 // OpenMPI by default binds a process and all its threads to one core or socket, refuses more processes than cores, and
 // refuses root.
-std::vector<std::string> mpirun_command(const std::string& mpirun, int processes, std::vector<std::string> command) {
+std::vector<std::string> mpirun_command(const std::string& mpirun, int64_t processes,
+                                        std::vector<std::string> command) {
   if (mpirun.find('/') == std::string::npos) kMpiPlugin.missing("mpirun", "none in PATH", "apt install openmpi-bin");
+  const StartRoom room = start_room();
+  check_start_room(processes, room);
   std::vector<std::string> all{mpirun, "--bind-to", "none"};
   // Messages go through memory, and not through a network.
   all.insert(all.end(), {"--mca", "pml", "ob1", "--mca", "btl", "^tcp,ofi,openib,uct,usnic"});
-  if (processes > usable_processors()) all.push_back("--oversubscribe");
+  if (processes > room.processors) all.push_back("--oversubscribe");
   if (::geteuid() == 0) all.push_back("--allow-run-as-root");
   all.insert(all.end(), {"-n", std::to_string(processes)});
   all.insert(all.end(), std::make_move_iterator(command.begin()), std::make_move_iterator(command.end()));

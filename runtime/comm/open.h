@@ -18,8 +18,9 @@ std::unique_ptr<Communicator> open_communicator(const CommunicatorOptions& optio
                                                 const std::vector<std::filesystem::path>& places = mpi_places());
 
 // Returns the command that runs `command` as `processes` processes on this machine; `mpirun` is a path. See
-// runtime/launch.h. The processes open no port to other machines. Throws Error when mpirun does not exist.
-std::vector<std::string> mpirun_command(const std::string& mpirun, int processes, std::vector<std::string> command);
+// runtime/launch.h. The processes open no port to other machines. Throws Error when mpirun does not exist, or the
+// machine has no room for so many (runtime/comm/start_room.h).
+std::vector<std::string> mpirun_command(const std::string& mpirun, int64_t processes, std::vector<std::string> command);
 
 // The functions that the plug-in exports: kilobatch_mpi_version returns build_version(); kilobatch_mpi_link makes the
 // link and may throw Error.

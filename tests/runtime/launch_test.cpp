@@ -8,6 +8,7 @@
 #include <thread>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -145,6 +146,17 @@ BOOST_AUTO_TEST_CASE(the_command_knows_who_launched_it_and_mpirun_is_quiet) {
   BOOST_TEST(run_shell("test $KB_LAUNCHED_BY = $PPID -a $OMPI_MCA_orte_execute_quiet = 1") == 0);
   const test::ScopedVariable loud("OMPI_MCA_orte_execute_quiet", "0"), other("KB_LAUNCHED_BY", "1");
   BOOST_TEST(run_shell("test $KB_LAUNCHED_BY = $PPID -a $OMPI_MCA_orte_execute_quiet = 0") == 0);
+}
+
+// mpirun stands still where it may have no more files open.
+BOOST_AUTO_TEST_CASE(the_command_may_open_more_files_than_a_shell_leaves) {
+  rlimit before{};
+  BOOST_REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const rlimit low{64, before.rlim_max};
+  BOOST_REQUIRE(::setrlimit(RLIMIT_NOFILE, &low) == 0);
+  const int code = run_shell("test $(ulimit -Sn) -gt 64");
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  BOOST_TEST(code == 0);
 }
 
 BOOST_AUTO_TEST_CASE(leaves_nothing_behind) {

@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "graph/error.h"
+#include "runtime/comm/start_room.h"
 #include "tests/support/support.h"
 
 namespace kb::test::open_test {
@@ -63,6 +64,24 @@ BOOST_AUTO_TEST_CASE(the_command_that_starts_processes) {
   BOOST_TEST(command.front() == "/usr/bin/mpirun");
   BOOST_TEST(fmt::format("{}", fmt::join(command, " ")).find("-n 4 build/bin/glyphs --epochs 1") != std::string::npos);
   BOOST_TEST(error_of([] { mpirun_command("mpirun", 4, {}); }).find("apt install openmpi-bin") != std::string::npos);
+}
+
+// Each of these is a start that would not come to its first step.
+BOOST_AUTO_TEST_CASE(processes_for_which_there_is_no_room_are_refused) {
+  const StartRoom room{.processors = 2, .memory = 24'000'000'000, .open_files = 1'048'576};
+  BOOST_TEST(error_of([&] { check_start_room(128, room); }).empty());
+  BOOST_TEST(error_of([&] { check_start_room(1000, room); }) ==
+             "1000 processes cannot be started on this machine\n"
+             "  expected: at most 64 for each processor\n"
+             "  got:      2 processors\n"
+             "  hint:     fewer --processes: virtual workers (--per-worker) give the same bits in any number of them");
+  const auto refused = [&](const StartRoom& other, const std::string& part) {
+    const std::string error = error_of([&] { check_start_room(100, other); });
+    BOOST_TEST(error.find(part) != std::string::npos, error);
+  };
+  refused({2, 512'000'000, 1'048'576}, "expected: 10 MB of memory for each, at the least\n  got:      512 MB for all");
+  refused({2, 24'000'000'000, 256}, "expected: 464 files that mpirun may have open\n  got:      256 (ulimit -Hn)");
+  BOOST_TEST(error_of([] { mpirun_command("/usr/bin/mpirun", int64_t{1} << 32, {}); }).starts_with("4294967296 "));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
