@@ -11,6 +11,7 @@
 #include "recipes/perf/memory_answer.h"
 #include "recipes/train/feed.h"
 #include "recipes/train/fit.h"
+#include "runtime/usable_memory.h"
 
 namespace kb {
 namespace {
@@ -126,8 +127,17 @@ std::vector<std::string> memory_lines(const Ready& ready, const ProcessMemory& m
     lines.push_back(memory_line(memory, of_programs));
   }
   const double gigabytes = ready.settled.config.arithmetic.memory;
-  if (std::string note = over_memory_note(memory, gigabytes); !note.empty()) lines.push_back(std::move(note));
+  const int processes = ready.machine.world.communicator().placement().local_size;
+  for (std::string note :
+       {over_memory_note(memory, gigabytes), over_machine_note(memory.total(), processes, usable_memory())})
+    if (!note.empty()) lines.push_back(std::move(note));
   return lines;
+}
+
+std::string over_machine_note(int64_t process_bytes, int64_t processes, int64_t machine_bytes) {
+  if (process_bytes * processes <= machine_bytes) return "";
+  return fmt::format("NOTE: the machine has {}, and the run's processes on it ({}) take {}: the system may end them",
+                     bytes_text(machine_bytes), processes, bytes_text(process_bytes * processes));
 }
 
 int64_t peak_process_bytes() {

@@ -24,8 +24,12 @@ ProcessMemory process_memory(const Ready& ready);
 // Returns the total and its parts, on two lines.
 std::string to_text(const ProcessMemory& memory);
 
+// Returns a note if `processes` of a machine that take so much each need more memory than it has; else "".
+std::string over_machine_note(int64_t process_bytes, int64_t processes, int64_t machine_bytes);
+
 // Returns a line about the memory of programs and process; with `all`, lines about every part. Another line says so if
-// the programs are within arithmetic.memory and the process as a whole is not.
+// the programs are within arithmetic.memory and the process as a whole is not, or if the processes of this machine
+// need more than it has.
 std::vector<std::string> memory_lines(const Ready& ready, const ProcessMemory& memory, bool all);
 
 // Returns the most bytes of host memory that this process has had; 0 if the system does not say.

@@ -60,6 +60,12 @@ BOOST_AUTO_TEST_CASE(a_line_names_each_part) {
              "while they are decoded 700 MB");
 }
 
+BOOST_AUTO_TEST_CASE(more_than_the_machine_has_is_noted) {
+  BOOST_TEST(over_machine_note(3'000'000'000, 8, 24'000'000'000).empty());
+  BOOST_TEST(over_machine_note(3'100'000'000, 8, 24'000'000'000) ==
+             "NOTE: the machine has 24 GB, and the run's processes on it (8) take 24.8 GB: the system may end them");
+}
+
 BOOST_AUTO_TEST_CASE(a_process_takes_what_it_said) {
 #if defined(__SANITIZE_ADDRESS__)
   BOOST_TEST_MESSAGE("SKIPPED: a sanitizer takes memory of its own");
