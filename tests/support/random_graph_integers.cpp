@@ -60,7 +60,7 @@ Tensor RandomGraphBuilder::whole_move(Tensor a) {
     case 4:
       return gather(a, indices({random_.integer(1, 5)}, a.size(0)));
     case 5:
-      return boolean ? cast(a, DType::i32) : sum(a, {axis}, random_.chance(0.5));
+      return boolean || is_narrow(a.dtype()) ? cast(a, DType::i32) : sum(a, {axis}, random_.chance(0.5));
     case 6:
       return boolean ? reshape(a, {-1}) : random_.chance(0.5) ? max(a, {axis}) : min(a, {axis});
     default:
