@@ -84,7 +84,7 @@ struct StudyAnswer {
 };
 
 struct AnswerOptions {
-  std::optional<int64_t> base_minibatch;       // nothing: the smallest one that reached the target
+  std::optional<int64_t> base_minibatch = {};  // nothing: the smallest one that reached the target
   std::optional<TargetNoise> noise = {};       // noise of the part of the data that judged the target
   std::optional<ScaleForecast> forecast = {};  // forecast of a cluster, if the target's cost on it is asked for
 };
