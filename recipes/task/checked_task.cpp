@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "graph/error.h"
 
@@ -46,6 +47,9 @@ void bound_labels(Task& task) {
 }  // namespace
 
 Task checked_task(Task task) {
+  if (task.classes < 0 || task.classes > std::numeric_limits<int32_t>::max())
+    throw Error(fmt::format("task {}: expected classes in [0, 2^31), 0 where the loss is no cross-entropy, got {}",
+                            task.name, task.classes));
   if (!task.train && task.read) {
     check_fields(task.name, task.fields);
     bound_labels(task);

@@ -211,6 +211,15 @@ BOOST_AUTO_TEST_CASE(bytes_know_their_type) {
   BOOST_CHECK_NO_THROW(trained(labelled({.name = "label", .dtype = DType::i32, .below = 3}, numbers), config));
 }
 
+BOOST_AUTO_TEST_CASE(classes_that_no_label_can_have_are_refused) {
+  for (const int64_t classes : {int64_t{-3}, int64_t{1} << 31}) {
+    Task task = labelled({.name = "label", .dtype = DType::i32}, field_bytes(labels_with(2)));
+    task.classes = classes;
+    BOOST_CHECK_EXCEPTION(trained(task, short_config()), Error,
+                          test::says("task labelled: expected classes in [0, 2^31)", std::to_string(classes)));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(classes_bound_the_labels_by_themselves) {
   for (const bool in_memory : {false, true}) {
     const TrainConfig config = config_with(in_memory);
