@@ -38,7 +38,7 @@ constexpr HyperParameter trust(double value) {
 }
 constexpr HyperParameter kSkipLr{"skip_lr", 0, "greatest rate of layers that are not adapted; 0: the others'",
                                  kNoLimit};
-// Where all learning rates are 0, so is that of these layers.
+// The rate of these layers is 0, too, if all learning rates are.
 constexpr DerivedScalar kSkipScale{
     "skip_scale", [](const StepFacts& at) { return at["skip_lr"] > 0 && at.peak > 0 ? at["skip_lr"] / at.peak : 1; }};
 

@@ -56,27 +56,29 @@ ModelOutput resnet_cifar_model(Batch& batch) {
 // the rate divided by ten after 32,000 and 48,000. The defaults are for a short run, with a larger rate after a warmup,
 // and more weight decay.
 Recipe resnet_cifar() {
-  return {
-      .name = "resnet_cifar",
-      .summary = "residual networks of 8 to 110 layers on CIFAR-10",
-      .paper = "He et al. 2016, Deep residual learning for image recognition, section 4.2",
-      .model = resnet_cifar_model,
-      .defaults = {.dataset = "cifar10",
-                   .minibatch = 128,
-                   .epochs = 12,
-                   .hyper = {{"weight_decay", 5e-4}},
-                   .lr = 0.3,
-                   .milestones = {82, 123},
-                   .warmup_epochs = 2,
-                   .augment = "crop,flip"},
-      .synthetic = {.shape = {3, 32, 32}},
-      .options = {{.name = "depth", .value = 20, .doc = "layers", .choices = {8, 20, 32, 44, 56, 110}},
-                  {.name = "width", .value = 1, .doc = "times 16, 32 and 64 channels"},
-                  word_option("norm", {"batch", "group", "none"},
-                              "normalisation behind the convolutions; group: Wu and He 2018, which the samples of "
-                              "a worker do not change; none: they have a bias in its place, as in Shallue et al. "
-                              "2018, whose ResNet-8 has no batch norm"),
-                  {.name = "norm-groups", .value = 8, .doc = "groups of channels with --norm group, a divisor of 16"}}};
+  return {.name = "resnet_cifar",
+          .summary = "residual networks of 8 to 110 layers on CIFAR-10",
+          .paper = "He et al. 2016, Deep residual learning for image recognition, section 4.2",
+          .model = resnet_cifar_model,
+          .defaults = {.dataset = "cifar10",
+                       .minibatch = 128,
+                       .epochs = 12,
+                       .hyper = {{"weight_decay", 5e-4}},
+                       .lr = 0.3,
+                       .milestones = {82, 123},
+                       .warmup_epochs = 2,
+                       .augment = "crop,flip"},
+          .synthetic = {.shape = {3, 32, 32}},
+          .options = {{.name = "depth", .value = 20, .doc = "layers", .choices = {8, 20, 32, 44, 56, 110}},
+                      {.name = "width", .value = 1, .doc = "times 16, 32 and 64 channels"},
+                      word_option("norm", {"batch", "group", "none"},
+                                  "normalisation behind the convolutions; group: Wu and He 2018, which the samples of "
+                                  "a worker do not change; none: they have a bias in its place, as in Shallue et al. "
+                                  "2018, whose ResNet-8 has no batch norm"),
+                      {.name = "norm-groups",
+                       .value = 8,
+                       .doc = "groups of channels with --norm group",
+                       .choices = {1, 2, 4, 8, 16}}}};
 }
 
 }  // namespace kb

@@ -1,4 +1,5 @@
-// What a machine needs so that mpirun can start processes on it. Where open files run out, mpirun waits forever.
+// Checks whether a machine has room for the processes that mpirun is to start. mpirun waits forever if it may open no
+// more files.
 #pragma once
 #include <cstdint>
 

@@ -24,6 +24,9 @@ namespace fs = std::filesystem;
 // A shell's words that say that its processes have met.
 const std::string kMeet = "kill -URG $KB_LAUNCHED_BY; ";
 
+// Words of a shell that runs on until a signal ends it.
+const std::string kWaits = "while :; do sleep 0.01; done";
+
 int run_shell(const std::string& line) { return run_launcher({"/bin/sh", "-c", line}); }
 
 // Runs the line in a process of its own, to which signals can be sent, and gives its exit code.
@@ -53,6 +56,15 @@ struct Fixture {
   static void wait_for(const std::string& file) {
     while (!fs::exists(file) || fs::file_size(file) == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
+  // Launches a shell that runs the words, writes `there` and runs on, and then sends the launching process a signal.
+  // Returns the exit code of that process.
+  int code_after(const std::string& words, int number, const std::string& runs_on = kWaits) const {
+    fs::remove(there);
+    const Launching launching(words + "echo . > " + there + "; " + runs_on);
+    wait_for(there);
+    launching.signal(number);
+    return launching.wait();
+  }
   bool child_is_alive() const { return ::kill(std::stoi(test::read_file(child)), 0) == 0; }
 };
 
@@ -73,28 +85,19 @@ BOOST_AUTO_TEST_CASE(gives_the_exit_code) {
 // Every signal is handed on as one SIGUSR1: at any other signal mpirun kills its processes. The shell waits for no
 // child, because a shell that waits may take the signals that are blocked.
 BOOST_AUTO_TEST_CASE(hands_a_signal_on) {
-  const std::string line = "trap 'exit 138' USR1; trap 'exit 1' HUP INT TERM USR2; kill -TERM $$; echo . > " + there +
-                           "; while :; do :; done";
-  for (const int number : {SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2}) {
-    fs::remove(there);
-    const Launching launching(line);
-    wait_for(there);
-    launching.signal(number);
-    BOOST_TEST(launching.wait() == 128 + number);
-  }
+  const std::string words = "trap 'exit 138' USR1; trap 'exit 1' HUP INT TERM USR2; kill -TERM $$; ";
+  for (const int number : {SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2})
+    BOOST_TEST(code_after(words, number, "while :; do :; done") == 128 + number);
 }
 
 // A command that ends by itself with another code, for a reason of its own, has this code passed on.
 BOOST_AUTO_TEST_CASE(keeps_the_code_of_what_failed) {
-  const Launching launching(kMeet + "trap 'exit 1' USR1; echo . > " + there + "; while :; do sleep 0.01; done");
-  wait_for(there);
-  launching.signal(SIGTERM);
-  BOOST_TEST(launching.wait() == 1);
+  BOOST_TEST(code_after(kMeet + "trap 'exit 1' USR1; ", SIGTERM) == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_second_signal_ends_all) {
-  const Launching launching(kMeet + "trap 'echo . > " + there + "' USR1; sleep 1000 & echo $! > " + child +
-                            "; while :; do sleep 0.01; done");
+  const Launching launching(kMeet + "trap 'echo . > " + there + "' USR1; sleep 1000 & echo $! > " + child + "; " +
+                            kWaits);
   wait_for(child);
   launching.signal(SIGINT);
   wait_for(there);
@@ -105,19 +108,12 @@ BOOST_AUTO_TEST_CASE(a_second_signal_ends_all) {
 
 // The shell takes no notice of what is handed on, as an mpirun does that cannot start its processes.
 BOOST_AUTO_TEST_CASE(a_signal_before_the_processes_have_met_ends_all) {
-  const Launching launching("trap '' USR1; echo . > " + there + "; while :; do sleep 0.01; done");
-  wait_for(there);
-  launching.signal(SIGTERM);
-  BOOST_TEST(launching.wait() == 128 + SIGTERM);
+  BOOST_TEST(code_after("trap '' USR1; ", SIGTERM) == 128 + SIGTERM);
 }
 
-// What was handed on before there were processes reaches them when they have met.
+// A signal that was handed on before there were processes reaches them when they have met.
 BOOST_AUTO_TEST_CASE(a_signal_is_handed_on_again_when_the_processes_have_met) {
-  const Launching launching("trap \"" + kMeet + "trap 'exit 138' USR1\" USR1; echo . > " + there +
-                            "; while :; do sleep 0.01; done");
-  wait_for(there);
-  launching.signal(SIGTERM);
-  BOOST_TEST(launching.wait() == 128 + SIGTERM);
+  BOOST_TEST(code_after("trap \"" + kMeet + "trap 'exit 138' USR1\" USR1; ", SIGTERM) == 128 + SIGTERM);
 }
 
 BOOST_AUTO_TEST_CASE(a_command_that_fails_before_its_processes_have_met_is_told) {
@@ -165,11 +161,7 @@ BOOST_AUTO_TEST_CASE(leaves_nothing_behind) {
 }
 
 BOOST_AUTO_TEST_CASE(the_command_hears_of_the_launchers_death) {
-  const Launching launching("trap 'echo . > " + child + "; exit' USR1; echo . > " + there +
-                            "; while :; do sleep 0.01; done");
-  wait_for(there);
-  launching.signal(SIGKILL);
-  BOOST_TEST(launching.wait() == 128 + SIGKILL);
+  BOOST_TEST(code_after("trap 'echo . > " + child + "; exit' USR1; ", SIGKILL) == 128 + SIGKILL);
   wait_for(child);
 }
 

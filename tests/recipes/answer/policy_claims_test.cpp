@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(the_growth_of_steps_is_compared_with_that_of_sync) {
                  .ours.starts_with("no minibatch kn at which both reached"));
 }
 
-// By the first two runs of each the claim would be held.
+// The claim would be held if the first two runs of each counted alone.
 BOOST_AUTO_TEST_CASE(all_runs_count_in_any_order) {
   const auto verdict_of = [](std::vector<double> outer) {
     const GrowthSample sync{{std::log(100), std::log(101)}, {std::log(100), std::log(101)}};

@@ -251,7 +251,7 @@ BOOST_AUTO_TEST_CASE(profiles_count_pairs_within_a_factor_of_the_fewest_steps) {
   BOOST_CHECK_EXCEPTION(performance_profile(sweeps), Error, test::says("a and b differ in their figure"));
 }
 
-// What a sweep never tried is no failure of it: the second one has the minibatches 8 to 256 alone, and the third one's
+// A sweep does not fail at what it never tried: the second one has the minibatches 8 to 256 alone, and the third one's
 // runs ended at an easier target.
 BOOST_AUTO_TEST_CASE(profiles_leave_out_what_a_sweep_did_not_train) {
   StoreResults few = results_at(1.2, 100, 0.9);
