@@ -133,8 +133,14 @@ Tensor convolution_weight_grad(Tensor x, Tensor dy, const Window& window, int64_
                                Where where = Where::current());
 // Sums each window on the two axes [H, W] of x that `axes` names; padding counts as zero.
 Tensor sum_pool(Tensor x, const Window& window, Ints axes = {-2, -1}, Where where = Where::current());
+// Two numbers for the axes [H, W]: {1, 7}. One number stands for both.
+struct Sides {
+  constexpr Sides(int64_t both) : height(both), width(both) {}
+  constexpr Sides(int64_t height, int64_t width) : height(height), width(width) {}
+  int64_t height, width;
+};
 struct PoolOptions {
-  int64_t kernel = 2, stride = 0, padding = 0;
+  Sides kernel = 2, stride = 0, padding = 0;
 };  // stride 0 means: as wide as the kernel
 Tensor max_pool2d(Tensor x, const PoolOptions& options, Where where = Where::current());
 // The index is the number of the window's element that was taken, i * kernel[1] + j for element (i, j), as u8 for a

@@ -1,5 +1,6 @@
 #include "graph/building.h"
 #include "graph/infer_rules.h"
+#include "graph/windows.h"
 
 namespace kb {
 namespace {
@@ -16,22 +17,18 @@ Attrs convolution_attrs(const Window& window, int64_t groups) {
   return {{"stride", window.stride}, {"padding", window.padding}, {"dilation", window.dilation}, {"groups", groups}};
 }
 
-// Returns the pooling window over the last `axes` axes of x, 1 or 2. A signal (N, C, L) is pooled as an image of height
-// 1.
+// Returns the pooling window over the last `axes` axes of x, 1 or 2.
 Window pool_window(std::string_view op, Tensor x, const PoolOptions& options, int64_t axes = 2) {
   require_same_graph(op, {x});
   require_rank(op, x.type(), axes + 2, axes == 1 ? "[N, C, L]" : "[N, C, H, W]");
-  const int64_t stride = options.stride == 0 ? options.kernel : options.stride;
-  if (options.padding * 2 > options.kernel)
-    report(op,
-           {"a window would lie in the padding alone", "padding <= kernel / 2 = " + std::to_string(options.kernel / 2),
-            "padding " + std::to_string(options.padding), ""});
-  if (axes == 1) return {{1, options.kernel}, {1, stride}, {0, options.padding}, {1, 1}};
-  return {{options.kernel, options.kernel}, {stride, stride}, {options.padding, options.padding}, {1, 1}};
+  const Sides &kernel = options.kernel, &padding = options.padding, half{kernel.height / 2, kernel.width / 2};
+  if (padding.height > half.height || padding.width > half.width)
+    report(op, {"a window would lie in the padding alone", "padding <= kernel / 2 = " + sides_text(half),
+                "padding " + sides_text(padding), ""});
+  const Sides stride{options.stride.height == 0 ? kernel.height : options.stride.height,
+                     options.stride.width == 0 ? kernel.width : options.stride.width};
+  return window_over(op, axes, {kernel, stride, padding});
 }
-
-Tensor as_image(Tensor x) { return reshape(x, {x.size(0), x.size(1), 1, x.size(2)}, "NCHW"); }
-Tensor as_signal(Tensor x) { return reshape(x, {x.size(0), x.size(1), x.size(3)}, "NCL"); }
 
 }  // namespace
 
@@ -83,7 +80,7 @@ Tensor avg_pool2d(Tensor x, const PoolOptions& options, Where where) {
   const Call call(where);
   const Window window = pool_window("avg_pool2d", x, options);
   require_float("avg_pool2d", x.type());
-  return sum_pool(x, window, {2, 3}) / static_cast<double>(options.kernel * options.kernel);
+  return sum_pool(x, window, {2, 3}) / static_cast<double>(element_count(window.kernel));
 }
 
 Tensor max_pool1d(Tensor x, const PoolOptions& options, Where where) {
@@ -97,7 +94,7 @@ Tensor avg_pool1d(Tensor x, const PoolOptions& options, Where where) {
   const Window window = pool_window("avg_pool1d", x, options, 1);
   require_float("avg_pool1d", x.type());
   const Tensor total = make(Op::sum_pool, {as_image(x)}, window_attrs(window, {2, 3}));
-  return as_signal(total / static_cast<double>(options.kernel));
+  return as_signal(total / static_cast<double>(element_count(window.kernel)));
 }
 
 Tensor global_avg_pool(Tensor x, Where where) {

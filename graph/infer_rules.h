@@ -47,6 +47,8 @@ std::string names_without(const Type& x, const Ints& axes);
 struct WindowAttrs {
   Ints kernel, stride, padding, dilation;
 };
+// Both throw Mistake unless each is a pair of numbers in its range.
+void check_window(const WindowAttrs& window);
 WindowAttrs read_window(const Attrs& attrs, const Ints& kernel);
 // Returns the number of windows along H and W: (in + 2 padding - dilation (kernel - 1) - 1) / stride + 1. Throws
 // Mistake when no window fits.

@@ -80,12 +80,16 @@ void check_index(const Type& index, const Type& x, const Attrs& attrs) {
 
 }  // namespace
 
-WindowAttrs read_window(const Attrs& attrs, const Ints& kernel) {
-  WindowAttrs window{kernel, attrs.ints("stride"), attrs.ints("padding"), attrs.ints("dilation")};
+void check_window(const WindowAttrs& window) {
   check_pair(window.kernel, "kernel", 1);
   check_pair(window.stride, "stride", 1);
   check_pair(window.padding, "padding", 0);
   check_pair(window.dilation, "dilation", 1);
+}
+
+WindowAttrs read_window(const Attrs& attrs, const Ints& kernel) {
+  WindowAttrs window{kernel, attrs.ints("stride"), attrs.ints("padding"), attrs.ints("dilation")};
+  check_window(window);
   return window;
 }
 

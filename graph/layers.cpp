@@ -47,61 +47,11 @@ Statistics batch_statistics(Tensor x, const Ints& axes, Tensor running_mean, Ten
   return {batch.mean, batch.variance};
 }
 
-void check_convolution(std::string_view op, Tensor x, int64_t channels, const ConvOptions& options, int64_t axes) {
-  require_same_graph(op, {x});
-  if (x.rank() == 5)
-    report(op, {"no convolution runs over three axes", "x [N, C, H, W] of conv2d, or [N, C, L] of conv1d",
-                shape_text(x.type()), "depth as samples: reshape(transpose(x, {0, 2, 1, 3, 4}), {N * D, C, H, W})"});
-  require_rank(op, x.type(), axes + 2, axes == 1 ? "x [N, C, L]" : "x [N, C, H, W]");
-  require_float(op, x.type());
-  require_positive(op, channels, "channels");
-  require_positive(op, options.kernel, "kernel");
-  const int64_t in = x.size(1), groups = options.groups;
-  if (groups < 1 || in % groups != 0 || channels % groups != 0)
-    report(op, {"groups do not divide the channels",
-                "a divisor of " + std::to_string(in) + " input and " + std::to_string(channels) + " output channels",
-                std::to_string(groups) + " groups", ""});
-}
-
-// A convolution over the last `axes` axes of x, 1 or 2. A signal (N, C, L) is an image of height 1.
-Tensor convolution_layer(std::string_view op, Tensor x, int64_t channels, const ConvOptions& options, int64_t axes) {
-  check_convolution(op, x, channels, options, axes);
-  const bool line = axes == 1;
-  const int64_t k = options.kernel, inputs = x.size(1) / options.groups, taps = line ? k : k * k;
-  const Fans fans{static_cast<double>(inputs * taps),
-                  static_cast<double>(channels * taps) / static_cast<double>(options.groups)};
-  const Initialiser own = options.bias ? uniform_fan_in() : he_normal(fan_out);
-  const Init init = resolve(op, options.init.value_or(own), fans);
-  const Dims filters = line ? Dims{channels, inputs, k} : Dims{channels, inputs, k, k};
-  Tensor w = weight_for(x, "weight", Role::weight, filters, line ? "OIL" : "OIHW", init);
-  const auto window = [&](int64_t along, int64_t across) { return Ints{line ? across : along, along}; };
-  if (line) w = reshape(w, {channels, inputs, 1, k}, "OIHW");
-  Tensor y =
-      convolution(line ? reshape(x, {x.size(0), x.size(1), 1, x.size(2)}, "NCHW") : x, w,
-                  {window(k, 1), window(options.stride, 1), window(options.padding, 0), window(options.dilation, 1)},
-                  options.groups);
-  if (options.bias)
-    y = y + over_channels(weight_for(x, "bias", Role::bias, {channels}, "C", options.init ? zero_init() : init), y);
-  return line ? reshape(y, {y.size(0), channels, y.size(3)}, "NCL") : y;
-}
-
 }  // namespace
 
 Tensor weight_for(Tensor x, const char* name, Role role, Dims shape, const char* letters, Init init, double rate) {
   Tensor w = parameter(x.graph(), name, role, {parameter_dtype(x.dtype()), std::move(shape), letters}, init, rate);
   return cast(w, x.dtype());
-}
-
-Tensor conv2d(const std::string& name, Tensor x, int64_t channels, const ConvOptions& options, Where where) {
-  const Call call(where);
-  const Scope scope(name);
-  return convolution_layer("conv2d", x, channels, options, 2);
-}
-
-Tensor conv1d(const std::string& name, Tensor x, int64_t channels, const ConvOptions& options, Where where) {
-  const Call call(where);
-  const Scope scope(name);
-  return convolution_layer("conv1d", x, channels, options, 1);
 }
 
 Tensor linear(const std::string& name, Tensor x, int64_t features, const LinearOptions& options, Where where) {

@@ -11,19 +11,35 @@
 namespace kb {
 
 struct ConvOptions {
-  int64_t kernel = 3, stride = 1, padding = 0, dilation = 1, groups = 1;
+  Sides kernel = 3, stride = 1, padding = 0, dilation = 1;  // 3, or {1, 7} for [H, W]
+  int64_t groups = 1;
   bool bias = false;
   std::optional<Initialiser> init = {};
 };
-// x (N, C, H, W) -> (N, channels, H', W'). The weight is (channels, C/groups, kernel, kernel); its fan_in is C k^2 /
-// groups and its fan_out channels k^2 / groups. Without `init` it starts as he_normal(fan_out), He et al. 2015; in a
-// layer with a bias both start as in PyTorch, uniform in +-1/sqrt(fan_in).
+// x (N, C, H, W) -> (N, channels, H', W'). The weight is (channels, C/groups, kernel height, kernel width); its fan_in
+// is C/groups times the kernel's taps and its fan_out channels/groups times these. Without `init` it starts as
+// he_normal(fan_out), He et al. 2015; in a layer with a bias both start as in PyTorch, uniform in +-1/sqrt(fan_in).
 Tensor conv2d(const std::string& name, Tensor x, int64_t channels, const ConvOptions& options,
               Where where = Where::current());
 
-// x (N, C, L) -> (N, channels, L'). The weight is (channels, C/groups, kernel); all else is as for conv2d.
+// x (N, C, L) -> (N, channels, L'). The weight is (channels, C/groups, kernel); all else is as for conv2d. Throws Error
+// when an option has two numbers that differ.
 Tensor conv1d(const std::string& name, Tensor x, int64_t channels, const ConvOptions& options,
               Where where = Where::current());
+
+struct TransposedConvOptions {
+  Sides kernel = 3, stride = 1, padding = 0, output_padding = 0, dilation = 1;  // 3, or {1, 7} for [H, W]
+  int64_t groups = 1;
+  bool bias = false;
+  std::optional<Initialiser> init = {};
+};
+// x (N, C, H, W) -> (N, channels, H', W') with H' = (H - 1) stride - 2 padding + dilation (kernel - 1) + output_padding
+// + 1: the gradient of a conv2d with respect to its input, as PyTorch's ConvTranspose2d. The weight is (C,
+// channels/groups, kernel height, kernel width); its fan_in is channels/groups times the kernel's taps, as PyTorch
+// counts it, and its fan_out C/groups times these. Without `init` weight and bias start as in PyTorch, uniform in
+// +-1/sqrt(fan_in).
+Tensor conv_transpose2d(const std::string& name, Tensor x, int64_t channels, const TransposedConvOptions& options,
+                        Where where = Where::current());
 
 struct LinearOptions {
   bool bias = true;

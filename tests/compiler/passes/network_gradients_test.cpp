@@ -6,6 +6,7 @@
 #include "compiler/passes/passes.h"
 #include "graph/interpreter.h"
 #include "graph/layers.h"
+#include "graph/recurrent.h"
 #include "graph/scope.h"
 #include "graph/transformer.h"
 
@@ -49,6 +50,15 @@ Tensor encoder_and_decoder(Graph& graph) {
   options.pre_norm = true;
   const Tensor z = decoder_layer("decoder", y, memory, options, {.causal = true}, {.lengths = lengths});
   return sum(z * sin(z));
+}
+
+// An LSTM that reads the states of a GRU, over an image's columns that a transposed convolution has widened.
+Tensor recurrent_network(Graph& graph) {
+  const Tensor x = input(graph, "x", DType::f64, {2, 1, 2, 2}, "NCHW");
+  const Tensor wide = conv_transpose2d("up", x, 1, {.kernel = {1, 2}, .stride = {1, 2}, .bias = true});
+  const Tensor columns = transpose(reshape(wide, {2, 2, 4}), {0, 2, 1});
+  const Tensor y = lstm("lstm", gru("gru", columns, 2), 2, {.layers = 2});
+  return sum(y * sin(y));
 }
 
 // Compares the gradient of the loss by each parameter, element by element, with a difference quotient of order 4.
@@ -97,6 +107,11 @@ BOOST_AUTO_TEST_CASE(of_a_block_of_a_transformer) {
 BOOST_AUTO_TEST_CASE(of_an_encoder_and_a_decoder_layer) {
   Graph graph("translator");
   check_gradients(graph, encoder_and_decoder(graph));
+}
+
+BOOST_AUTO_TEST_CASE(of_a_recurrent_network) {
+  Graph graph("recurrent");
+  check_gradients(graph, recurrent_network(graph));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

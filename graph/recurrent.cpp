@@ -1,0 +1,104 @@
+#include "graph/recurrent.h"
+
+#include <functional>
+#include <vector>
+
+#include "graph/building.h"
+
+namespace kb {
+namespace {
+
+// The matrices of all gates, one above the other, and their biases.
+struct Gates {
+  Tensor weight, bias;
+};
+
+// Makes the parameters of layer `layer` that act on its input ("ih") or on its hidden state ("hh"): so many `gates`
+// of `features` rows each, over `columns` numbers.
+Gates make_gates(std::string_view op, Tensor x, const std::string& acts_on, int64_t layer, int64_t gates,
+                 int64_t features, int64_t columns, const std::optional<Initialiser>& init) {
+  const auto rows = static_cast<double>(features);
+  const Init own = resolve(op, uniform_fan_in(), {rows, rows});
+  const Init weight = init ? resolve(op, *init, {static_cast<double>(columns), rows}) : own;
+  const Init bias = init ? resolve(op, zeros, {}) : own;
+  const std::string suffix = "_" + acts_on + "_l" + std::to_string(layer);
+  return {weight_for(x, ("weight" + suffix).c_str(), Role::weight, {gates * features, columns}, "OI", weight),
+          weight_for(x, ("bias" + suffix).c_str(), Role::bias, {gates * features}, "C", bias)};
+}
+
+// Returns part number `gate` of [N, gates features].
+Tensor part(Tensor all, int64_t gate, int64_t features) {
+  return slice(all, 1, gate * features, (gate + 1) * features);
+}
+
+// What one step makes of the gates' input parts and hidden parts, each [N, gates features], and of what the step before
+// left; at step 0 that is empty, as the states are 0.
+struct States {
+  Tensor hidden, cell;
+};
+using Step = std::function<States(Tensor input, Tensor hidden, const States& before)>;
+
+States lstm_step(Tensor input, Tensor hidden, const States& before) {
+  const Tensor z = input + hidden;
+  const int64_t features = z.size(1) / 4;
+  const Tensor kept = sigmoid(part(z, 0, features)) * tanh(part(z, 2, features));
+  const Tensor cell = before.cell.valid() ? sigmoid(part(z, 1, features)) * before.cell + kept : kept;
+  return {sigmoid(part(z, 3, features)) * tanh(cell), cell};
+}
+
+States gru_step(Tensor input, Tensor hidden, const States& before) {
+  const int64_t features = input.size(1) / 3;
+  const Tensor reset = sigmoid(part(input, 0, features) + part(hidden, 0, features));
+  const Tensor update = sigmoid(part(input, 1, features) + part(hidden, 1, features));
+  const Tensor fresh = tanh(part(input, 2, features) + reset * part(hidden, 2, features));
+  const Tensor moved = (1.0 - update) * fresh;
+  return {before.hidden.valid() ? moved + update * before.hidden : moved, {}};
+}
+
+// Applies one layer to steps [T, N, I]; returns its hidden states [T, N, features].
+Tensor unrolled(Tensor steps, const Gates& in, const Gates& back, int64_t features, const Step& step) {
+  const int64_t length = steps.size(0), samples = steps.size(1), width = in.weight.size(0);
+  // The input parts of all steps are one product.
+  const Tensor inputs = matmul(reshape(steps, {length * samples, steps.size(2)}), in.weight, false, true) + in.bias;
+  const Tensor at_rest = broadcast_to(back.bias, {samples, width});
+  States states;
+  std::vector<Tensor> all;
+  for (int64_t t = 0; t < length; ++t) {
+    const Tensor hidden = states.hidden.valid() ? matmul(states.hidden, back.weight, false, true) + back.bias : at_rest;
+    states = step(slice(inputs, 0, t * samples, (t + 1) * samples), hidden, states);
+    all.push_back(states.hidden);
+  }
+  return reshape(concat(all, 0), {length, samples, features});
+}
+
+Tensor recurrent(std::string_view op, Tensor x, int64_t features, int64_t gates, const RecurrentOptions& options,
+                 const Step& step) {
+  require_same_graph(op, {x});
+  require_float(op, x.type());
+  require_rank(op, x.type(), 3, "x [N, T, features]");
+  require_positive(op, features, "features");
+  require_positive(op, options.layers, "layers");
+  Tensor steps = transpose(x, {1, 0, 2});
+  for (int64_t layer = 0; layer < options.layers; ++layer) {
+    const Gates in = make_gates(op, x, "ih", layer, gates, features, steps.size(2), options.init);
+    const Gates back = make_gates(op, x, "hh", layer, gates, features, features, options.init);
+    steps = unrolled(steps, in, back, features, step);
+  }
+  return transpose(steps, {1, 0, 2});
+}
+
+}  // namespace
+
+Tensor lstm(const std::string& name, Tensor x, int64_t features, const RecurrentOptions& options, Where where) {
+  const Call call(where);
+  const Scope scope(name);
+  return recurrent("lstm", x, features, 4, options, lstm_step);
+}
+
+Tensor gru(const std::string& name, Tensor x, int64_t features, const RecurrentOptions& options, Where where) {
+  const Call call(where);
+  const Scope scope(name);
+  return recurrent("gru", x, features, 3, options, gru_step);
+}
+
+}  // namespace kb

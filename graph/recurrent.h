@@ -1,0 +1,32 @@
+// Recurrent layers, batches first: x [N, T, I] -> the hidden states [N, T, features]. Names, shapes, order of the gates
+// and initial values of the parameters are those of PyTorch's nn.LSTM and nn.GRU; layer l has weight_ih_lL [G features,
+// I], weight_hh_lL [G features, features], bias_ih_lL and bias_hh_lL [G features] for G gates and L = l. The T steps
+// are unrolled, so nodes and compile time grow with T. States begin at 0. A padded sample's states after its end are of
+// no use, and those before it do not depend on them.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "graph/initialiser.h"
+#include "graph/tensor.h"
+
+namespace kb {
+
+struct RecurrentOptions {
+  int64_t layers = 1;                    // each reads the hidden states of the one before
+  std::optional<Initialiser> init = {};  // of the weights; the biases are then 0
+};
+
+// Long short-term memory (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000). Of the gates
+// i, f, g, o: c_t = sigmoid(f) c_{t-1} + sigmoid(i) tanh(g), h_t = sigmoid(o) tanh(c_t). Without `init` all parameters
+// start uniform in +-1/sqrt(features).
+Tensor lstm(const std::string& name, Tensor x, int64_t features, const RecurrentOptions& options = {},
+            Where where = Where::current());
+
+// Gated recurrent unit (Cho et al. 2014), as PyTorch and cuDNN compute it: the reset gate multiplies the hidden part of
+// n after its bias. h_t = (1 - z) n + z h_{t-1} with r, z = sigmoid(gates), n = tanh(input part + r hidden part).
+// Without `init` all parameters start uniform in +-1/sqrt(features).
+Tensor gru(const std::string& name, Tensor x, int64_t features, const RecurrentOptions& options = {},
+           Where where = Where::current());
+
+}  // namespace kb
