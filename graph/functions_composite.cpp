@@ -47,6 +47,15 @@ void check_classification(std::string_view op, Tensor logits, Tensor labels, std
                 "logits " + shape_text(logits.type()), "the last layer has as many outputs as the data have classes"});
 }
 
+// Throws Error unless logits are [N, K] and labels [N].
+void check_label_a_sample(std::string_view op, Tensor logits, Tensor labels) {
+  require_same_graph(op, {logits, labels});
+  if (logits.rank() != 2)
+    report(op, {"wrong number of dimensions", "logits [N, K]", shape_text(logits.type()),
+                flatten_hint(logits.type(), labels.type())});
+  check_classification(op, logits, labels);
+}
+
 // Returns a matrix with 1 at each sample's class and 0 elsewhere; a label that is no class gives a row of NaN. The
 // labels are broadcast before they are compared, so that everything fuses into the launch that reads the result.
 Tensor targets(Tensor labels, int64_t classes, DType dtype) {
@@ -56,6 +65,9 @@ Tensor targets(Tensor labels, int64_t classes, DType dtype) {
   const Tensor known = bit_and(wide >= 0.0, wide < static_cast<double>(classes));
   return select(known, hot, std::numeric_limits<double>::quiet_NaN());
 }
+
+// Returns target * x, and 0 where the target is 0, whatever x is there.
+Tensor at_target(Tensor target, Tensor x) { return select(eq(target, 0.0), 0.0, target * x); }
 
 // Returns x - max(x) along an axis. The shift changes no softmax, so no gradient flows through the maximum.
 Tensor shifted(Tensor x, int64_t axis) { return x - stop_gradient(max(x, {axis}, true)); }
@@ -91,21 +103,31 @@ Tensor cross_entropy_of_rows(Tensor logits, Tensor labels, const Operand& smooth
   const Tensor z = shifted(logits, 1);
   const Tensor target = smoothed(targets(labels, classes, logits.dtype()), smoothing, classes);
   // The target sums to 1, so -sum(target * log_softmax(logits)) = log(sum(exp(z))) - sum(target * z): two sums over one
-  // pass, and none of the logarithms is stored. Where the target is 0, z may be minus infinity.
-  const Tensor terms = select(eq(target, 0.0), 0.0, target * z);
-  return log(sum(exp(z), {1})) - sum(terms, {1});
+  // pass, and none of the logarithms is stored.
+  return log(sum(exp(z), {1})) - sum(at_target(target, z), {1});
 }
 
 }  // namespace
 
 Tensor argmax_equals(Tensor logits, Tensor labels, Where where) {
   const Call call(where);
-  require_same_graph("argmax_equals", {logits, labels});
-  if (logits.rank() != 2)
-    report("argmax_equals", {"wrong number of dimensions", "logits [N, K]", shape_text(logits.type()),
-                             flatten_hint(logits.type(), labels.type())});
-  check_classification("argmax_equals", logits, labels);
+  check_label_a_sample("argmax_equals", logits, labels);
   return cast(eq(argmax(logits, 1), labels), DType::f32);
+}
+
+Tensor in_top_k(Tensor logits, Tensor labels, int64_t k, Where where) {
+  const Call call(where);
+  check_label_a_sample("in_top_k", logits, labels);
+  const int64_t classes = logits.size(1);
+  if (k < 1 || k > classes)
+    report("in_top_k",
+           {"k out of range", "1 to " + std::to_string(classes) + ", the number of classes", std::to_string(k), ""});
+  const Tensor own = sum(at_target(targets(labels, classes, logits.dtype()), logits), {1}, true);
+  const Tensor is_later = broadcast_axes(labels, logits.shape(), {0}) >
+                          broadcast_axes(iota(logits.graph(), DType::i32, classes), logits.shape(), {1});
+  // Where the label's logit is NaN, or the label is no class, none is <= it: all classes are ahead.
+  const Tensor is_ahead = bit_or(logical_not(logits <= own), bit_and(eq(logits, own), is_later));
+  return cast(sum(cast(is_ahead, DType::f32), {1}) < static_cast<double>(k), DType::f32);
 }
 
 Tensor softmax(Tensor x, int64_t axis, Where where) {

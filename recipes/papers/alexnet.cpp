@@ -10,7 +10,7 @@ namespace {
 ModelOutput alexnet_model(Batch& batch) {
   const AlexNetOptions options{batch.options.word("norm") == "batch", batch.options.whole("hidden"),
                                batch.options.real("dropout")};
-  return classification(batch, alexnet_logits(batch.images, batch.classes, options));
+  return imagenet_classification(batch, alexnet_logits(batch.images, batch.classes, options));
 }
 
 Preset alexnet_preset(const PresetChoice& choice) { return {imagenet_augmentation(choice.dataset)}; }

@@ -27,7 +27,7 @@ constexpr PublishedError kPublished[] = {
 
 ModelOutput residual_network(Batch& batch) {
   const ResNetOptions options{bottleneck, resnet_stages(batch.options.whole("depth"))};
-  return classification(batch, resnet(batch.images, batch.classes, options));
+  return imagenet_classification(batch, resnet(batch.images, batch.classes, options));
 }
 
 // Chooses the paper's settings. Weight decay applies to all but batch norm's scale and shift (section 5.1).

@@ -37,8 +37,9 @@ std::span<const LarsRow> rows_of(const std::string& net) {
 
 ModelOutput lars_model(Batch& batch) {
   const std::string& net = batch.options.word("model");
-  if (net == "resnet50") return classification(batch, resnet(batch.images, batch.classes));
-  return classification(batch, alexnet_logits(batch.images, batch.classes, {.batch_norm = net == "alexnet_bn"}));
+  if (net == "resnet50") return imagenet_classification(batch, resnet(batch.images, batch.classes));
+  return imagenet_classification(batch,
+                                 alexnet_logits(batch.images, batch.classes, {.batch_norm = net == "alexnet_bn"}));
 }
 
 // Returns the settings of algorithm 1: momentum 0.9, weight decay 5e-4, trust coefficient 0.001, and a polynomial

@@ -100,7 +100,7 @@ Record yamazaki() {
 
 std::vector<Record> records() { return {akiba(), jia(), mikami(), ying(), yamazaki()}; }
 
-ModelOutput records_model(Batch& batch) { return classification(batch, resnet(batch.images, batch.classes)); }
+ModelOutput records_model(Batch& batch) { return imagenet_classification(batch, resnet(batch.images, batch.classes)); }
 
 Preset records_preset(const PresetChoice& choice) {
   const std::string& paper = choice.options.word("paper");

@@ -7,7 +7,7 @@
 namespace kb {
 namespace {
 
-ModelOutput resnet50_model(Batch& batch) { return classification(batch, resnet(batch.images, batch.classes)); }
+ModelOutput resnet50_model(Batch& batch) { return imagenet_classification(batch, resnet(batch.images, batch.classes)); }
 
 }  // namespace
 

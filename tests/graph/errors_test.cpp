@@ -173,6 +173,7 @@ const Case kCases[] = {
     KB_CASE("argmax_equals_floats", argmax_equals(m.x, cast(m.labels, f32))),
     KB_CASE("argmax_equals_flatten", argmax_equals(m.images, slice(m.labels, 0, 0, 8))),
     KB_CASE("argmax_equals_rank", argmax_equals(m.images, m.labels)),
+    KB_CASE("in_top_k_number", in_top_k(m.x, m.labels, 129)),
     KB_CASE("cross_entropy_classes", cross_entropy(linear("fc", m.x, 7), m.classes)),
     KB_CASE("argmax_equals_classes", argmax_equals(m.x, gather(m.classes, m.labels))),
     KB_CASE("index_input_of_nothing", index_input(m.graph, "rows", {3}, 0)),

@@ -318,6 +318,32 @@ BOOST_AUTO_TEST_CASE(small_composites) {
   BOOST_TEST(values_of(right, {2, 2}, v) == (std::vector<double>{1, 0}));
 }
 
+BOOST_AUTO_TEST_CASE(a_label_is_among_the_k_greatest_logits) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  struct Row {
+    std::vector<double> logits;
+    double label;
+    int64_t least;  // the least k that finds the label; 5: none does
+  };
+  const std::vector<Row> rows = {{{3, 1, 2, 0}, 0, 1},         {{3, 1, 2, 0}, 2, 2},      {{3, 1, 2, 0}, 3, 4},
+                                 {{1, 1, 1, 1}, 0, 1},         {{1, 1, 1, 1}, 3, 4},      {{0, 2, 1, 2}, 3, 2},
+                                 {{-inf, inf, -inf, 5}, 2, 4}, {{inf, inf, 1, -3}, 1, 2}, {{nan, 3, nan, 4}, 3, 3},
+                                 {{nan, 3, 0, 4}, 0, 5},       {{3, 1, 2, 0}, -1, 5},     {{3, 1, 2, 0}, 4, 5}};
+  Graph graph;
+  std::vector<double> logits, labels;
+  for (const Row& row : rows) {
+    logits.insert(logits.end(), row.logits.begin(), row.logits.end());
+    labels.push_back(row.label);
+  }
+  const auto count = static_cast<int64_t>(rows.size());
+  const Tensor x = input(graph, "x", f64, {count, 4}), y = constant(graph, i32, {count}, labels);
+  for (int64_t k = 1; k <= 4; ++k) {
+    std::vector<double> expected;
+    for (const Row& row : rows) expected.push_back(k >= row.least ? 1 : 0);
+    BOOST_TEST(values_of(in_top_k(x, y, k), {count, 4}, logits) == expected, boost::test_tools::per_element());
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace kb::functions_test
