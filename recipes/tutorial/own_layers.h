@@ -1,0 +1,40 @@
+// Layers and losses of your own, made of the functions of the DSL: parameters by hand, a gradient inside a loss, and a
+// state that every step moves. Copy what you need; a model function calls them as it calls conv2d.
+#pragma once
+#include <string>
+
+#include "compiler/passes/passes.h"
+#include "graph/functions.h"
+
+// A linear layer without bias under weight normalisation: its matrix is g v / |v|, row by row (Salimans and Kingma
+// 2016, equation 2). x [N, I] -> [N, features]. weight_g has the role of a norm's scale, which recipes spare from
+// weight decay.
+inline kb::Tensor weight_norm_linear(const std::string& name, kb::Tensor x, int64_t features) {
+  using namespace kb;
+  const Scope scope(name);
+  Graph& graph = x.graph();
+  Tensor v =
+      parameter(graph, "weight_v", Role::weight, {x.dtype(), {features, x.size(1)}, "OI"}, {InitKind::normal, 0, 0.05});
+  Tensor g = parameter(graph, "weight_g", Role::norm_scale, {x.dtype(), {features, 1}, ""}, {InitKind::constant, 1});
+  return matmul(x, v * (g / norm(v, {1}, true)), false, true);
+}
+
+// The penalty on a critic's slope at x (Gulrajani et al. 2017, equation 3): (|d critic / dx| - 1)^2 of each sample,
+// [N]. `critic` [N] is computed from x [N, ...] sample by sample. The penalty is differentiated again as part of a
+// loss.
+inline kb::Tensor gradient_penalty(kb::Tensor critic, kb::Tensor x) {
+  using namespace kb;
+  Tensor slope = gradients(sum(critic), {x})[0];
+  Tensor excess = norm(reshape(slope, {x.size(0), -1}), {1}) - 1.0;
+  return excess * excess;
+}
+
+// x [N, K] minus a moving average of its minibatch's mean (the centre of Caron et al. 2021, equation 4), a state that
+// checkpoints hold. The average of global worker 0 is kept where a step has several. Inference only reads it.
+inline kb::Tensor centred(const std::string& name, kb::Tensor x, double momentum) {
+  using namespace kb;
+  Tensor centre = state(x.graph(), name, {x.dtype(), {x.size(1)}, "C"}, {InitKind::constant, 0});
+  if (x.graph().mode == Mode::training)
+    write_state(centre, momentum * centre + (1 - momentum) * mean(stop_gradient(x), {0}));
+  return x - centre;
+}

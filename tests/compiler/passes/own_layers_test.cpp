@@ -1,0 +1,57 @@
+// Tests the tutorial's layers of one's own against closed forms.
+#include "recipes/tutorial/own_layers.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "graph/interpreter.h"
+
+namespace kb::own_layers_test {
+namespace {
+
+using Reals = std::vector<double>;
+const auto kClose = boost::test_tools::tolerance(1e-12);
+
+Array array(Dims shape, Reals data) { return {{DType::f64, std::move(shape), ""}, std::move(data)}; }
+
+Reals values(Tensor tensor, const Bindings& bindings) {
+  const Value value = tensor.value();
+  return interpret_values(tensor.graph(), bindings, {&value, 1}).at(0).data;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(own_layers)
+
+BOOST_AUTO_TEST_CASE(weight_norm_has_rows_of_length_g) {
+  Graph graph;
+  const Tensor y = weight_norm_linear("fc", input(graph, "x", DType::f64, {1, 2}), 2);
+  const Bindings bindings = {{"x", array({1, 2}, {1, 2})},
+                             {"fc.weight_v", array({2, 2}, {3, 4, -6, 8})},
+                             {"fc.weight_g", array({2, 1}, {5, 1})}};
+  BOOST_TEST(values(y, bindings) == (Reals{3 + 8, -0.6 + 1.6}), kClose << boost::test_tools::per_element());
+}
+
+// The critic w . x has the slope w everywhere: the penalty is (|w| - 1)^2, and its derivative 2 (|w| - 1) w / |w|.
+BOOST_AUTO_TEST_CASE(gradient_penalty_of_a_plane) {
+  Graph graph;
+  const Tensor x = input(graph, "x", DType::f64, {3, 2}), w = input(graph, "w", DType::f64, {1, 2});
+  const Tensor penalty = gradient_penalty(reshape(matmul(x, w, false, true), {3}), x);
+  const Bindings bindings = {{"x", array({3, 2}, {1, 2, 3, 4, 5, 6})}, {"w", array({1, 2}, {3, 4})}};
+  BOOST_TEST(values(penalty, bindings) == (Reals{16, 16, 16}), boost::test_tools::per_element());
+  const Reals slope = values(gradients(mean(penalty), {w})[0], bindings);
+  BOOST_TEST(slope[0] == 8 * 0.6, kClose);
+  BOOST_TEST(slope[1] == 8 * 0.8, kClose);
+}
+
+BOOST_AUTO_TEST_CASE(the_centre_follows_the_mean) {
+  Graph graph;
+  const Tensor y = centred("centre", input(graph, "x", DType::f64, {2, 1}), 0.75);
+  graph.outputs.push_back({"y", y.value()});
+  const Interpretation step = interpret(graph, {{"x", array({2, 1}, {3, 5})}, {"centre", array({1}, {2})}});
+  BOOST_TEST(step.outputs.at("y").data == (Reals{1, 3}), boost::test_tools::per_element());
+  BOOST_TEST(step.writes.at("centre").data == (Reals{0.75 * 2 + 0.25 * 4}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::own_layers_test
