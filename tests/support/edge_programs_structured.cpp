@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "graph/layers.h"
+#include "graph/recurrent.h"
 #include "tests/support/edge_draft.h"
 
 namespace kb::test {
@@ -244,6 +245,7 @@ void composites(EdgeTable& table, DType dtype, bool trains, bool all) {
     draft.gives("cross_entropy with ignored labels",
                 cross_entropy(reshape(logits, {shape[0], 1, shape[1]}), reshape(labels, {shape[0], 1}), 0.0, 0));
     if (!trains) draft.gives("argmax_equals", argmax_equals(logits, labels));
+    if (!trains) draft.gives("in_top_k", in_top_k(logits, labels, 1 + shape[1] / 2));
     draft.gives("softmax", softmax(logits, 0));
     draft.gives("log_softmax", log_softmax(logits));
     draft.gives("mse", mse(logits, draft.sprinkle(dtype, shape, 0)));
@@ -260,7 +262,11 @@ void composites(EdgeTable& table, DType dtype, bool trains, bool all) {
   draft.gives("batch_norm", batch_norm("bn", without_infinity(image), {.epsilon = 0.125}));
   draft.gives("group_norm", group_norm("gn", without_infinity(image), {.groups = 3, .epsilon = 0.125}));
   draft.gives("conv2d", conv2d("conv", image, 2, {.kernel = 1, .bias = true}));
+  draft.gives("conv_transpose2d", conv_transpose2d("up", image, 2, {.kernel = {2, 1}, .stride = {2, 1}, .bias = true}));
   draft.gives("global_avg_pool", global_avg_pool(image));
+  const Tensor steps = without_infinity(x({2, 2, 3}));
+  draft.gives("lstm", lstm("lstm", steps, 2));
+  draft.gives("gru", gru("gru", steps, 2));
   if (dtype == DType::f32)
     draft.gives("embedding", embedding("table", draft.given(DType::i32, {2, 3}, {0, 4, 2}), 5, 3));
   if (trains) draft.trains();
