@@ -9,6 +9,7 @@
 #include "recipes/perf/step_profiles.h"
 #include "recipes/run/advice.h"
 #include "recipes/run/command_words.h"
+#include "recipes/run/folder_room.h"
 #include "recipes/run/guarded_main.h"
 #include "recipes/run/interrupt.h"
 #include "recipes/run/run_start.h"
@@ -209,9 +210,14 @@ void Run::begin_at(const Ready& ready, LoopStart& start) {
 void Run::open_record(const Ready& ready, const LoopStart& start, std::map<std::string, std::string> facts) {
   const auto say = [this](const std::string& line) { note(line); };
   RunRecord record;
-  if (folder_)
-    record = RunRecord(*folder_, resumed_.has_value(), start.step, ready.programs.store, hyperparameters(),
-                       std::move(facts), given_.out.keep, say);
+  if (folder_) {
+    const StateStore& store = ready.programs.store;
+    record = RunRecord(*folder_, resumed_.has_value(), start.step, store, hyperparameters(), std::move(facts),
+                       given_.out.keep, say);
+    const std::string room = over_disk_note(folder_->path(), free_bytes(folder_->path()),
+                                            files_to_write(store, given_.out.keep, resumed_.has_value()));
+    if (!room.empty()) note(room);
+  }
   if (world_.heartbeat()) world_.heartbeat()->set_hint(world_.broadcast(folder_ ? how_to_go_on() : ""));
   StepPicture picture(recipe_, given_, device_.backend->description(), world_, console_, start.step,
                       ready.settled.plan.steps);

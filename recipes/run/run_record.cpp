@@ -9,6 +9,7 @@
 #include "recipes/run/start_time.h"
 #include "recipes/train/layer_log.h"
 #include "runtime/atomic_file.h"
+#include "runtime/file_error.h"
 
 namespace kb {
 namespace {
@@ -135,7 +136,26 @@ void RunRecord::end(const EndMetrics& metrics) {
 }
 
 void RunRecord::save_model(int64_t step) {
-  if (files_) files_->folder.save_parameters(kModel, files_->store, step);
+  if (!files_) return;
+  try {
+    files_->folder.save_parameters(kModel, files_->store, step);
+  } catch (const FileError& error) {
+    const std::string checkpoint = newest_checkpoint();
+    if (checkpoint.empty()) throw;
+    throw FileError(fmt::format("{}\n  kept: {}\n  hint: once that is mended, --resume goes on from there",
+                                error.what(), checkpoint));
+  }
+}
+
+// Returns the newest checkpoint that is whole, a save that is under way included; "" if there is none.
+std::string RunRecord::newest_checkpoint() const {
+  try {
+    files_->checkpoints.wait();
+  } catch (const Error&) {
+    // The error that ends the run is told, not this one.
+  }
+  const std::vector<std::filesystem::path> checkpoints = list_checkpoints(files_->folder.checkpoints());
+  return checkpoints.empty() ? "" : checkpoints[0].string();
 }
 
 std::string RunRecord::kept(int64_t step) const {
@@ -143,13 +163,8 @@ std::string RunRecord::kept(int64_t step) const {
   const std::string model = files_ ? files_->folder.file(kModel).string() : std::string(kModel) + " of rank 0";
   std::string text = fmt::format("{}, the parameters after {} steps", model, step);
   if (!files_) return text;
-  try {
-    files_->checkpoints.wait();
-  } catch (const Error&) {
-    // This error is not printed: the one that ends the run is.
-  }
-  const std::vector<std::filesystem::path> checkpoints = list_checkpoints(files_->folder.checkpoints());
-  return checkpoints.empty() ? text : text + "; " + checkpoints[0].string();
+  const std::string checkpoint = newest_checkpoint();
+  return checkpoint.empty() ? text : text + "; " + checkpoint;
 }
 
 void RunRecord::save_checkpoint(const CheckpointCursor& cursor) {

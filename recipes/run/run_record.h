@@ -44,7 +44,8 @@ class RunRecord {
   void stop(int64_t step, double lr, std::string_view reason);
   void end(const EndMetrics& metrics);
 
-  // Writes model.safetensors: the parameters after `step` steps.
+  // Writes model.safetensors: the parameters after `step` steps. Throws FileError that names the newest checkpoint if
+  // it cannot.
   void save_model(int64_t step);
   // Returns "RUN/model.safetensors, the parameters after 10 steps; RUN/checkpoints/step-00000010.safetensors". `step`:
   // that of the last saved model; -1: none was saved, and the text is "nothing".
@@ -56,6 +57,7 @@ class RunRecord {
 
  private:
   struct Files;
+  std::string newest_checkpoint() const;
   std::unique_ptr<Files> files_;
 };
 

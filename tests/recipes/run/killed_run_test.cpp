@@ -268,7 +268,13 @@ BOOST_AUTO_TEST_CASE(a_full_disk_keeps_the_last_good_checkpoint) {
     const std::vector<fs::path> kept = list_checkpoints(out / "checkpoints");
     BOOST_REQUIRE(kept.size() == 2u);
     BOOST_TEST(read_checkpoint(kept[0]).step == 20);
-    BOOST_TEST(result.output.find("kept: " + kept[0].string()) != std::string::npos, result.output);
+    const std::string last =
+        "\n  kept: " + kept[0].string() + "\n  hint: once that is mended, --resume goes on from there";
+    BOOST_TEST(result.output.find(last) != std::string::npos, result.output);
+    const ProcessResult again = Process(next()).wait();
+    BOOST_TEST(again.status == 1, again.output);
+    BOOST_TEST(again.output.find("model.safetensors: No space left on device; ") != std::string::npos, again.output);
+    BOOST_TEST(again.output.find(last) != std::string::npos, again.output);
     BOOST_TEST(leftovers(out) == 0);
     fs::copy(out, directory / "saved", fs::copy_options::recursive);
   }
