@@ -117,8 +117,9 @@ Tensor scatter_add(Tensor indices, Tensor updates, int64_t rows, Where where = W
 Tensor crop(Tensor x, Tensor window, Ints size, Where where = Where::current());
 // Takes logits [N, K] and labels [N]; gives f32 [N]: 1 where the greatest logit is at the label, else 0.
 Tensor argmax_equals(Tensor logits, Tensor labels, Where where = Where::current());
-// The same for the k greatest logits, k from 1 to K: 1 where fewer than k are ahead of the label's. Equal logits are
-// ahead in the order of their classes; a NaN is ahead of every number, and its own label gives 0.
+// Takes logits [N, K] and labels [N]; gives f32 [N]: 1 where the label is among the k greatest logits, 1 <= k <= K,
+// else 0. The first of equal logits counts as greater. A NaN counts as greater than every number, but where it is the
+// label's the result is 0.
 Tensor in_top_k(Tensor logits, Tensor labels, int64_t k, Where where = Where::current());
 
 // Library ops: matrix product and pooling.

@@ -125,7 +125,7 @@ Tensor in_top_k(Tensor logits, Tensor labels, int64_t k, Where where) {
   const Tensor own = sum(at_target(targets(labels, classes, logits.dtype()), logits), {1}, true);
   const Tensor is_later = broadcast_axes(labels, logits.shape(), {0}) >
                           broadcast_axes(iota(logits.graph(), DType::i32, classes), logits.shape(), {1});
-  // Where the label's logit is NaN, or the label is no class, none is <= it: all classes are ahead.
+  // No logit is <= a NaN, which `own` is too for a label that is no class: all classes are ahead.
   const Tensor is_ahead = bit_or(logical_not(logits <= own), bit_and(eq(logits, own), is_later));
   return cast(sum(cast(is_ahead, DType::f32), {1}) < static_cast<double>(k), DType::f32);
 }

@@ -31,11 +31,11 @@ Tensor part(Tensor all, int64_t gate, int64_t features) {
   return slice(all, 1, gate * features, (gate + 1) * features);
 }
 
-// What one step makes of the gates' input parts and hidden parts, each [N, gates features], and of what the step before
-// left; at step 0 that is empty, as the states are 0.
+// The states that a step leaves, [N, features]. Before step 0 they are 0, for which an invalid tensor stands.
 struct States {
   Tensor hidden, cell;
 };
+// Makes one step from the gates' input parts and hidden parts, each [N, gates features].
 using Step = std::function<States(Tensor input, Tensor hidden, const States& before)>;
 
 States lstm_step(Tensor input, Tensor hidden, const States& before) {

@@ -14,12 +14,12 @@ namespace kb {
 
 struct RecurrentOptions {
   int64_t layers = 1;                    // each reads the hidden states of the one before
-  std::optional<Initialiser> init = {};  // of the weights; the biases are then 0
+  std::optional<Initialiser> init = {};  // of the weights, whose fans are one gate's; the biases are then 0
 };
 
-// Long short-term memory (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000). Of the gates
-// i, f, g, o: c_t = sigmoid(f) c_{t-1} + sigmoid(i) tanh(g), h_t = sigmoid(o) tanh(c_t). Without `init` all parameters
-// start uniform in +-1/sqrt(features).
+// Long short-term memory (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000). The gates i, f,
+// g, o give c_t = sigmoid(f) c_{t-1} + sigmoid(i) tanh(g) and h_t = sigmoid(o) tanh(c_t). Without `init` all
+// parameters start uniform in +-1/sqrt(features).
 Tensor lstm(const std::string& name, Tensor x, int64_t features, const RecurrentOptions& options = {},
             Where where = Where::current());
 

@@ -1,4 +1,4 @@
-// What the recipes of papers on ImageNet share: constants, flags of the data, and metrics.
+// Constants, flags of the data and metrics that the recipes of papers on ImageNet share.
 #pragma once
 #include <string>
 #include <vector>
