@@ -30,9 +30,8 @@ bool equal(const AttrValue& a, const AttrValue& b) {
 }  // namespace
 
 bool operator==(const Attrs& a, const Attrs& b) {
-  return std::ranges::equal(a.items_, b.items_, [](const auto& x, const auto& y) {
-    return x.first == y.first && equal(x.second, y.second);
-  });
+  return std::ranges::equal(
+      a.items_, b.items_, [](const auto& x, const auto& y) { return x.first == y.first && equal(x.second, y.second); });
 }
 
 Attrs::Attrs(std::initializer_list<std::pair<std::string, AttrValue>> items) {

@@ -116,7 +116,8 @@ BOOST_AUTO_TEST_CASE(simplify_keeps_the_sign_of_zero_and_nan) {
 BOOST_AUTO_TEST_CASE(simplify_keeps_zeros_of_both_signs_apart) {
   Graph g("g");
   const Tensor x = input(g, "x", DType::f32, {2}, "N");
-  const Tensor one = x / constant(g, DType::f32, {2}, {0.0, -0.0}), other = x / constant(g, DType::f32, {2}, {-0.0, 0.0});
+  const Tensor one = x / constant(g, DType::f32, {2}, {0.0, -0.0}),
+               other = x / constant(g, DType::f32, {2}, {-0.0, 0.0});
   const Tensor padded = concat({pad(x, {1}, {0}, 0.0), pad(x, {1}, {0}, -0.0)}, 0);
   const Tensor parts = concat({x / 0.0, x / -0.0, one, other, 1.0 / padded}, 0);
   Graph after = checked("simplify", simplify, with_output(g, parts), options_for("generic"));
