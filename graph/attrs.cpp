@@ -1,6 +1,7 @@
 #include "graph/attrs.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "graph/error.h"
 
@@ -15,7 +16,23 @@ const T& get(const AttrValue* value, std::string_view key) {
   return *found;
 }
 
+bool equal_bits(double x, double y) { return std::bit_cast<uint64_t>(x) == std::bit_cast<uint64_t>(y); }
+
+bool equal(const AttrValue& a, const AttrValue& b) {
+  using Reals = std::vector<double>;
+  if (a.index() == b.index() && std::holds_alternative<Reals>(a))
+    return std::ranges::equal(std::get<Reals>(a), std::get<Reals>(b), equal_bits);
+  if (a.index() == b.index() && std::holds_alternative<double>(a))
+    return equal_bits(std::get<double>(a), std::get<double>(b));
+  return a == b;
+}
+
 }  // namespace
+
+bool operator==(const Attrs& a, const Attrs& b) {
+  return std::ranges::equal(
+      a.items_, b.items_, [](const auto& x, const auto& y) { return x.first == y.first && equal(x.second, y.second); });
+}
 
 Attrs::Attrs(std::initializer_list<std::pair<std::string, AttrValue>> items) {
   items_.reserve(items.size());

@@ -34,7 +34,8 @@ class Attrs {
   DType dtype(std::string_view key) const;
 
   const std::vector<std::pair<std::string, AttrValue>>& items() const { return items_; }
-  friend bool operator==(const Attrs&, const Attrs&) = default;
+  // Compares numbers by their bits: 0 and -0 differ, and a NaN equals itself.
+  friend bool operator==(const Attrs& a, const Attrs& b);
 
  private:
   const AttrValue* find(std::string_view key) const;

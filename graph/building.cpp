@@ -13,6 +13,8 @@ Tensor make(Op op, const std::vector<Tensor>& inputs, Attrs attrs) {
 
 Tensor output(Tensor first, int32_t out) { return {first.graph(), {first.value().node, out}}; }
 
+Tensor widened(Tensor x) { return cast(x, arithmetic_dtype(x.dtype())); }
+
 void require_same_graph(std::string_view op, const std::vector<Tensor>& tensors) {
   if (tensors.empty()) report(op, {"no operands", "at least one tensor", "none", ""});
   for (const Tensor& tensor : tensors) {

@@ -16,6 +16,10 @@ Tensor make(Op op, const std::vector<Tensor>& inputs, Attrs attrs = {});
 // Returns output number `out` of the node that `first` is an output of.
 Tensor output(Tensor first, int32_t out);
 
+// Casts bf16 and f16 to f32. A sum over many elements, their number and squares may be too large for f16 where their
+// mean or norm is not.
+Tensor widened(Tensor x);
+
 // Makes a parameter of a layer of x and casts it to x's dtype; of a 16-bit x the parameter is f32.
 Tensor weight_for(Tensor x, const char* name, Role role, Dims shape, const char* letters, Init init, double rate = 1);
 

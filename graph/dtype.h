@@ -45,6 +45,8 @@ constexpr bool is_integer(DType dtype) { return info(dtype).cls == DTypeClass::i
 constexpr bool is_signed(DType dtype) { return info(dtype).is_signed; }
 // True for bf16 and f16: arithmetic on them widens to f32 and rounds the result.
 constexpr bool is_low_precision(DType dtype) { return dtype == DType::bf16 || dtype == DType::f16; }
+// Returns the dtype in which arithmetic on `dtype` is done: f32 for bf16 and f16, each other dtype for itself.
+constexpr DType arithmetic_dtype(DType dtype) { return is_low_precision(dtype) ? DType::f32 : dtype; }
 // True for integers of fewer than 32 bits: arithmetic on them widens to 32 bits and wraps the result.
 constexpr bool is_narrow(DType dtype) { return is_integer(dtype) && info(dtype).bits < 32; }
 constexpr bool is_of_tensors(DType dtype) { return dtype != DType::i64; }

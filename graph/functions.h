@@ -79,7 +79,8 @@ Tensor concat(std::vector<Tensor> parts, int64_t axis, Where where = Where::curr
 
 // Reductions over `axes`; all axes if none is named. `keep_dims` keeps a reduced axis with extent 1. NaN counts as the
 // greatest and as the least number: max, min and max_pool2d keep it, and argmax finds the first one.
-// graph/reductions.inc has a row for each of sum, max, min and prod.
+// graph/reductions.inc has a row for each of sum, max, min and prod. mean, norm, avg_pool2d and avg_pool1d of 16 bits
+// add in f32 and round once.
 #define KB_REDUCTION(op, function, ...) \
   Tensor function(Tensor x, Ints axes = {}, bool keep_dims = false, Where where = Where::current());
 #include "graph/reductions.inc"

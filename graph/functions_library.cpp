@@ -80,7 +80,8 @@ Tensor avg_pool2d(Tensor x, const PoolOptions& options, Where where) {
   const Call call(where);
   const Window window = pool_window("avg_pool2d", x, options);
   require_float("avg_pool2d", x.type());
-  return sum_pool(x, window, {2, 3}) / static_cast<double>(element_count(window.kernel));
+  const Tensor total = sum_pool(widened(x), window, {2, 3});
+  return cast(total / static_cast<double>(element_count(window.kernel)), x.dtype());
 }
 
 Tensor max_pool1d(Tensor x, const PoolOptions& options, Where where) {
@@ -93,8 +94,8 @@ Tensor avg_pool1d(Tensor x, const PoolOptions& options, Where where) {
   const Call call(where);
   const Window window = pool_window("avg_pool1d", x, options, 1);
   require_float("avg_pool1d", x.type());
-  const Tensor total = make(Op::sum_pool, {as_image(x)}, window_attrs(window, {2, 3}));
-  return as_signal(total / static_cast<double>(element_count(window.kernel)));
+  const Tensor total = make(Op::sum_pool, {widened(as_image(x))}, window_attrs(window, {2, 3}));
+  return as_signal(cast(total / static_cast<double>(element_count(window.kernel)), x.dtype()));
 }
 
 Tensor global_avg_pool(Tensor x, Where where) {

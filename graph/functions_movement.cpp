@@ -24,12 +24,19 @@ Dims resolve(const Type& x, Dims shape) {
   return shape;
 }
 
+// Returns 0, 1, ... count - 1.
+Ints leading_axes(size_t count) {
+  Ints axes(count);
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
 }  // namespace
 
 Tensor broadcast_axes(Tensor x, Dims shape, Ints axes, Where where) {
   const Call call(where);
   require_same_graph("broadcast_axes", {x});
-  if (x.shape() == shape) return x;
+  if (x.shape() == shape && axes == leading_axes(x.shape().size())) return x;
   return make(Op::broadcast, {x}, {{"shape", std::move(shape)}, {"axes", std::move(axes)}});
 }
 
@@ -100,8 +107,8 @@ Tensor pad(Tensor x, Ints low, Ints high, double value, Ints interior, Where whe
 Tensor concat(std::vector<Tensor> parts, int64_t axis, Where where) {
   const Call call(where);
   require_same_graph("concat", parts);
-  if (parts.size() == 1) return parts.front();
-  return make(Op::concat, parts, {{"axis", real_axis("concat", parts.front().type(), axis)}});
+  axis = real_axis("concat", parts.front().type(), axis);
+  return parts.size() == 1 ? parts.front() : make(Op::concat, parts, {{"axis", axis}});
 }
 
 }  // namespace kb

@@ -32,8 +32,8 @@ Tensor mean(Tensor x, Ints axes, bool keep_dims, Where where) {
   const Call call(where);
   require_same_graph("mean", {x});
   require_float("mean", x.type());
-  Tensor total = reduce("mean", Op::reduce_sum, x, axes, keep_dims);
-  return total / count(x, std::move(axes));
+  const Tensor elements = widened(x), total = reduce("mean", Op::reduce_sum, elements, axes, keep_dims);
+  return cast(total / count(elements, std::move(axes)), x.dtype());
 }
 
 Tensor argmax(Tensor x, int64_t axis, Where where) {
@@ -53,10 +53,11 @@ Tensor norm(Tensor x, Ints axes, bool keep_dims, Where where) {
   const Call call(where);
   require_same_graph("norm", {x});
   require_float("norm", x.type());
-  Tensor squares = sum(x * x, std::move(axes), keep_dims);
+  const Tensor elements = widened(x);
+  Tensor squares = sum(elements * elements, std::move(axes), keep_dims);
   // The inner select keeps the infinite derivative of sqrt at 0 out of the gradient: 0 * inf would be NaN.
   Tensor positive = gt(squares, 0.0);
-  return select(positive, sqrt(select(positive, squares, 1.0)), squares);
+  return cast(select(positive, sqrt(select(positive, squares, 1.0)), squares), x.dtype());
 }
 
 }  // namespace kb

@@ -1,6 +1,7 @@
 #include "graph/infer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <variant>
 
@@ -60,6 +61,19 @@ Type infer_iota(const Attrs& attrs) {
   return type;
 }
 
+Type infer_count(const Type& x, const Attrs& attrs) {
+  const Type result{attrs.dtype("dtype"), {}, ""};
+  check_numbers(result);
+  check_axes(attrs.ints("axes"), x);
+  int64_t count = 1;
+  for (const int64_t axis : attrs.ints("axes")) count *= x.shape[static_cast<size_t>(axis)];
+  const double held = round_to(result.dtype, static_cast<double>(count));
+  if (is_float(result.dtype) ? std::isinf(held) : held != static_cast<double>(count))
+    throw Mistake{"more elements than " + std::string(name(result.dtype)) + " holds",
+                  "another dtype for " + std::to_string(count), to_string(x), "count(cast(x, DType::f32), axes)"};
+  return result;
+}
+
 Type infer_random_bits(std::span<const Type> in, const Attrs& attrs) {
   for (const Type& scalar : in)
     if (scalar.dtype != DType::u32 || scalar.rank() != 0)
@@ -88,8 +102,7 @@ std::vector<Type> infer_leaf(Op op, std::span<const Type> in, const Attrs& attrs
     case Op::iota:
       return {infer_iota(attrs)};
     case Op::count:
-      check_axes(attrs.ints("axes"), in[0]);
-      return {Type{attrs.dtype("dtype"), {}, ""}};
+      return {infer_count(in[0], attrs)};
     case Op::extent:
       check_tensor({attrs.dtype("dtype"), attrs.ints("extents"), ""});
       return {Type{attrs.dtype("dtype"), {}, ""}};

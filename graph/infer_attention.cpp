@@ -35,8 +35,7 @@ void check_lengths(std::span<const Type> in, size_t count) {
 std::vector<Type> results(std::span<const Type> qkv, const Attrs& attrs) {
   const AttentionShape s = attention_shape(qkv[0], qkv[1], qkv[2], attrs);
   const DType dtype = qkv[0].dtype;
-  return {Type{dtype, {s.n, s.t, s.heads * s.e}, ""},
-          Type{is_low_precision(dtype) ? DType::f32 : dtype, {s.n, s.heads, s.t}, ""}};
+  return {Type{dtype, {s.n, s.t, s.heads * s.e}, ""}, Type{arithmetic_dtype(dtype), {s.n, s.heads, s.t}, ""}};
 }
 
 void require_inputs(std::span<const Type> in, size_t count) {

@@ -187,7 +187,7 @@ Type infer_weight_grad(std::span<const Type> inputs, const Attrs& attrs) {
   const Ints fits = windowed(in.size, window, x);
   if (in.n != out.n || fits != out.size)
     throw Mistake{"dy does not fit", "N=" + std::to_string(in.n) + ", [H, W]=" + ints_text(fits), shape_text(dy), ""};
-  const DType dtype = attrs.has("dtype") ? attrs.dtype("dtype") : is_low_precision(x.dtype) ? DType::f32 : x.dtype;
+  const DType dtype = attrs.has("dtype") ? attrs.dtype("dtype") : arithmetic_dtype(x.dtype);
   if (dtype != x.dtype && !(dtype == DType::f32 && is_low_precision(x.dtype)))
     throw Mistake{"the result is of another dtype", "that of the operands, or f32 of bf16 and f16", to_string(x), ""};
   const int64_t fan = in.c / groups;

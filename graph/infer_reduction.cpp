@@ -19,7 +19,7 @@ Type without_axes(const Type& x, const Ints& axes) {
 std::vector<Type> infer_moments(const Type& x, const Ints& axes) {
   check_float(x, "cast(x, DType::f32)");
   Type result = without_axes(x, axes);
-  if (is_low_precision(x.dtype)) result.dtype = DType::f32;
+  result.dtype = arithmetic_dtype(x.dtype);
   return {result, result};
 }
 

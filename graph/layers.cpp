@@ -9,7 +9,7 @@ namespace kb {
 namespace {
 
 // A model in bf16 or f16 keeps its parameters in f32.
-DType parameter_dtype(DType dtype) { return is_low_precision(dtype) ? DType::f32 : dtype; }
+DType parameter_dtype(DType dtype) { return arithmetic_dtype(dtype); }
 
 // The initial values of states, and of parameters that no option sets.
 Init zero_init() { return resolve("", zeros, {}); }

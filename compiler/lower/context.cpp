@@ -9,7 +9,7 @@ namespace kb {
 
 using ir::Reg;
 
-DType register_type(DType dtype) { return is_low_precision(dtype) ? DType::f32 : dtype; }
+DType register_type(DType dtype) { return arithmetic_dtype(dtype); }
 
 Context::Context(const Graph& graph, const Group& group, const Target& target, const std::string& kind)
     : graph(graph),

@@ -112,10 +112,12 @@ Tensor sum_of_product(const Tensor& x, const Ints& axes) {
   for (int64_t a = 0; a < x.rank(); ++a) {
     if (!contains(axes, a)) shape.push_back(x.size(a));
   }
-  Tensor total = f.varying.empty() ? broadcast_to(count(x, axes), shape) : sum(product(f.varying), axes);
-  for (const Tensor& factor : f.fixed) total = total * reduced(factor, axes, shape);
-  for (const Tensor& divisor : f.divisors) total = total / reduced(divisor, axes, shape);
-  return f.negative ? -total : total;
+  // The number of elements, and a sum without its factors, may be too large for f16 where the whole is not.
+  const auto wide = [&](const Tensor& t) { return cast(t, arithmetic_dtype(x.dtype())); };
+  Tensor total = f.varying.empty() ? broadcast_to(count(wide(x), axes), shape) : sum(wide(product(f.varying)), axes);
+  for (const Tensor& factor : f.fixed) total = total * wide(reduced(factor, axes, shape));
+  for (const Tensor& divisor : f.divisors) total = total / wide(reduced(divisor, axes, shape));
+  return cast(f.negative ? -total : total, x.dtype());
 }
 
 }  // namespace kb

@@ -131,6 +131,10 @@ void check(const Tensor& loss, const std::vector<Tensor>& with_respect_to, Tenso
   require_same_graph("gradients", all);
   if (loss.rank() != 0 || !is_float(loss.dtype()))
     report("gradients", {"the loss is no number", "a scalar of a float dtype", to_string(loss.type()), "sum(...)"});
+  for (const Tensor& x : with_respect_to)
+    if (!is_float(x.dtype()))
+      report("gradients", {"a derivative by numbers that are no floats", "tensors of float dtypes", to_string(x.type()),
+                           "y = cast(x, DType::f32), of which the loss is a function"});
 }
 
 }  // namespace

@@ -315,6 +315,16 @@ BOOST_AUTO_TEST_CASE(each_node_rounds_to_its_dtype) {
   BOOST_TEST(c.value(low, {.round = false}).data[0] == c.bindings.at("a").data[0]);
 }
 
+BOOST_AUTO_TEST_CASE(means_and_norms_of_16_bits_are_of_sums_in_32) {
+  const Case c({array({1, 70000}, Reals(70000, 100.0), DType::f16), array({4}, {300, -400, 0, 0}, DType::f16)});
+  c.check(mean(c.x[0]), {}, {100});
+  c.check(mean(c.x[0], {1}, true), {1, 1}, {100});
+  c.check(norm(c.x[1]), {}, {500});
+  BOOST_TEST((norm(c.x[1]).dtype() == DType::f16));
+  c.check(avg_pool2d(reshape(c.x[0], {1, 1, 250, 280}), {.kernel = 250}), {1, 1, 1, 1}, {100});
+  c.check(avg_pool1d(reshape(c.x[0], {1, 1, 70000}), {.kernel = 1000, .stride = 70000}), {1, 1, 1}, {100});
+}
+
 BOOST_AUTO_TEST_CASE(bindings_are_checked) {
   Case c({array({2}, {1, 2})});
   const Tensor y = c.x[0] + 1.0;

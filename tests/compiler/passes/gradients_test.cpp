@@ -59,6 +59,17 @@ BOOST_AUTO_TEST_CASE(kinks_and_ties) {
              boost::test_tools::per_element());
 }
 
+// A factor that is pulled out of a sum leaves a number of elements, or a sum, that f16 does not hold.
+BOOST_AUTO_TEST_CASE(pulled_factors_of_f16) {
+  Graph g;
+  const Tensor x = constant(g, DType::f16, 0.5, {1});
+  const auto gradient = [&](const Tensor& loss) { return values(gradients(loss, {x})[0])[0]; };
+  const auto wide = [](const Tensor& t) { return cast(t, DType::f32); };
+  BOOST_TEST(gradient(sum(wide(broadcast_to(x, {1 << 17})) * 0x1p-16)) == 2);
+  const Tensor varying = constant(g, DType::f16, {2}, {40000, 50000});
+  BOOST_TEST(gradient(sum(wide(broadcast_to(x, {2}) * 0x1p-10 * varying))) == 87.875);
+}
+
 // The gradient of each factor, a zero too, is the product of all others, as in PyTorch; the second derivative by two
 // factors is the product of all but these two.
 BOOST_AUTO_TEST_CASE(products_with_zeros) {

@@ -106,6 +106,8 @@ BOOST_AUTO_TEST_CASE(a_loss_must_be_a_scalar_of_the_graph) {
   Graph h("other");
   const Tensor foreign = constant(h, DType::f32, 1.0, {2});
   BOOST_CHECK_EXCEPTION(gradients(sum(x), {foreign}), Error, test::says("gradients: operands of different graphs"));
+  BOOST_CHECK_EXCEPTION(gradients(sum(x), {x, cast(x, DType::i32)}), Error,
+                        test::says("gradients: a derivative by numbers that are no floats", "i32[2]"));
   BOOST_CHECK_EXCEPTION(gradients(Tensor(), {x}), Error, test::says("gradients: an operand is empty"));
   BOOST_CHECK_EXCEPTION(gradients(sum(x), {Tensor()}), Error, test::says("gradients: an operand is empty"));
 }

@@ -113,6 +113,18 @@ BOOST_AUTO_TEST_CASE(simplify_keeps_the_sign_of_zero_and_nan) {
   BOOST_TEST(count(after, Op::mul) == 1);
 }
 
+BOOST_AUTO_TEST_CASE(simplify_keeps_zeros_of_both_signs_apart) {
+  Graph g("g");
+  const Tensor x = input(g, "x", DType::f32, {2}, "N");
+  const Tensor one = x / constant(g, DType::f32, {2}, {0.0, -0.0}),
+               other = x / constant(g, DType::f32, {2}, {-0.0, 0.0});
+  const Tensor padded = concat({pad(x, {1}, {0}, 0.0), pad(x, {1}, {0}, -0.0)}, 0);
+  const Tensor parts = concat({x / 0.0, x / -0.0, one, other, 1.0 / padded}, 0);
+  Graph after = checked("simplify", simplify, with_output(g, parts), options_for("generic"));
+  BOOST_TEST(count(after, Op::constant) == 5);
+  BOOST_TEST(count(after, Op::pad) == 2);
+}
+
 BOOST_AUTO_TEST_CASE(simplify_reads_no_tensor_for_its_shape) {
   Graph g("g");
   Tensor x = input(g, "x", DType::f32, {4, 3}, "NC");
