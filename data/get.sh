@@ -66,7 +66,11 @@ name=${1:-}
 case $name in
   "" | -h | --help) usage && exit 0 ;;
 esac
-if [[ $# -gt 2 ]] || ! names | grep -qxF -- "$name"; then
+if [[ $# -gt 2 ]]; then
+  say "expected NAME and DIR, got $# words; $(usage)"
+  exit 2
+fi
+if ! names | grep -qxF -- "$name"; then
   say "there is no set '$name'; $(usage)"
   exit 2
 fi

@@ -48,6 +48,9 @@ done
 code=0
 said=$(get cifar "$folder/out") || code=$?
 [[ $code -eq 2 && $said == *"there is no set 'cifar'"* && $said == *"sets: absent, packed, small, wrong"* ]] || fail "$code $said"
+code=0
+said=$(get small "$folder/my" data) || code=$?
+[[ $code -eq 2 && $said == *"expected NAME and DIR, got 3 words; usage"* ]] || fail "$code $said"
 unset KB_SETS
 [[ $(get --help) == *"sets: cifar10, fashion-mnist, mnist"* ]] || fail "$(get --help)"
 echo "data sets are fetched, checked and kept"

@@ -36,4 +36,9 @@ error=$("$root/run" mlp_mnits 2>&1) || code=$?
 code=0
 error=$("$root/run" list_of_nothing_here 2>&1) || code=$?
 [[ $code -eq 2 && $error != *"did you mean"* ]] || fail "code $code, $error"
+code=0
+error=$("$root/run" "" 2>&1) || code=$?
+[[ $code -eq 2 && $error == *"no recipe or tool ''"* ]] || fail "code $code, $error"
+if error=$(KB_BUILD_DIR=/proc/none "$root/run" cache 2>&1); then fail "built in /proc"; fi
+[[ $error == *"KB_BUILD_DIR=DIR names another one"* ]] || fail "$error"
 echo "every recipe and tool is listed"

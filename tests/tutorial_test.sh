@@ -34,6 +34,8 @@ awk 'BEGIN { srand(1); for (i = 0; i < 2000; ++i) { a = 2 * rand() - 1; b = 2 * 
 said=$(my_model/build/regression parabola.csv)
 echo "$said"
 awk '{ exit !($NF < 0.15 && $NF > 0.05) }' <<<"$said"
+printf '%s\r\n' 1,2 2,3 3,4 4,5 5,6 >few.csv # fewer rows than a minibatch, lines as Windows ends them
+my_model/build/regression few.csv | grep 'of 1 rows'
 
 # Two networks: one state in every split.
 "$(dirname "$readme")/tests/two_networks_test.sh" "$PWD/my_model/build/two_networks"

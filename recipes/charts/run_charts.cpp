@@ -136,7 +136,7 @@ class SpreadChart {
               {.size = kLetters, .anchor = "end", .color = kQuietColor});
     svg_.line(x_at(most.low), y, x_at(most.high), y, {.color = stroke.color, .width = 3});
     svg_.circle(x_at(median), y, 3.5, stroke.color,
-                fmt::format("{}: {:.4g}, nine tenths of the steps {:.4g} to {:.4g}", lines_[i].name, median, most.low,
+                fmt::format("{}: {:.6g}, nine tenths of the steps {:.6g} to {:.6g}", lines_[i].name, median, most.low,
                             most.high));
     svg_.end_group();
   }

@@ -8,6 +8,7 @@
 
 #include "graph/error.h"
 #include "recipes/compare/seed_lines.h"
+#include "recipes/config/target_figure.h"
 #include "recipes/run/run_folder.h"
 #include "recipes/trials/run_reader.h"
 #include "runtime/input_file.h"
@@ -39,14 +40,23 @@ std::map<std::string, std::vector<std::string>> values_by_flag(std::span<const E
 
 }  // namespace
 
-EpochsToGoal epochs_to_goal(const std::filesystem::path& run, double percent, GoalBy by) {
+EpochsToGoal epochs_to_goal(const std::filesystem::path& run, double goal, GoalBy by) {
   const RunReport report = read_run(run);
-  EpochsToGoal found{run, report.recipe, report.minibatch, report.part,  report.goal,
-                     0,   std::nullopt,  report.diverged,  flags_of(run)};
-  found.samples_per_epoch = static_cast<double>(report.steps_per_epoch * report.minibatch);
+  EpochsToGoal found{.run = run,
+                     .recipe = report.recipe,
+                     .minibatch = report.minibatch,
+                     .part = report.part,
+                     .goal = report.goal,
+                     .kind = report.goal_kind,
+                     .samples_per_epoch = static_cast<double>(report.steps_per_epoch * report.minibatch),
+                     .epochs = std::nullopt,
+                     .diverged = report.diverged,
+                     .flags = flags_of(run)};
+  const TargetFigure target{report.goal, report.goal_kind.is_share ? goal / 100 : goal};
   for (const EvaluationPoint& point : report.evaluations) {
-    const double goal = percent / 100;
-    if (!(point.goal < goal || (by == GoalBy::equal && point.goal == goal))) continue;
+    const bool is_equal = point.goal == target.value;
+    if (!target.is_reached_by(point.goal, report.goal_kind.higher_is_better) && !(by == GoalBy::equal && is_equal))
+      continue;
     found.epochs = point.epoch;
     break;
   }

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "recipes/task/metric.h"
+
 namespace kb {
 
 struct EpochsToGoal {
@@ -15,20 +17,20 @@ struct EpochsToGoal {
   std::string recipe;
   int64_t minibatch = 0;
   std::string part, goal;        // evaluated part and judged metric: "valid", "error"
+  MetricKind kind = {};          // of the judged metric
   double samples_per_epoch = 0;  // steps per epoch x minibatch
   std::optional<double> epochs;  // epochs done at the first evaluation that reached the goal; empty if none did
   bool diverged = false;
   std::vector<std::pair<std::string, std::string>> flags = {};  // flags of the manifest, in its order
 };
 
-// An evaluation reaches the goal by a lower error (better: --target, Shallue et al. 2019, TargetFigure), or by the same
-// error, too (equal: MLPerf's rules, which ask for 75.9 % or more).
+// An evaluation reaches the goal by a better figure (better: --target, Shallue et al. 2019, TargetFigure), or by the
+// same figure, too (equal: MLPerf's rules, which ask for 75.9 % or more).
 enum class GoalBy : uint8_t { better, equal };
 
-// Reads manifest.json and metrics.jsonl of a run folder. `percent`: the goal, an error in per cent, which an evaluation
-// has to be below or, with GoalBy::equal, at most equal to. Throws Error, which names the file, if the manifest is
-// missing or damaged.
-EpochsToGoal epochs_to_goal(const std::filesystem::path& run, double percent, GoalBy by = GoalBy::better);
+// Reads manifest.json and metrics.jsonl of a run folder. `goal`: a figure of the metric that judges the run, in per
+// cent if it is a share. Throws Error, which names the file, if the manifest is missing or damaged.
+EpochsToGoal epochs_to_goal(const std::filesystem::path& run, double goal, GoalBy by = GoalBy::better);
 
 // Throws Error unless all runs are of one recipe, one minibatch, one part and one metric.
 void check_comparable(std::span<const EpochsToGoal> runs);

@@ -127,7 +127,7 @@ std::string curves_section(const std::vector<ReportedRun>& runs, const std::vect
       R"(<input class="axis" type="radio" name="axis" id="by-epochs" checked><label for="by-epochs">over epochs</label> )"
       R"(<input class="axis" type="radio" name="axis" id="by-steps"><label for="by-steps">over steps</label>)"
       "\n<div class=\"charts\">\n{}</div>\n"
-      "<p class=\"quiet\">Runs that differ by their seeds alone are one line: the mean of those that have not ended, "
+      "<p class=\"quiet\">Runs that differ by their seeds alone are one line: the mean of those that have come as far, "
       "in "
       "a band from the least to the greatest. Curves of steps are means over a hundredth of the steps; of those {} "
       "columns keep the first "

@@ -25,7 +25,9 @@ HtmlCell number_cell(double value) { return cell_of(value, fmt::format("{:.4g}",
 
 HtmlCell rate_cell(double value) { return cell_of(value, fmt::format("{:.{}f}", value, value < 100 ? 1 : 0)); }
 
-HtmlCell wait_cell(double value) { return cell_of(value, fmt::format("{:.2g} ms", value)); }
+HtmlCell wait_cell(double value) {
+  return cell_of(value, value < 10 ? fmt::format("{:.2g} ms", value) : fmt::format("{:.0f} ms", value));
+}
 
 HtmlCell memory_cell(int64_t bytes) {
   return bytes > 0 ? HtmlCell(bytes_text(bytes), static_cast<double>(bytes)) : "-";

@@ -126,7 +126,7 @@ std::string losses_text(const RunFacts& a, const RunFacts& b) {
     ++common;
   }
   if (common == 0) return "losses: no step is in both runs\n";
-  std::string text = fmt::format("losses: the same in all {} steps that are in both runs ({} | {})\n", common,
+  std::string text = fmt::format("losses: the same in every step that is in both runs: {} ({} | {})\n", common,
                                  a.losses.size(), b.losses.size());
   if (!a.state.empty() && !b.state.empty())
     text += a.state == b.state ? "final state: the same bits\n" : "final state: other bits\n";

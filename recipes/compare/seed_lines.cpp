@@ -10,9 +10,22 @@
 namespace kb {
 namespace {
 
-// Flags in which the runs of one line may differ: those of seeds, and those on which no bit of a result depends.
-constexpr std::string_view kNotCompared[] = {"seed",      "seed-weights",   "seed-order", "threads",
-                                             "processes", "loader-threads", "resident"};
+constexpr std::string_view kSeeds[] = {"seed", "seed-weights", "seed-order"};
+// Flags on which no bit of a result depends.
+constexpr std::string_view kOfNoBit[] = {"threads", "processes", "loader-threads", "resident"};
+
+bool is_seed(std::string_view flag) { return std::ranges::find(kSeeds, flag) != std::end(kSeeds); }
+
+// Returns "3 seeds", or "3 runs" if two of them have the same seeds.
+std::string size_text(const std::vector<ReportedRun>& runs, const std::vector<size_t>& numbers) {
+  std::set<std::vector<std::pair<std::string, std::string>>> seeds;
+  for (const size_t number : numbers) {
+    std::vector<std::pair<std::string, std::string>> own = runs[number].flags;
+    std::erase_if(own, [](const auto& flag) { return !is_seed(flag.first); });
+    seeds.insert(std::move(own));
+  }
+  return fmt::format("{} {}", numbers.size(), seeds.size() == numbers.size() ? "seeds" : "runs");
+}
 
 // Returns the whole words that all names begin with: "kn512" for "kn512-seed-1" and "kn512-seed-2"; "" if there are
 // none.
@@ -33,8 +46,9 @@ std::string common_name(const std::vector<ReportedRun>& runs, const std::vector<
 
 std::vector<std::pair<std::string, std::string>> compared_flags(
     std::vector<std::pair<std::string, std::string>> flags) {
-  std::erase_if(flags,
-                [](const auto& flag) { return std::ranges::find(kNotCompared, flag.first) != std::end(kNotCompared); });
+  std::erase_if(flags, [](const auto& flag) {
+    return is_seed(flag.first) || std::ranges::find(kOfNoBit, flag.first) != std::end(kOfNoBit);
+  });
   return flags;
 }
 
@@ -53,7 +67,7 @@ std::vector<SeedLine> seed_lines(const std::vector<ReportedRun>& runs) {
     const std::string common = common_name(runs, line.runs);
     // A second line with the same common name is called by its first run.
     if (!common.empty() && taken.insert(common).second) line.name = common;
-    line.name += fmt::format(", {} seeds", line.runs.size());
+    line.name += ", " + size_text(runs, line.runs);
   }
   return lines;
 }

@@ -14,7 +14,9 @@ namespace kb {
 std::vector<std::pair<std::string, std::string>> compared_flags(std::vector<std::pair<std::string, std::string>> flags);
 
 struct SeedLine {
-  std::string name;          // name of the run; of several runs the beginning that their names share: "kn512, 3 seeds"
+  // The name of the run. Several runs have the beginning that their names share: "kn512, 3 seeds", or "kn512, 3 runs"
+  // if two of them have the same seeds.
+  std::string name;
   std::vector<size_t> runs;  // indices of the report's runs, ascending
 };
 

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "recipes/config/values.h"
+#include "runtime/three_digits.h"
 
 namespace kb {
 namespace {
@@ -57,7 +58,7 @@ std::string network_words(const Network& network) {
 }
 
 std::string network_text(const Network& network) {
-  return fmt::format("{:.3g} us, {:.3g} GB/s", network.latency * 1e6, network.bandwidth / 1e9);
+  return fmt::format("{} us, {} GB/s", three_digits(network.latency * 1e6), three_digits(network.bandwidth / 1e9));
 }
 
 }  // namespace kb

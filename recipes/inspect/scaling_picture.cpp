@@ -116,6 +116,19 @@ double most(const std::vector<ScaleLine>& lines, const RowFigure& value) {
   return result;
 }
 
+double least(const std::vector<ScaleLine>& lines, const RowFigure& value) {
+  double result = value(lines[0].rows[0]);
+  for (const ScaleLine& line : lines)
+    for (const ScaleRow& row : line.rows) result = std::min(result, value(row));
+  return result;
+}
+
+// Returns the rows whose minibatch is no larger than an epoch: others have none.
+std::vector<ScaleRow> with_epochs(std::vector<ScaleRow> rows, double epoch) {
+  std::erase_if(rows, [&](const ScaleRow& row) { return row.minibatch > epoch; });
+  return rows;
+}
+
 // Returns the rows for workers that are each as fast as one alone.
 std::vector<ScaleRow> ideal_of(const ScaleLine& line) {
   std::vector<ScaleRow> rows = line.rows;
@@ -156,23 +169,25 @@ std::string scale_picture(const std::vector<ScaleLine>& lines, double epoch, con
   const int workers = ideal.back().workers;
   const RowFigure hours = [&](const ScaleRow& row) { return row.seconds_of(kPaperEpochs * epoch) / 3600; };
   const Svg::Stroke dashed{.color = kIdeal, .width = 1.5, .dashes = "6 4"};
-  ScaleChart rates(svg, 0, workers, log_axis(ideal.front().rate, ideal.back().rate), "images/s");
+  ScaleChart rates(svg, 0, workers, log_axis(least(lines, rate_of), ideal.back().rate), "images/s");
   ScaleChart efficiencies(svg, 1, workers, linear_axis(std::max(100.0, most(lines, efficiency))), "efficiency, %");
   ScaleChart waits(svg, 2, workers, linear_axis(most(lines, communication)), "exposed communication, ms a step");
   ScaleChart runs(svg, 3, workers, log_axis(hours(ideal.back()), most(lines, hours)),
                   fmt::format("time of {} epochs, hours", kPaperEpochs));
   rates.line(ideal, dashed, rate_of);
   efficiencies.line(ideal, dashed, efficiency);
-  runs.line(ideal, dashed, hours);
+  runs.line(with_epochs(ideal, epoch), dashed, hours);
   for (size_t i = 0; i < lines.size(); ++i) {
     const std::vector<ScaleRow>& rows = lines[i].rows;
     waits.line(rows, {.color = kScaleColors[i], .width = 1.5, .dashes = "2 3"}, communication);
-    const std::pair<ScaleChart*, RowFigure> all[] = {
-        {&rates, rate_of}, {&efficiencies, efficiency}, {&waits, exposed}, {&runs, hours}};
-    for (const auto& [chart, value] : all) {
-      chart->line(rows, {.color = kScaleColors[i], .width = 2}, value);
-      chart->dots(rows, kScaleColors[i], value);
-    }
+    const auto draw = [&](ScaleChart& chart, const std::vector<ScaleRow>& drawn, const RowFigure& value) {
+      chart.line(drawn, {.color = kScaleColors[i], .width = 2}, value);
+      chart.dots(drawn, kScaleColors[i], value);
+    };
+    draw(rates, rows, rate_of);
+    draw(efficiencies, rows, efficiency);
+    draw(waits, rows, exposed);
+    draw(runs, with_epochs(rows, epoch), hours);
   }
   return svg.str();
 }

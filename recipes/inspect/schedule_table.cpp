@@ -6,6 +6,7 @@
 
 #include "compiler/schedule/describe_steps.h"
 #include "recipes/perf/memory_answer.h"
+#include "runtime/three_digits.h"
 
 namespace kb {
 namespace {
@@ -39,12 +40,8 @@ struct ScheduleColumns {
 };
 
 std::string count_text(int64_t count) {
-  if (count == 0) return "-";
   constexpr const char* kUnits[] = {"", " k", " M", " G", " T"};
-  double value = static_cast<double>(count);
-  size_t unit = 0;
-  for (; value >= 1000 && unit + 1 < std::size(kUnits); ++unit) value /= 1000;
-  return fmt::format("{:.3g}{}", value, kUnits[unit]);
+  return count == 0 ? "-" : with_unit(static_cast<double>(count), kUnits);
 }
 
 std::string schedule_lines(const Schedule& schedule, const ScheduleColumns& columns) {

@@ -67,7 +67,12 @@ void load_weights(StateStore& store, const std::vector<Variable>& variables, con
   std::set<std::string> missing;
   for (const TensorView& view : store.views(false)) missing.insert(view.name);
   for (const NamedTensor& tensor : tensors) missing.erase(tensor.name);
-  std::vector<std::string> unknown = store.load(tensors);
+  std::vector<std::string> unknown;
+  try {
+    unknown = store.load(tensors);
+  } catch (const Error& error) {
+    throw Error(fmt::format("{}: it is not of this model\n  {}", file.string(), error.what()));
+  }
   for (const Variable& variable : variables) std::erase(unknown, variable.name);
   if (missing.empty() && unknown.empty()) return;
   throw Error(fmt::format("{}: it is not of this model\n  expected: {}\n  got:      {}", file.string(),

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <charconv>
 #include <cstdio>
+#include <utility>
 
 #include "data/text/byte_text.h"
 #include "recipes/config/command_line.h"
@@ -22,14 +24,6 @@ struct SampleCall {
   SampleOptions options;
 };
 
-double number_of(const std::string& flag, const std::string& text) {
-  double value = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !(value >= 0 && value <= 100))
-    refuse_value(flag, "a number in [0, 100]", text);
-  return value;
-}
-
 // Returns the prompt as tokens: its bytes, or for another vocabulary than bytes the numbers in it.
 std::vector<int32_t> tokens_of(const std::string& prompt, bool are_bytes) {
   if (are_bytes) {
@@ -39,7 +33,7 @@ std::vector<int32_t> tokens_of(const std::string& prompt, bool are_bytes) {
   std::vector<int32_t> tokens;
   const char *at = prompt.data(), *end = at + prompt.size();
   while (at < end) {
-    if (*at == ' ' && ++at) continue;
+    if (std::isspace(static_cast<unsigned char>(*at)) && ++at) continue;
     int32_t token = 0;
     const auto [next, error] = std::from_chars(at, end, token);
     if (error != std::errc()) refuse_value("--prompt", "numbers of tokens, as the run's tokens are no bytes", prompt);
@@ -70,14 +64,15 @@ int sample_command(const ToolArguments& arguments) {
           call.request.checkpoint)
       .flag("--ema", call.request.averaged, "the averaged parameters of a run with --ema");
   if (!line.parse(arguments.words)) return 0;
-  call.options.temperature = number_of("--temperature", call.temperature);
+  call.options.temperature = parse_real("--temperature", call.temperature, "a number in [0, 100)", 100);
   call.options.seed = static_cast<uint64_t>(seed);
   Sampler sampler(call.request, arguments.recipe, [](const std::string& text) { print_error("sample: " + text); });
   print_error("sample: " + sampler.description());
   const bool are_bytes = sampler.vocabulary() == kByteVocabulary;
   const std::vector<int32_t> prompt = tokens_of(call.prompt, are_bytes);
-  fmt::print("{}", call.prompt);
+  bool has_begun = false;
   sampler.write(prompt, call.tokens, call.options, [&](int32_t token) {
+    if (!std::exchange(has_begun, true)) fmt::print("{}", call.prompt);
     are_bytes ? static_cast<void>(std::fputc(token, stdout)) : fmt::print(" {}", token);
     std::fflush(stdout);
   });

@@ -157,6 +157,7 @@ const SequencePairs& Translator::pairs() const { return *parts_->task.sequences-
 
 std::vector<std::vector<int32_t>> Translator::write(const std::vector<std::vector<int32_t>>& sources,
                                                     const TranslateOptions& options) {
+  if (sources.empty()) return {};
   const std::vector<int64_t> lengths = lengths_of(sources);
   std::vector<std::vector<int32_t>> written(sources.size());
   int64_t shorter = 0;

@@ -63,8 +63,8 @@ void translate_test(Translator& translator, const TranslateCall& call) {
   int64_t equal = 0;
   for (size_t i = 0; i < sentences.size(); ++i) equal += sentences[i] == references[i];
   const Bleu bleu = corpus_bleu(sentences, references, target.decodes_to_words() ? BleuWords::spaces : BleuWords::v13a);
-  print_error(fmt::format("translate: {} sentences of {}, beam {}: BLEU {:.2f} ({}), {:.2f} % equal their references",
-                          count, pairs.name, call.options.beams, bleu.score,
+  print_error(fmt::format("translate: {} sentence{} of {}, beam {}: BLEU {:.2f} ({}), {:.2f} % equal their references",
+                          count, count == 1 ? "" : "s", pairs.name, call.options.beams, bleu.score,
                           target.decodes_to_words() ? "words as they are" : "13a",
                           100 * static_cast<double>(equal) / static_cast<double>(count)));
 }

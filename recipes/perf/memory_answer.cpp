@@ -8,6 +8,7 @@
 #include "compiler/passes/parameter_space.h"
 #include "compiler/schedule/describe_steps.h"
 #include "compiler/schedule/plan_memory.h"
+#include "runtime/three_digits.h"
 
 namespace kb {
 namespace {
@@ -161,11 +162,8 @@ Peak memory_peak(const Schedule& schedule, size_t most) {
 }
 
 std::string bytes_text(int64_t bytes) {
-  constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB"};
-  double value = static_cast<double>(bytes);
-  size_t unit = 0;
-  for (; value >= 1000 && unit + 1 < std::size(kUnits); ++unit) value /= 1000;
-  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.3g} {}", value, kUnits[unit]);
+  constexpr const char* kUnits[] = {" B", " kB", " MB", " GB", " TB"};
+  return with_unit(static_cast<double>(bytes), kUnits);
 }
 
 }  // namespace kb

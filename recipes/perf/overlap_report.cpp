@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "recipes/perf/memory_answer.h"
+#include "runtime/three_digits.h"
 
 namespace kb {
 namespace {
@@ -64,9 +65,9 @@ std::string overlap_text(const Compiled& compiled, const Overlap& overlap) {
     text += fmt::format("{:>6} {:>9} {:>9.3f} {:>9.3f} {:>9.3f} {:>9.3f}  {}\n", one.reduction, bytes_text(one.bytes),
                         1e3 * one.ready, 1e3 * one.start, 1e3 * one.end, 1e3 * one.exposed,
                         reduction_contents(compiled, one.reduction));
-  return text + fmt::format("exposed {:.3g} ms of {:.3g} ms; communication {:.3g} ms, of which {:.3g} ms are hidden\n",
-                            1e3 * overlap.exposed, 1e3 * overlap.step, 1e3 * overlap.communication,
-                            1e3 * overlap.hidden());
+  return text + fmt::format("exposed {} ms of {} ms; communication {} ms, of which {} ms are hidden\n",
+                            three_digits(1e3 * overlap.exposed), three_digits(1e3 * overlap.step),
+                            three_digits(1e3 * overlap.communication), three_digits(1e3 * overlap.hidden()));
 }
 
 }  // namespace kb

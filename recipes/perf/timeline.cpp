@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "compiler/schedule/plan_memory.h"
+#include "runtime/three_digits.h"
 
 namespace kb {
 namespace {
@@ -133,7 +134,7 @@ std::string_view name(Lane lane) {
 }
 
 std::string milliseconds_text(double milliseconds) {
-  if (milliseconds >= 1000) return fmt::format("{:.3g} s", 1e-3 * milliseconds);
+  if (milliseconds >= kRoundsToThousand) return three_digits(1e-3 * milliseconds) + " s";
   return milliseconds >= 0.1 ? fmt::format("{:.3g} ms", milliseconds) : fmt::format("{:.3g} us", 1e3 * milliseconds);
 }
 

@@ -5,6 +5,9 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <utility>
+
+#include "recipes/perf/median.h"
 
 namespace kb {
 
@@ -62,12 +65,10 @@ double mean_value(std::span<const CurvePoint> points) {
 }
 
 double median_value(std::span<const CurvePoint> points) {
+  if (points.empty()) return std::numeric_limits<double>::quiet_NaN();
   std::vector<double> values;
   for (const CurvePoint& point : points) values.push_back(point.value);
-  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+  return median_of(std::move(values));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "recipes/report/box_label.h"
 #include "recipes/report/svg.h"
+#include "runtime/three_digits.h"
 
 namespace kb {
 namespace {
@@ -207,9 +208,9 @@ class Picture {
                                    box.start, words_of_kind(box.kind));
     if (box.bytes > 0) text += fmt::format("\n{}", bytes_text(box.bytes));
     if (box.bytes > 0 && box.milliseconds > 0)
-      text += fmt::format(", {:.3g} GB/s", 1e-6 * static_cast<double>(box.bytes) / box.milliseconds);
+      text += fmt::format(", {} GB/s", three_digits(1e-6 * static_cast<double>(box.bytes) / box.milliseconds));
     if (box.flops > 0 && box.milliseconds > 0)
-      text += fmt::format(", {:.3g} GFLOP/s", 1e-6 * static_cast<double>(box.flops) / box.milliseconds);
+      text += fmt::format(", {} GFLOP/s", three_digits(1e-6 * static_cast<double>(box.flops) / box.milliseconds));
     if (!box.writes.empty()) text += fmt::format("\nwrites {}", fmt::join(box.writes, " "));
     return box.place.empty() ? text : text + "\n" + box.place;
   }

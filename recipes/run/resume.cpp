@@ -191,7 +191,9 @@ fs::path named_checkpoint(const fs::path& folder, const std::string& name) {
   if (is_there(name)) return name;
   if (is_there(folder / name)) return folder / name;
   std::string known;
-  for (const fs::path& path : list_checkpoints(folder)) known += (known.empty() ? "" : ", ") + path.filename().string();
+  std::vector<fs::path> files = list_checkpoints(folder);
+  if (is_there(folder / kBestCheckpoint)) files.push_back(folder / kBestCheckpoint);
+  for (const fs::path& path : files) known += (known.empty() ? "" : ", ") + path.filename().string();
   throw Error(
       fmt::format("--checkpoint: there is no {}; in {}: {}", name, folder.string(), known.empty() ? "none" : known));
 }

@@ -20,32 +20,34 @@ std::string age_text(double seconds) {
   return fmt::format("{:.0f} days", seconds / 86400);
 }
 
+std::string kernels_text(int64_t count) { return fmt::format("{} kernel{}", count, count == 1 ? "" : "s"); }
+
 void print_entries(const std::vector<CacheEntry>& entries) {
   for (const CacheEntry& entry : entries)
-    fmt::print("{}  {:>9} in {:>3} kernels  {:>8}  {}{}\n", entry.path.stem().string().substr(0, 16),
-               bytes_text(entry.bytes), entry.file_kernels, age_text(entry.age_s), entry.compiler,
-               entry.damage.empty() ? "" : "  NOT USED: " + entry.damage);
+    fmt::print("{}  {:>9} in {:>3} kernel{}  {:>8}  {}{}\n", entry.path.stem().string().substr(0, 16),
+               bytes_text(entry.bytes), entry.file_kernels, entry.file_kernels == 1 ? " " : "s", age_text(entry.age_s),
+               entry.compiler, entry.damage.empty() ? "" : "  NOT USED: " + entry.damage);
 }
 
 int list(const std::filesystem::path& folder) {
   const std::vector<CacheEntry> entries = list_cache(folder);
   print_entries(entries);
-  fmt::print("{} kernels, {} in {}\n", entries.size(), bytes_text(cache_bytes(folder)), folder.string());
+  fmt::print("{}, {} in {}\n", kernels_text(std::ssize(entries)), bytes_text(cache_bytes(folder)), folder.string());
   return 0;
 }
 
 int verify(const std::filesystem::path& folder) {
   const std::vector<CacheEntry> damaged = verify_cache(folder);
   print_entries(damaged);
-  fmt::print("{} of {} kernels in {} cannot be used{}\n", damaged.size(), list_cache(folder).size(), folder.string(),
-             damaged.empty() ? "" : "; each is built again at its next use");
+  fmt::print("{} of {} in {} cannot be used{}\n", damaged.size(), kernels_text(std::ssize(list_cache(folder))),
+             folder.string(), damaged.empty() ? "" : "; each is built again at its next use");
   const std::string refusal = TrustedFolder(folder).refusal();
   if (!refusal.empty()) fmt::print("nothing in {} is used or kept: {}\n", folder.string(), refusal);
   return damaged.empty() && refusal.empty() ? 0 : 1;
 }
 
 int clear(const std::filesystem::path& folder) {
-  fmt::print("removed {} kernels from {}\n", clear_cache(folder), folder.string());
+  fmt::print("removed {} from {}\n", kernels_text(clear_cache(folder)), folder.string());
   return 0;
 }
 

@@ -1,4 +1,4 @@
-// summary: epochs and samples of runs to an error; with --rcp MLPerf's test of convergence
+// summary: epochs and samples of runs to a goal; with --rcp MLPerf's test of convergence
 //
 // ./run compare RUN... --goal 24.1 prints mean and standard deviation over the runs, which must have one recipe and one
 // minibatch. With --rcp the mean is judged by the reference convergence points of MLPerf's ResNet-50
@@ -25,6 +25,7 @@ namespace kb {
 namespace {
 
 constexpr double kReferenceError = 24.1;  // per cent: 100 - kReferenceTarget without its rounding error
+constexpr double kMostGoal = 1e9;
 
 void print_verdict(const char* name, Deviation deviation, int64_t minibatch, std::span<const double> epochs) {
   const ConvergenceVerdict v = check_convergence(resnet_points(deviation), minibatch, epochs);
@@ -35,41 +36,60 @@ void print_verdict(const char* name, Deviation deviation, int64_t minibatch, std
   if (v.score_factor > 1) fmt::print("  a time counts x {:.4f}: faster than the reference's mean\n", v.score_factor);
 }
 
-int compare(const std::vector<std::string>& folders, double goal, bool wants_reference) {
-  std::vector<EpochsToGoal> runs;
-  std::vector<double> epochs;
-  for (const std::string& folder : folders) {
-    runs.push_back(epochs_to_goal(folder, goal, wants_reference ? GoalBy::equal : GoalBy::better));
-    const EpochsToGoal& run = runs.back();
-    if (run.epochs) epochs.push_back(*run.epochs);
-    const std::string text =
-        run.epochs     ? fmt::format("{:g} epochs, {:.0f} samples", *run.epochs, *run.epochs * run.samples_per_epoch)
-        : run.diverged ? "not reached: it diverged"
-                       : "not reached";
-    fmt::print("{:<40} {}\n", folder, text);
-  }
-  check_comparable(runs);
-  for (const std::string& note : pooled_notes(runs)) fmt::print("NOTE: {}\n", note);
-  const EpochsToGoal& first = runs.front();
-  fmt::print("{}, kn {}: {} of {} runs reached a {} {} of {} %\n", first.recipe, first.minibatch, epochs.size(),
-             runs.size(), first.part, first.goal, goal);
-  if (epochs.empty()) return 1;
-  const MeanOf all = *mean_of(epochs);
-  fmt::print("epochs to it: mean {:.4g}, standard deviation {}; samples: mean {:.5g}\n", all.mean,
-             all.stddev ? fmt::format("{:.3g}", *all.stddev) : "unknown of one run",
-             all.mean * first.samples_per_epoch);
-  if (!wants_reference) return 0;
+// Returns the goal that was asked for, or the reference's error where the run is judged by an error. Throws UsageError
+// if the run's metric cannot have it.
+double goal_of(const RunReport& run, std::optional<double> asked) {
+  const MetricKind& kind = run.goal_kind;
+  if (!asked && (!kind.is_share || kind.higher_is_better))
+    throw UsageError(fmt::format("--goal: expected one for {}, which judges these runs: [{}] is an error in per cent",
+                                 run.goal, kReferenceError));
+  const double goal = asked.value_or(kReferenceError);
+  if (kind.is_share && goal > 100)
+    throw UsageError(fmt::format("--goal: expected at most 100, as {} is in per cent, got {}", run.goal, goal));
+  return goal;
+}
+
+// Judges the runs by the reference points. `epochs` are of those that reached the goal.
+void judge_convergence(const std::vector<EpochsToGoal>& runs, std::vector<double> epochs) {
   if (epochs.size() + 1 < runs.size())
     throw Error(
         fmt::format("--rcp: expected at most one run that did not reach the goal, which counts as the "
                     "slowest, got {}",
                     runs.size() - epochs.size()));
   if (epochs.size() < runs.size()) epochs.push_back(std::numeric_limits<double>::infinity());
+  const EpochsToGoal& first = runs.front();
   if (!first.recipe.starts_with("imagenet_"))
     fmt::print("NOTE: the reference points are ResNet-50's on ImageNet; these runs are of {}\n", first.recipe);
   print_verdict("by the rules' standard deviation (of the runs that count)", Deviation::of_rules, first.minibatch,
                 epochs);
   print_verdict("by the checker's standard deviation (of all runs)", Deviation::of_checker, first.minibatch, epochs);
+}
+
+int compare(const std::vector<std::string>& folders, double goal, bool wants_reference) {
+  std::vector<EpochsToGoal> runs;
+  std::vector<double> epochs, samples;
+  for (const std::string& folder : folders) {
+    runs.push_back(epochs_to_goal(folder, goal, wants_reference ? GoalBy::equal : GoalBy::better));
+    const EpochsToGoal& run = runs.back();
+    if (run.epochs) {
+      epochs.push_back(*run.epochs);
+      samples.push_back(*run.epochs * run.samples_per_epoch);
+    }
+    const std::string text = run.epochs     ? fmt::format("{:g} epochs, {:.0f} samples", epochs.back(), samples.back())
+                             : run.diverged ? "not reached: it diverged"
+                                            : "not reached";
+    fmt::print("{:<40} {}\n", folder, text);
+  }
+  check_comparable(runs);
+  for (const std::string& note : pooled_notes(runs)) fmt::print("NOTE: {}\n", note);
+  const EpochsToGoal& first = runs.front();
+  fmt::print("{}, kn {}: {} of {} runs reached a {} {} of {}{}\n", first.recipe, first.minibatch, epochs.size(),
+             runs.size(), first.part, first.goal, goal, first.kind.is_share ? " %" : "");
+  if (epochs.empty()) return 1;
+  const MeanOf all = *mean_of(epochs);
+  fmt::print("epochs to it: mean {:.4g}, standard deviation {}; samples: mean {:.0f}\n", all.mean,
+             all.stddev ? fmt::format("{:.3g}", *all.stddev) : "unknown of one run", mean_of(samples)->mean);
+  if (wants_reference) judge_convergence(runs, epochs);
   return 0;
 }
 
@@ -102,7 +122,8 @@ bool differ_in_policy(const std::vector<std::string>& folders) {
 }
 
 int compare_any(const std::vector<std::string>& folders, std::optional<double> goal, bool wants_reference) {
-  if (!differ_in_policy(folders)) return compare(folders, goal.value_or(kReferenceError), wants_reference);
+  if (!differ_in_policy(folders))
+    return compare(folders, goal_of(read_manifest(folders.front()), goal), wants_reference);
   if (goal || wants_reference)
     throw UsageError(fmt::format("{}: expected runs of one --policy, got several, whose final errors are compared",
                                  goal ? "--goal" : "--rcp"));
@@ -117,16 +138,17 @@ int compare_program(int argc, char** argv) {
   std::vector<std::string> folders;
   std::optional<double> goal;
   bool wants_reference = false;
-  CommandLine line("Epochs and samples that runs took to an error; of runs of several policies, their final errors.",
-                   "./run compare RUN... [--goal PERCENT] [--rcp]");
+  CommandLine line("Epochs and samples that runs took to a goal; of runs of several policies, their final errors.",
+                   "./run compare RUN... [--goal X] [--rcp]");
   line.texts({"RUN", "",
               "run folders, of one recipe, one minibatch and one part of the data; of several --policy, they may have "
               "several minibatches"},
              folders)
       .required()
-      .positive({"--goal", "PERCENT",
-                 "error that an evaluation in the run's course is to be below, per cent; with --rcp at most [24.1]"},
-                goal, 100)
+      .positive({"--goal", "X",
+                 "figure that an evaluation in the run's course is to be better than, of the metric that judges the "
+                 "runs, in per cent where it is a share; with --rcp it may be the same [24.1 of an error]"},
+                goal, kMostGoal)
       .flag("--rcp", wants_reference,
             "judge the mean by MLPerf's reference convergence points of ResNet-50; at least 3 runs");
   return guarded_main("compare", [&] {

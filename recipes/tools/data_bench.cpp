@@ -70,8 +70,8 @@ int data_bench(const std::string& data, size_t most, int64_t side, int rounds, s
   else
     throw Error(fmt::format("{}: expected a folder of images or a pack", data));
   const ImageStages times = time_image_stages(some_of(images, most), side, rounds);
-  fmt::print("{} JPEGs, mean {:.0f} kB and {:.0f} thousand pixels; crops to {}x{}; one core, median of {} rounds\n\n",
-             times.images, times.bytes / 1e3, times.pixels / 1e3, side, side, rounds);
+  fmt::print("{} JPEGs, mean {:.0f} kB and {:.0f} thousand pixels; crops to {}x{}; one core, median of {} round{}\n\n",
+             times.images, times.bytes / 1e3, times.pixels / 1e3, side, side, rounds, rounds == 1 ? "" : "s");
   fmt::print("{:<30}{:>12}{:>14}\n", "stage", "ms an image", "images/s");
   for (const StageTime& stage : times.stages)
     fmt::print("{:<30}{:>12.3f}{:>14.0f}\n", stage.name, 1e3 * stage.seconds, 1 / stage.seconds);

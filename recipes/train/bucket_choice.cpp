@@ -13,6 +13,7 @@
 #include "recipes/perf/overlap_forecast.h"
 #include "recipes/train/programs.h"
 #include "runtime/comm/measure_network.h"
+#include "runtime/three_digits.h"
 
 namespace kb {
 namespace {
@@ -86,10 +87,10 @@ BucketChoice choose_bucket(const Compiled& finely, const Network& network, const
         fmt::format("the whole gradient in one bucket over {}: smaller ones hide no more", network_text(network));
     return choice;
   }
-  choice.text = fmt::format(
-      "gradient in {} buckets of {} MB over {}: {:.3g} ms exposed of a step's estimated {:.3g} ms, in one {:.3g}",
-      best.reductions.size() - 1, choice.megabytes, network_text(network), 1e3 * best.exposed, 1e3 * best.step,
-      1e3 * whole.exposed);
+  choice.text =
+      fmt::format("gradient in {} buckets of {} MB over {}: {} ms exposed of a step's estimated {} ms, in one {}",
+                  best.reductions.size() - 1, choice.megabytes, network_text(network), three_digits(1e3 * best.exposed),
+                  three_digits(1e3 * best.step), three_digits(1e3 * whole.exposed));
   return choice;
 }
 

@@ -8,6 +8,7 @@
 
 #include "recipes/perf/median.h"
 #include "runtime/host_name.h"
+#include "runtime/three_digits.h"
 
 namespace kb {
 namespace {
@@ -32,8 +33,8 @@ std::string slow_rank_text(const RanksReport& report) {
   if (others.empty()) return "";
   const double median = median_of(std::move(others));
   if (*slowest <= kSlowRank * median) return "";
-  return fmt::format("NOTE: rank {} ({}): {:.2f} x the median of the others; {:.3g} ms of a step wait for it", rank,
-                     report.nodes[rank], *slowest / median, *slowest - median);
+  return fmt::format("NOTE: rank {} ({}): {:.2f} x the median of the others; {} ms of a step wait for it", rank,
+                     report.nodes[rank], *slowest / median, three_digits(*slowest - median));
 }
 
 void RankTimes::stepped(const ReportedStep& reported) {

@@ -1,5 +1,6 @@
 // A regression on vectors from a CSV file of numbers: the last column is predicted from the others. It needs no images
 // and no flags; the task has fields of your own.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -31,6 +32,7 @@ int main(int argc, char** argv) {
     if (!file) throw Error(std::string(argv[1]) + ": cannot be read");
     int64_t rows = 0, columns = 0;
     for (std::string line; std::getline(file, line); ++rows) {
+      if (line.ends_with('\r')) line.pop_back();
       const std::vector<float> row = numbers(line, argv[1], rows + 1);
       if (rows == 0) columns = std::ssize(row) - 1;
       if (columns < 1 || std::ssize(row) != columns + 1)
@@ -56,7 +58,8 @@ int main(int argc, char** argv) {
                        .model = squared_error,
                        .train = part(0),
                        .test = part(1)};
-    TrainConfig config = config_of({.minibatch = 32, .epochs = 60, .optimizer = "adam", .lr = 0.01});
+    TrainConfig config = config_of(
+        {.minibatch = std::min<int64_t>(32, std::ssize(y[0])), .epochs = 60, .optimizer = "adam", .lr = 0.01});
     LocalMachine machine;
     Observer silent;
     const Result result = train(task, config, machine, silent);

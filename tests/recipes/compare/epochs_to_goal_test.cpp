@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "graph/error.h"
+#include "runtime/process.h"
 #include "tests/recipes/small_run.h"
 #include "tests/support/says.h"
 #include "tests/support/support.h"
@@ -13,14 +14,17 @@ namespace kb::epochs_to_goal_test {
 
 namespace {
 
+constexpr const char* kErrorKind = R"("is_share":true,"higher_is_better":false)";
+
 // Writes the folder of a run with 4 steps an epoch, which has these errors after epochs 1, 2, ...
 std::filesystem::path folder_of(const std::filesystem::path& path, const std::vector<double>& errors,
-                                const std::string& recipe = "r", int64_t minibatch = 50,
-                                const std::string& flags = "") {
+                                const std::string& recipe = "r", int64_t minibatch = 50, const std::string& flags = "",
+                                const char* kind = kErrorKind) {
   std::filesystem::create_directories(path);
-  test::write_file(path / "manifest.json", "{\"recipe\":\"" + recipe +
-                                               "\",\"command\":\"c\",\"seed\":1,\"flags\":{\"minibatch\":" +
-                                               std::to_string(minibatch) + flags + "},\"steps_per_epoch\":4}\n");
+  test::write_file(path / "manifest.json",
+                   "{\"recipe\":\"" + recipe +
+                       "\",\"command\":\"c\",\"seed\":1,\"flags\":{\"minibatch\":" + std::to_string(minibatch) + flags +
+                       "},\"steps_per_epoch\":4,\"goal\":{\"name\":\"error\"," + kind + "}}\n");
   std::string lines;
   for (size_t i = 0; i < errors.size(); ++i)
     lines += "{\"kind\":\"eval\",\"step\":" + std::to_string(4 * (i + 1)) + ",\"epoch\":" + std::to_string(i + 1) +
@@ -48,6 +52,41 @@ BOOST_AUTO_TEST_CASE(the_goal_itself_reaches_it_by_mlperfs_rules_alone) {
   const auto run = folder_of(directory / "a", {0.5, 0.25, 0.1});
   BOOST_TEST(kb::epochs_to_goal(run, 25).epochs.value() == 3);
   BOOST_TEST(kb::epochs_to_goal(run, 25, GoalBy::equal).epochs.value() == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_goal_is_of_the_metric_that_judges_the_run) {
+  const test::TemporaryDirectory directory;
+  const auto epochs = [&](const char* kind, double goal, GoalBy by = GoalBy::better) {
+    return kb::epochs_to_goal(folder_of(directory / "a", {0.2, 0.5, 0.9, 3}, "r", 50, "", kind), goal, by).epochs;
+  };
+  const char* more = R"("is_share":true,"higher_is_better":true)";
+  BOOST_TEST(epochs(more, 50).value() == 3);
+  BOOST_TEST(epochs(more, 50, GoalBy::equal).value() == 2);
+  BOOST_TEST(epochs(R"("is_share":false,"higher_is_better":true)", 2).value() == 4);
+  BOOST_TEST(epochs(R"("is_share":false,"higher_is_better":false)", 0.3).value() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(the_program_names_what_a_goal_is_of) {
+  const test::TemporaryDirectory directory;
+  const auto run = folder_of(directory / "a", {200, 120}, "r", 50, "", R"("is_share":false,"higher_is_better":false)");
+  const ProcessResult result = Process({KB_BIN "/compare", run.string(), "--goal", "150"}).wait();
+  BOOST_TEST(result.status == 0, result.output);
+  BOOST_TEST(result.output.find("1 of 1 runs reached a test error of 150\n") != std::string::npos, result.output);
+  BOOST_TEST(Process({KB_BIN "/compare", run.string()}).wait().status == 2);
+  folder_of(directory / "a", {0.2});
+  BOOST_TEST(Process({KB_BIN "/compare", run.string(), "--goal", "150"}).wait().status == 2);
+}
+
+BOOST_AUTO_TEST_CASE(samples_are_those_of_each_run) {
+  const test::TemporaryDirectory directory;
+  const auto a = folder_of(directory / "a", {0.1}), b = folder_of(directory / "b", {0.1});
+  std::string manifest = test::read_file(b / "manifest.json");
+  manifest.replace(manifest.find("epoch\":4"), 8, "epoch\":8");
+  test::write_file(b / "manifest.json", manifest);
+  const ProcessResult result = Process({KB_BIN "/compare", a.string(), b.string(), "--goal", "20"}).wait();
+  BOOST_TEST(result.output.find("1 epochs, 200 samples\n") != std::string::npos, result.output);
+  BOOST_TEST(result.output.find("1 epochs, 400 samples\n") != std::string::npos, result.output);
+  BOOST_TEST(result.output.find("samples: mean 300\n") != std::string::npos, result.output);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_pooled_is_told) {

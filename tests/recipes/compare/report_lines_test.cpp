@@ -49,6 +49,8 @@ BOOST_AUTO_TEST_CASE(runs_that_differ_by_their_seeds_are_one_line) {
   BOOST_TEST(count_of(text, "<polygon") > 0u);
   BOOST_TEST(page_has(text, "<tr class=\"pick\" data-run=\"2\">"));
   check_self_contained(text);
+  seed("kn8-seed-5", "0.1", 3);
+  BOOST_TEST(seed_lines(read_runs({directory.path()}).runs).front().name == "kn8, 4 runs");
 }
 
 // The throughput of many runs is drawn as a row for each run, that of few runs as lines of medians over the run's
@@ -67,7 +69,7 @@ BOOST_AUTO_TEST_CASE(throughput_of_many_runs_is_a_row_each) {
   BOOST_TEST(many.by_steps == many.by_epochs);
   BOOST_TEST(count_of(many.by_steps, "<circle") == 17u);
   for (int i = 0; i < 17; ++i) BOOST_TEST(page_has(many.by_steps, fmt::format(">run-{}</text>", i)));
-  BOOST_TEST(page_has(many.by_steps, "run-3: 1001, nine tenths of the steps 1000 to 1001"));
+  BOOST_TEST(page_has(many.by_steps, "run-3: 1000.5, nine tenths of the steps 1000 to 1001"));
   const test::Match line = test::first_match(few.by_steps, "<polyline fill=\"none\" points=\"([^\"]*)\"");
   BOOST_REQUIRE(!line.empty());
   BOOST_TEST(count_of(line[1], ",") == kMedians);
@@ -87,6 +89,21 @@ BOOST_AUTO_TEST_CASE(medians_are_those_of_the_steps) {
   const ReportedRun run = read_runs({directory / "run"}).runs.at(0);
   BOOST_TEST(run.samples_per_s == 1000);  // 11 of the 21 steps have 1000 samples/s
   BOOST_TEST(run.data_wait_ms == 0.25);
+  write_run(directory / "even", "", step_lines(20, 2));
+  BOOST_TEST(read_runs({directory / "even"}).runs.at(0).samples_per_s == 1000.5);
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_is_a_number_of_milliseconds) {
+  const auto metrics = [](double wait) {
+    return fmt::format(R"({{"kind":"step","step":0,"epoch":0,"loss":1,"lr":1,"samples_per_s":1,"data_wait_ms":{}}})"
+                       "\n",
+                       wait);
+  };
+  write_run(directory / "long", "", metrics(123.4));
+  write_run(directory / "short", "", metrics(0.0123));
+  const std::string text = page();
+  BOOST_TEST(page_has(text, ">123 ms<"));
+  BOOST_TEST(page_has(text, ">0.012 ms<"));
 }
 
 // The curve of a run that diverged leaves the chart at its top, so that the others keep their height.

@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_CASE(equal_runs_have_no_difference) {
   for (const char* name : {"a", "b"}) BOOST_REQUIRE(run(directory / name, {}) == 0);
   const std::string text = diff("a", "b");
   BOOST_TEST(diff_holds(text, "flags, data, machine, build and graph: no difference\nresults\n"), text);
-  BOOST_TEST(diff_holds(text, "losses: the same in all 20 steps that are in both runs (20 | 20)\n"), text);
+  BOOST_TEST(diff_holds(text, "losses: the same in every step that is in both runs: 20 (20 | 20)\n"), text);
   BOOST_TEST(text.ends_with("final state: the same bits\n"), text);
 }
 

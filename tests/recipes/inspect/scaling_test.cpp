@@ -23,6 +23,12 @@ double ring(int ranks, const Network& network) {
   return 2 * (ranks - 1) * (network.latency + static_cast<double>(kHandBytes) / ranks / network.bandwidth);
 }
 
+size_t count_of(const std::string& text, const std::string& part) {
+  size_t found = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(scaling)
@@ -132,15 +138,22 @@ BOOST_AUTO_TEST_CASE(the_table_and_the_picture) {
   const std::string picture = scale_picture(
       lines, 1281167, {"a recipe, 32 samples a worker", "a step alone takes 300 ms", "nodes of 8 & <more>"});
   test::golden("scaling.svg", picture);
-  const auto count = [&](const std::string& part) {
-    size_t found = 0;
-    for (size_t at = picture.find(part); at != std::string::npos; at = picture.find(part, at + 1)) ++found;
-    return found;
-  };
+  const auto count = [&](const std::string& part) { return count_of(picture, part); };
   BOOST_TEST(count("<circle") == 4u * 2 * 13);   // 4 charts, 2 algorithms, 13 numbers of workers
   BOOST_TEST(count("<polyline") == 3u + 2 * 5);  // 3 ideals; each algorithm in 4 charts and as all communication
   BOOST_TEST(count("nodes of 8 &amp; &lt;more&gt;") == 1u);
   BOOST_TEST(count("nan") + count("inf<") == 0u);
+}
+
+// The fourth chart has epochs of as many workers as have one. The first has every rate, also below that of one alone.
+BOOST_AUTO_TEST_CASE(a_picture_has_the_rows_of_the_table) {
+  std::vector<ScaleLine> lines = {
+      scale_line(test::HandWorker(true).worker, Algorithm::ring, {8, kBoard, kEthernet}, 64)};
+  BOOST_TEST(count_of(scale_picture(lines, 1e9, {}), "<circle") == 4u * 7);
+  BOOST_TEST(count_of(scale_picture(lines, 32 * 10, {}), "<circle") == 3u * 7 + 4);
+  const size_t before = count_of(scale_picture(lines, 1e9, {}), ">10</text>");
+  lines[0].rows[1].rate = 10;
+  BOOST_TEST(count_of(scale_picture(lines, 1e9, {}), ">10</text>") == before + 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -240,6 +240,10 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_predicted_is_told) {
           "is a run of small, a task of its own\n  expected: a run that tells classes of images apart");
   const SidesFolder folder;
   BOOST_REQUIRE(folder.train("run", {"--steps", "1"}) == 0);
+  const fs::path foreign = list_checkpoints(checkpoints_of(directory / "run")).front();
+  BOOST_CHECK_EXCEPTION(Predictor({.model = {.run = folder.directory / "run", .checkpoint = foreign.string()}},
+                                  test::small_recipe(), no_words),
+                        Error, test::says(foreign.string() + ": it is not of this model\n  tensor "));
   fs::remove_all(checkpoints_of(folder.directory / "run"));
   refused(folder.directory / "run", test::small_recipe(), "there is no checkpoint that is whole");
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "recipes/papers/table.h"
+#include "runtime/process.h"
 #include "tests/recipes/small_run.h"
 #include "tests/support/says.h"
 #include "tests/support/support.h"
@@ -77,6 +78,24 @@ BOOST_AUTO_TEST_CASE(tokens_are_drawn_by_their_probabilities) {
   check({.temperature = 0}, {0, 1, 0, 0});
   check({.top_k = 2}, {0, 4.0 / 7, 0, 3.0 / 7});
   check({.temperature = 0.5}, {1.0 / 30, 16.0 / 30, 4.0 / 30, 9.0 / 30});
+}
+
+// Numbers stand apart by blanks or line feeds, and a prompt that is refused is not printed.
+BOOST_AUTO_TEST_CASE(a_prompt_may_be_numbers_of_tokens) {
+  const test::TemporaryDirectory directory;
+  const Words words = {"--data",   "synthetic", "--vocabulary", "300", "--dim",   "8",
+                       "--layers", "1",         "--context",    "8",   "--steps", "1"};
+  BOOST_REQUIRE(test::run(directory / "run", words, find_recipe("gpt")) == 0);
+  const auto sampled = [&](const Words& more) {
+    Words all = {KB_BIN "/sample", (directory / "run").string(), "--tokens", "1"};
+    all.insert(all.end(), more.begin(), more.end());
+    return Process(all).wait();
+  };
+  BOOST_TEST(sampled({"--prompt", "1\n299"}).status == 0);
+  const ProcessResult none = sampled({}), large = sampled({"--prompt", "7 300"});
+  BOOST_TEST(none.output.find("expected a token or more, got none") != std::string::npos, none.output);
+  BOOST_TEST(large.status == 1);
+  BOOST_TEST(large.output.find("7 300") == std::string::npos, large.output);
 }
 
 BOOST_AUTO_TEST_CASE(runs_without_tokens_are_refused) {

@@ -214,6 +214,7 @@ BOOST_AUTO_TEST_CASE(a_run_writes_sequences) {
   }
   const auto together = translator.write(sources, {.beams = 2, .minibatch = 4});
   for (size_t i = 0; i < sources.size(); ++i) BOOST_TEST(std::ssize(together[i]) <= 2 * std::ssize(sources[i]) + 10);
+  BOOST_TEST(translator.write({}, {}).empty());
   BOOST_CHECK_EXCEPTION(Translator({directory / "none"}, std::nullopt, [](const std::string&) {}), Error,
                         test::says("there is no run folder"));
 }

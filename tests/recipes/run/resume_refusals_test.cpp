@@ -82,6 +82,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_checkpoint_names_the_one_before_it) {
   BOOST_TEST(trace(out) == trace(whole));
   const std::string unknown = complaint(out, {"--checkpoint", "step-9"});
   BOOST_TEST(contains(unknown, "--checkpoint: there is no step-9; in "), unknown);
+  BOOST_TEST(contains(unknown, ", best.safetensors"), unknown);
 }
 
 // Nobody is there to choose under --resume auto: the run goes on from the newest whole checkpoint, to the same bits,
