@@ -2,6 +2,7 @@
 // end. Each function takes its caller's location, so that an error names the user's line. Each throws Error when its
 // arguments do not fit.
 #pragma once
+#include <concepts>
 #include <initializer_list>
 #include <optional>
 #include <source_location>
@@ -140,7 +141,9 @@ Tensor convolution_weight_grad(Tensor x, Tensor dy, const Window& window, int64_
 Tensor sum_pool(Tensor x, const Window& window, Ints axes = {-2, -1}, Where where = Where::current());
 // Two numbers for the axes [H, W]: {1, 7}. One number stands for both.
 struct Sides {
-  constexpr Sides(int64_t both) : height(both), width(both) {}
+  // Takes whole numbers alone: a double would lose its fraction without a word.
+  template <std::integral Number>
+  constexpr Sides(Number both) : height(both), width(both) {}
   constexpr Sides(int64_t height, int64_t width) : height(height), width(width) {}
   int64_t height, width;
 };

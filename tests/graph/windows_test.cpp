@@ -10,6 +10,7 @@ namespace kb::windows_test {
 namespace {
 
 const auto kClose = boost::test_tools::tolerance(1e-12);
+static_assert(std::is_convertible_v<int, Sides> && !std::is_convertible_v<double, Sides>);  // {.kernel = 2.5}
 constexpr int64_t kSamples = 2, kChannels = 4, kFilters = 8;
 
 // The extents of an image; a signal is one of height 1, around which a window neither moves nor reaches.
