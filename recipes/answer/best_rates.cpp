@@ -29,6 +29,15 @@ class ComparedRates {
     return counts_[i] ? censored_mean(alike_.rates[i].steps_to_target(alike_.minibatch), deviation) : kNever;
   }
 
+  // Returns the least mean steps that a rate may have: a run that was given up may have reached the target right then.
+  // Infinity if most runs diverged, or if none reached the target and no steps are known.
+  double least_steps(size_t i, double deviation) const {
+    const RateResult& one = alike_.rates[i];
+    if (counts_[i]) return steps(i, deviation);
+    const bool is_known = !one.given_up.empty() || !one.steps.empty();
+    return is_known && mostly_trains(i) ? one.mean_steps() : kNever;
+  }
+
   std::optional<BestRate> best(double deviation) const {
     std::vector<size_t> tied = with_fewest_steps(deviation);
     if (tied.empty()) return std::nullopt;
@@ -40,9 +49,8 @@ class ComparedRates {
   }
 
  private:
-  bool may_count(size_t i) const {
-    return 2 * alike_.rates[i].steps.size() > alike_.rates[i].runs && 2 * all_.rates[i].diverged <= all_.rates[i].runs;
-  }
+  bool mostly_trains(size_t i) const { return 2 * all_.rates[i].diverged <= all_.rates[i].runs; }
+  bool may_count(size_t i) const { return 2 * alike_.rates[i].steps.size() > alike_.rates[i].runs && mostly_trains(i); }
 
   // Returns the rates that count and have the fewest mean steps, to within rounding.
   std::vector<size_t> with_fewest_steps(double deviation) const {
@@ -69,14 +77,14 @@ double deviation_at(std::span<const MinibatchResults> all, const std::vector<std
   return pooled_steps(runs).deviation;
 }
 
-// Returns, by rate, the fewest mean steps over the settings.
-std::map<double, double> steps_by_rate(const MinibatchResults& at, double deviation) {
+// Returns, by rate, the least mean steps over the settings.
+std::map<double, double> least_steps_by_rate(const MinibatchResults& at, double deviation) {
   const ComparedRates compared(at);
   std::map<double, double> steps;
   for (size_t i = 0; i < at.rates.size(); ++i) {
     if (!at.rates[i].rate) continue;
     double& least = steps.try_emplace(*at.rates[i].rate, kNever).first->second;
-    least = std::min(least, compared.steps(i, deviation));
+    least = std::min(least, compared.least_steps(i, deviation));
   }
   return steps;
 }
@@ -101,17 +109,15 @@ std::optional<ConfidenceInterval> rate_interval(const MinibatchResults& at, cons
                                                 const PooledSteps& pooled) {
   constexpr double kTail = 0.025;
   if (pooled.degrees == 0 || !best.rate) return std::nullopt;
-  const std::map<double, double> steps = steps_by_rate(at, pooled.deviation);
+  const std::map<double, double> steps = least_steps_by_rate(at, pooled.deviation);
   if (steps.size() < 2) return std::nullopt;
   const auto seeds = static_cast<double>(std::max<size_t>(1, common_seeds(at).size()));
   const double told = student_t(kTail, static_cast<double>(pooled.degrees)) * pooled.deviation * std::sqrt(2 / seeds);
-  const auto here = steps.find(*best.rate);
-  const auto is_alike = [&](const auto& rate) { return std::log(rate.second / here->second) <= told; };
-  auto low = here, high = here;
-  while (low != steps.begin() && is_alike(*std::prev(low))) --low;
-  while (std::next(high) != steps.end() && is_alike(*std::next(high))) ++high;
-  return ConfidenceInterval{low == steps.begin() ? 0 : low->first,
-                            std::next(high) == steps.end() ? kNever : high->first};
+  const double here = steps.at(*best.rate);
+  const auto is_alike = [&](const auto& rate) { return std::log(rate.second / here) <= told; };
+  const auto low = std::find_if(steps.begin(), steps.end(), is_alike);
+  const auto high = std::find_if(steps.rbegin(), steps.rend(), is_alike);
+  return ConfidenceInterval{low == steps.begin() ? 0 : low->first, high == steps.rbegin() ? kNever : high->first};
 }
 
 }  // namespace kb

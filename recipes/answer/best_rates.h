@@ -26,9 +26,10 @@ struct BestRate {
 // Returns the best rate of each minibatch; nothing if no rate counts.
 std::vector<std::optional<BestRate>> best_rates(std::span<const MinibatchResults> all);
 
-// Returns the rates tried around the best one that seeds do not tell from it: rates that count and whose mean log steps
-// exceed the best one's by less than the 95 % bound of a difference, by the scatter of all seeds. An end is open where
-// the rates tried end. Returns nothing without a scatter, and if fewer than two rates were tried.
+// Returns the least and the greatest of the rates that seeds do not tell from the best one: their mean log steps exceed
+// its own by less than the 95 % bound of a difference, by the scatter of all seeds. A rate at which most runs were
+// given up has the mean that it would have if they had reached the target then, since more steps are not known. An end
+// is open where the rates tried end. Returns nothing without a scatter, and if fewer than two rates were tried.
 std::optional<ConfidenceInterval> rate_interval(const MinibatchResults& at, const RateResult& best,
                                                 const PooledSteps& pooled);
 

@@ -1,5 +1,9 @@
 // Tests which rate of a minibatch is the best one, if runs were given up before the target.
+#include "recipes/answer/best_rates.h"
+
 #include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <random>
 
 #include "tests/recipes/answer/study_cases.h"
 
@@ -41,6 +45,57 @@ BOOST_AUTO_TEST_CASE(a_run_that_was_given_up_does_not_rule_a_rate_out) {
                                           {});
   BOOST_TEST(answer.best[0].best.rate.value() == 0.1);
   BOOST_TEST(answer.best[0].steps > geometric_mean(std::vector<double>{100, 110, 120}));
+}
+
+// Seeds scatter by a fifth. A run that was stopped at 1.25 times the fewest steps is not told from the best one by
+// that, nor is a rate beyond another that was unlucky.
+BOOST_AUTO_TEST_CASE(a_rate_at_which_the_run_was_stopped_early_is_as_good) {
+  const std::string seeds = "minibatch,rate,seed,steps,reached\n8,0.1,1,100,1\n8,0.1,2,125,1\n8,0.1,3,80,1\n";
+  const auto high = [&](const std::string& others) {
+    return answer_study(table_runs(seeds + others), {}).best[0].rate_interval.value().high;
+  };
+  BOOST_TEST(high("8,0.2,1,125,0\n8,0.4,1,1000,0\n") == 0.2);
+  BOOST_TEST(high("8,0.2,1,1000,0\n8,0.4,1,118,1\n8,0.8,1,1000,0\n") == 0.4);
+}
+
+// Twelve rates lie in a range of 64 times around the best one, at which a factor of two costs 15 % of the steps. One
+// seed of each is trained until 1.25 times the fewest steps, then two more of the best one.
+BOOST_AUTO_TEST_CASE(the_interval_of_rates_holds_the_best_one) {
+  constexpr int kMinibatches = 200, kRates = 12, kBest = 5;
+  constexpr double kSigma = 0.2, kCurvature = 0.3, kHopeless = 1.25;
+  std::mt19937_64 bits(1);
+  std::normal_distribution<double> normal;
+  const auto rate = [](int i) { return std::pow(64, (i - kBest) / 12.0); };
+  const auto steps = [&](int i) {
+    return 1e4 * std::exp(kCurvature * std::pow(std::log(rate(i)), 2) + kSigma * normal(bits));
+  };
+  std::vector<Measurement> runs;
+  for (int64_t minibatch = 1; minibatch <= kMinibatches; ++minibatch) {
+    const auto add = [&](int i, int64_t seed, double needed, double most) {
+      Measurement run{.minibatch = minibatch, .rate = rate(i), .seed = seed, .steps = {}};
+      if (needed <= most) run.steps = needed;
+      run.samples = std::min(needed, most) * static_cast<double>(minibatch);
+      runs.push_back(run);
+    };
+    std::vector<double> first;
+    for (int i = 0; i < kRates; ++i) first.push_back(steps(i));
+    const auto least = std::min_element(first.begin(), first.end());
+    for (int i = 0; i < kRates; ++i) add(i, 1, first[static_cast<size_t>(i)], kHopeless * *least);
+    const int chosen = static_cast<int>(least - first.begin());
+    for (const int64_t seed : {2, 3}) add(chosen, seed, steps(chosen), 1e9);
+  }
+  const std::vector<MinibatchResults> all = results_by_minibatch(runs);
+  const std::vector<std::optional<BestRate>> best = kb::best_rates(all);
+  std::vector<StepsToTarget> measured;
+  for (size_t i = 0; i < all.size(); ++i)
+    measured.push_back(all[i].rates[best[i].value().place].steps_to_target(all[i].minibatch));
+  const PooledSteps pooled = pooled_steps(measured);
+  int held = 0;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const ConfidenceInterval as_good = rate_interval(all[i], all[i].rates[best[i]->place], pooled).value();
+    held += as_good.low <= rate(kBest) && rate(kBest) <= as_good.high;
+  }
+  BOOST_TEST(held >= 190);
 }
 
 // The fewest steps lie between rates that are equally good, so that none of these bounds the best rate.
