@@ -9,13 +9,14 @@
 
 namespace kb {
 
-// B_simple, in samples, of several runs.
+// B_simple, in samples, of several runs; infinity where an estimate has no upper bound.
 struct GradientNoise {
   double median = 0, least = 0, greatest = 0;
   size_t runs = 0;
 };
 
-// Returns the noise scales that runs told with the evaluation that reached their target; nothing if none did.
+// Returns the noise scales that runs told with the evaluation that reached their target; nothing if none did. One below
+// 0 counts as infinite: tr(Sigma) is never below 0, so that its |G|^2 was lost in noise.
 std::optional<GradientNoise> gradient_noise(std::span<const RunReport> runs);
 
 }  // namespace kb

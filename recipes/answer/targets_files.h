@@ -15,7 +15,8 @@ std::vector<NamedStudy> studies_of(const TargetsAnswer& answer);
 // Returns a table with a line for each target. Columns:
 //   target, value, minibatches, minibatches_reached, runs, runs_reached; then s_min, e_min, b_crit,
 //   perfect_scaling_ends and gain_ends, each with NAME_low and NAME_high; intervals, which says "95 %" or "95 % if
-//   k = 1"; noise_scale, noise_scale_least, noise_scale_greatest (samples); tokens_per_sample
+//   k = 1"; noise_scale, noise_scale_least, noise_scale_greatest (samples; inf without an upper bound);
+//   tokens_per_sample
 // A cell is empty if there is no such value; an end that is not known is empty.
 std::string targets_csv(const TargetsAnswer& answer);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <map>
 
 #include "recipes/answer/answer_text.h"
@@ -127,12 +128,14 @@ Estimate in_tokens(const Estimate& samples, int64_t context) {
 
 std::string noise_text(const TargetAnswer& one) {
   if (!one.noise) return "-";
-  return fmt::format("{} ({} to {})", count_text(one.noise->median), count_text(one.noise->least),
-                     count_text(one.noise->greatest));
+  const auto text = [](double scale) { return std::isfinite(scale) ? count_text(scale) : "unbounded"; };
+  return fmt::format("{} ({} to {})", text(one.noise->median), text(one.noise->least), text(one.noise->greatest));
 }
 
 std::string critical_over_noise(const TargetAnswer& one) {
-  return one.noise && one.fit() ? fmt::format("{:.3g}", one.fit()->b_crit.value / one.noise->median) : "-";
+  return one.noise && one.fit() && std::isfinite(one.noise->median)
+             ? fmt::format("{:.3g}", one.fit()->b_crit.value / one.noise->median)
+             : "-";
 }
 
 std::vector<std::string> target_notes(const TargetsAnswer& answer) {

@@ -10,10 +10,11 @@ namespace kb {
 // Returns the estimate in tokens, of `context` a sample.
 Estimate in_tokens(const Estimate& samples, int64_t context);
 
-// Returns "12.3 (8.1 to 19)": the median, the least and the greatest gradient noise scale; "-" without one.
+// Returns "12.3 (8.1 to 19)": the median, the least and the greatest gradient noise scale, "unbounded" where it is
+// infinite; "-" without one.
 std::string noise_text(const TargetAnswer& one);
 
-// Returns B_crit over the gradient noise scale: "1.45"; "-" without either.
+// Returns B_crit over the gradient noise scale: "1.45"; "-" without either, and if that is infinite.
 std::string critical_over_noise(const TargetAnswer& one);
 
 // One number of the fits that stands in a column for each target; in_samples: it can be counted in tokens, too.

@@ -195,7 +195,16 @@ BOOST_AUTO_TEST_CASE(the_noise_scale_stands_beside_b_crit) {
   BOOST_TEST(gradient_noise(std::span(runs).first(2))->median == 24);
   BOOST_TEST(!gradient_noise(std::span(runs).subspan(2, 1)));
 
+  // An estimate of |G|^2 below 0 has no upper end: its noise scale is no small one.
+  runs = {run(10, 1, -500), run(20, 1, 8), run(30, 1, 40)};
+  BOOST_TEST((gradient_noise(runs)->median == 40 && gradient_noise(runs)->least == 8));
+  BOOST_TEST(std::isinf(gradient_noise(runs)->greatest));
+
   std::vector<StoreResults> results = {results_at(1.4, 50), results_at(1.2, 100)};
+  results[0].gradient_noise = gradient_noise(std::span(runs).first(2));
+  BOOST_TEST(targets_text(answer_targets(asked(), results)).find("loss=1.4      unbounded (8 to unbounded)  ") !=
+             std::string::npos);
+  results[0].gradient_noise.reset();
   results[1].gradient_noise = noise;
   const TargetsAnswer answer = answer_targets(asked(), std::move(results));
   const double over = answer.targets[1].fit()->b_crit.value / 10;
