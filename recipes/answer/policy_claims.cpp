@@ -49,12 +49,13 @@ Evidence judge_below(const std::vector<double>& values, const std::vector<double
   return judge_all(values, reference, true);
 }
 
-// Returns log S at kn and at 4 kn. Runs at kn that missed the target are left out.
+// Returns log S at kn and at 4 kn.
 GrowthSample log_growth(const PolicyPoint& at, const PolicyPoint& at_four) {
-  GrowthSample growth{log_steps(*at.runs), log_steps(*at_four.runs)};
-  std::erase_if(growth.from, [](double value) { return !std::isfinite(value); });
-  return growth;
+  return {log_steps(*at.runs), log_steps(*at_four.runs)};
 }
+
+// Returns whether the mean of a point's runs is known. Without the runs that missed the target it would be too low.
+bool all_reached(const PolicyPoint& at) { return at.runs->steps.size() == at.runs->runs; }
 
 std::string growth_text(const PolicyPoint& at, const PolicyPoint& at_four) {
   return std::isfinite(at_four.steps) ? fmt::format("{:.3g}", at_four.steps / at.steps) : "unknown (target missed)";
@@ -70,14 +71,14 @@ JudgedClaim outer_nesterov(const PolicyPoints& points) {
     const int64_t four = 4 * *at;
     const PolicyPoint *outer = points.best(kNesterovOfOne, *at), *outer_four = points.best(kNesterovOfOne, four);
     const PolicyPoint *sync = points.best(kSync, *at), *sync_four = points.best(kSync, four);
-    if (!outer_four || !sync || !sync_four || !std::isfinite(outer->steps) || !std::isfinite(sync->steps)) continue;
+    if (!outer_four || !sync || !sync_four || !all_reached(*outer) || !all_reached(*sync)) continue;
     claim.evidence = judge_growth(log_growth(*outer, *outer_four), log_growth(*sync, *sync_four), true);
     claim.ours = fmt::format("S({}) / S({}) is {}, {} with sync: {}", four, *at, growth_text(*outer, *outer_four),
                              growth_text(*sync, *sync_four), evidence_text(claim.evidence, true));
     return claim;
   }
   if (!minibatches.empty() && !points.minibatches(kSync).empty())
-    claim.ours = "no minibatch kn at which both reached the target, and were trained at 4 kn";
+    claim.ours = "no minibatch kn at which all runs of both reached the target, and which were trained at 4 kn";
   return claim;
 }
 
