@@ -46,17 +46,20 @@ std::optional<MeanDifference> mean_difference(std::span<const double> first, std
 
 std::optional<MeanDifference> mean_difference(const Samples& added, const Samples& subtracted, double alpha) {
   MeanDifference found;
-  double variance = 0, weight = 0;  // weight: sum of the squares of the shares over their degrees of freedom
+  double variance = 0;
+  std::vector<SampleMoments> all;
   for (const auto& [samples, sign] : {std::pair(&added, 1), std::pair(&subtracted, -1)})
     for (const std::span<const double> sample : *samples) {
       if (sample.size() < 2) return std::nullopt;
       const SampleMoments moments = sample_moments(sample);
       found.difference += sign * moments.mean;
       variance += moments.share;
-      weight += moments.share * moments.share / moments.degrees;
+      all.push_back(moments);
     }
-  if (!(variance > 0)) return std::nullopt;
-  found.degrees = variance * variance / weight;
+  if (!(variance > 0) || !std::isfinite(variance)) return std::nullopt;
+  double weight = 0;  // of shares of the whole variance: squares of variances may be beyond a double
+  for (const SampleMoments& one : all) weight += std::pow(one.share / variance, 2) / one.degrees;
+  found.degrees = std::max(1.0, 1 / weight);  // rounding alone makes it less
   const double half = student_t(alpha, found.degrees) * std::sqrt(variance);
   found.low = found.difference - half;
   found.high = found.difference + half;

@@ -14,7 +14,10 @@ struct MeanDifference {
 
 // Returns the difference of the means with its interval, which leaves out a probability `alpha` on each side. The two
 // variances may differ (Welch 1947, Biometrika 34, 28). Returns nothing when a sample has fewer than two values, or
-// when the values of both are all equal, which tells no variance. Values are finite.
+// when the values of both are all equal, which tells no variance, or when a variance is beyond a double. Values are
+// finite. With normal values and an alpha of 0.025 it covers 93 to 98 % where both samples have as many values, from
+// two on; where the smaller one scatters three times as much, 92.7 % with 2 and 3, 93.5 % with 3 and 5, 89.6 % with 2
+// and 5 values (100,000 draws each).
 std::optional<MeanDifference> mean_difference(std::span<const double> first, std::span<const double> second,
                                               double alpha);
 

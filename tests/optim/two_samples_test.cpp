@@ -52,6 +52,16 @@ BOOST_AUTO_TEST_CASE(sums_of_means_have_the_variance_of_all) {
   BOOST_TEST(!mean_difference(Samples{a, b}, Samples{c, Values{1}}, kTail));
 }
 
+// A perplexity may be 1e80, whose variance has no square.
+BOOST_AUTO_TEST_CASE(degrees_of_freedom_do_not_depend_on_the_unit) {
+  for (const double unit : {1e-100, 1e80, 1e100}) {
+    const auto found = mean_difference(Values{unit, 2 * unit, 3 * unit}, Values{5 * unit, 6 * unit, 7 * unit}, kTail);
+    BOOST_REQUIRE(found.has_value());
+    BOOST_TEST(found->degrees == 4, boost::test_tools::tolerance(1e-12));
+  }
+  BOOST_TEST(!mean_difference(Values{1e200, 2e200}, Values{1, 2}, kTail));  // its variance is beyond a double
+}
+
 BOOST_AUTO_TEST_CASE(nothing_is_told_without_a_variance) {
   BOOST_TEST(!mean_difference(Values{1}, Values{0, 1, 2}, kTail));
   BOOST_TEST(!mean_difference(Values{1, 1}, Values{2, 2}, kTail));
