@@ -86,6 +86,9 @@ int compare(const std::vector<std::string>& folders, double goal, bool wants_ref
   fmt::print("{}, kn {}: {} of {} runs reached a {} {} of {}{}\n", first.recipe, first.minibatch, epochs.size(),
              runs.size(), first.part, first.goal, goal, first.kind.is_share ? " %" : "");
   if (epochs.empty()) return 1;
+  if (const size_t missed = runs.size() - epochs.size())
+    fmt::print("NOTE: {} run{} did not reach it and {} left out of the mean, which is too low\n", missed,
+               missed == 1 ? "" : "s", missed == 1 ? "is" : "are");
   const MeanOf all = *mean_of(epochs);
   fmt::print("epochs to it: mean {:.4g}, standard deviation {}; samples: mean {:.0f}\n", all.mean,
              all.stddev ? fmt::format("{:.3g}", *all.stddev) : "unknown of one run", mean_of(samples)->mean);

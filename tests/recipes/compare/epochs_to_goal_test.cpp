@@ -89,6 +89,17 @@ BOOST_AUTO_TEST_CASE(samples_are_those_of_each_run) {
   BOOST_TEST(result.output.find("samples: mean 300\n") != std::string::npos, result.output);
 }
 
+BOOST_AUTO_TEST_CASE(runs_that_miss_the_goal_are_told_beside_the_mean) {
+  const test::TemporaryDirectory directory;
+  const auto a = folder_of(directory / "a", {0.1}), b = folder_of(directory / "b", {0.5});
+  const ProcessResult result = Process({KB_BIN "/compare", a.string(), b.string(), "--goal", "20"}).wait();
+  BOOST_TEST(result.output.find("NOTE: 1 run did not reach it and is left out of the mean, which is too low\n") !=
+                 std::string::npos,
+             result.output);
+  const std::string all = Process({KB_BIN "/compare", a.string(), "--goal", "20"}).wait().output;
+  BOOST_TEST(all.find("left out") == std::string::npos, all);
+}
+
 BOOST_AUTO_TEST_CASE(what_is_pooled_is_told) {
   const test::TemporaryDirectory directory;
   const auto run = [&](const char* name, const std::string& flags) {
