@@ -1,5 +1,6 @@
 #include "optim/law_comparison.h"
 
+#include <algorithm>
 #include <boost/math/tools/minima.hpp>
 #include <cmath>
 #include <limits>
@@ -22,9 +23,11 @@ double degrees_of(const ScalingFit& fit) { return static_cast<double>(fit.residu
 
 // Returns how far the interval of a difference reaches, from how far those of its two parts reach at their degrees of
 // freedom. Each distance over its quantile of Student's t is a standard error. Their squares add, and the sum has the
-// degrees of freedom of Satterthwaite 1946 (Biometrics Bulletin 2, 110).
+// degrees of freedom of Satterthwaite 1946 (Biometrics Bulletin 2, 110). With one degree of freedom in a part that
+// formula is too sure, and the distances add as squares as they are.
 double joined_distance(double a, double of_a, double b, double of_b) {
   if (a == kOpenEnd || b == kOpenEnd) return kOpenEnd;
+  if (std::min(of_a, of_b) <= 1) return std::hypot(a, b);
   const double variance_a = std::pow(a / student_t(kTailOfRatio, of_a), 2),
                variance_b = std::pow(b / student_t(kTailOfRatio, of_b), 2), variance = variance_a + variance_b;
   if (variance == 0) return 0;

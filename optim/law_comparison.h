@@ -12,7 +12,10 @@ namespace kb {
 // logarithms, the distances from the estimates to the ends of their intervals add as squares (method of variance
 // estimates recovery; Zou and Donner 2008, Statistics in Medicine 27, 1693). First they are rescaled from each fit's
 // quantile of Student's t to that of the degrees of freedom of both together, by Satterthwaite's formula: a small study
-// with much scatter has nearly its own. An end is open when it is open in either fit.
+// with much scatter has nearly its own. Those of a fit with one degree of freedom, which is of three minibatches, add
+// as they are. In pairs of simulated studies the interval held the true ratio of S_min and of B_crit in 95 to 99 % with
+// three minibatches in one of them, in 93 to 96 % with four to six beside nine (500 pairs or more). An end is open when
+// it is open in either fit.
 Estimate ratio_of(const ScalingFit& first, const ScalingFit& second, Estimate ScalingFit::*estimate);
 
 // The law of the best learning rate of a minibatch, eta(B) = eta_max / (1 + B_n / B) (McCandlish et al. 2018, equation

@@ -58,6 +58,25 @@ BOOST_AUTO_TEST_CASE(open_ends_stay_open) {
   BOOST_TEST(!interval(known, open_below).has_high());
 }
 
+// A study of three minibatches has one degree of freedom. Its interval is often short by chance, and a longer study
+// beside it makes it no surer.
+BOOST_AUTO_TEST_CASE(ratios_to_a_study_of_three_minibatches_hold_the_truth) {
+  constexpr int kPairs = 300;
+  const auto fitted = [](std::vector<int64_t> minibatches, int seed) {
+    const std::vector<StepsToTarget> runs = test::synthetic_study(
+        {.law = {150, 64, 1}, .minibatches = std::move(minibatches)}, static_cast<uint64_t>(seed));
+    return fit_critical_batch(pooled_steps(runs).means).answer;
+  };
+  int s_min = 0, b_crit = 0;
+  for (int pair = 0; pair < kPairs; ++pair) {
+    const ScalingFit a = fitted({8, 16, 32}, 2 * pair + 1), b = fitted({8, 16, 32, 64, 128}, 2 * pair + 2);
+    s_min += test::holds(ratio_of(a, b, &ScalingFit::s_min).interval, 1);
+    b_crit += test::holds(ratio_of(a, b, &ScalingFit::b_crit).interval, 1);
+  }
+  BOOST_TEST(s_min >= 282);
+  BOOST_TEST(b_crit >= 282);
+}
+
 // About 96 % of all pairs hold the truth; with 200 pairs the standard error of this share is 1.4 %.
 BOOST_AUTO_TEST_CASE(ratios_of_two_laws_hold_the_truth) {
   constexpr int kPairs = 100;
