@@ -17,9 +17,9 @@ struct EqualVariancesTest {
 };
 
 // Tests by Bartlett's statistic (Bartlett 1937, Proc. R. Soc. A 160, 268) whether log steps have one variance at all
-// minibatches. With two or three normal seeds each it rejects 3 to 5 % of studies of one sigma. Minibatches with fewer
-// than two runs, with runs that were given up, and those whose runs all tie have no part in it. Returns nothing for
-// fewer than two others.
+// minibatches. With three to five normal seeds each it rejects 4 to 5 % of studies of one sigma, with two 1 to 3 %.
+// Minibatches with fewer than two runs, with runs that were given up, and those whose runs all tie have no part in it.
+// Returns nothing for fewer than two others.
 std::optional<EqualVariancesTest> test_equal_variances(std::span<const StepsToTarget> measured);
 
 // Returns whether several runs reached the target in the same steps, and none in others.
