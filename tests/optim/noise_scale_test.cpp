@@ -54,6 +54,22 @@ BOOST_AUTO_TEST_CASE(expected_norms_give_their_parts_back) {
   }
 }
 
+// All pairs of four samples, each a worker's: means over them are exact. The covariance has the divisor N - 1.
+BOOST_AUTO_TEST_CASE(draws_without_replacement_take_a_share_of_the_trace_from_the_gradient) {
+  const std::vector<double> samples = {1, 2, 4, 9};
+  constexpr double kMean = 4, kTrace = (9 + 4 + 0 + 25) / 3.0;
+  GradientNorms norms;
+  for (size_t i = 0; i < samples.size(); ++i)
+    for (size_t j = 0; j < samples.size(); ++j) {
+      if (i == j) continue;
+      norms.worker += (samples[i] * samples[i] + samples[j] * samples[j]) / 2 / 12;
+      norms.minibatch += std::pow((samples[i] + samples[j]) / 2, 2) / 12;
+    }
+  const NoiseSample sample = noise_sample(norms, 2, 1);
+  BOOST_TEST(sample.trace == kTrace, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(sample.gradient2 == kMean * kMean - kTrace / 4, boost::test_tools::tolerance(1e-12));
+}
+
 BOOST_AUTO_TEST_CASE(refuses_one_worker) {
   BOOST_CHECK_THROW(noise_sample({1, 1}, 1, 32), std::invalid_argument);
   BOOST_CHECK_THROW(noise_sample({1, 1}, 2, 0), std::invalid_argument);
