@@ -68,7 +68,7 @@ std::string scatter_note(const StudyAnswer& answer) {
   return fmt::format(
       "seeds do not scatter equally (Bartlett's test, p = {:.2g}): by {:.2g} % at minibatch {}, by {:.2g} % at {}. One "
       "sigma is taken for all: intervals are too wide where seeds scatter least, and too narrow where they scatter "
-      "most.",
+      "most: if sigma grows threefold over eight minibatches, those of S at the last one hold it in 81 %, not 95.",
       test->p, 100 * test->least_deviation, test->least, 100 * test->greatest_deviation, test->greatest);
 }
 
