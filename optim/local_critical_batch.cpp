@@ -8,12 +8,18 @@ namespace kb {
 namespace {
 
 // Returns the variance of the values about their course, half the mean square of the steps from one to the next (von
-// Neumann 1941): a slow trend hardly adds to it. Returns nothing for fewer than two values.
-std::optional<double> variance_about_course(std::span<const double> values) {
-  if (values.size() < 2) return std::nullopt;
+// Neumann 1941): a slow trend hardly adds to it. Values are two or more.
+double variance_about_course(std::span<const double> values) {
   double squares = 0;
   for (size_t i = 1; i < values.size(); ++i) squares += (values[i] - values[i - 1]) * (values[i] - values[i - 1]);
   return squares / (2 * static_cast<double>(values.size() - 1));
+}
+
+// Returns its degrees of freedom. That variance of n normal values has the variance (3 n - 4) / (n - 1)^2 sigma^4, and
+// a sum of squares with d degrees of freedom has 2 / d sigma^4.
+double degrees_about_course(size_t values) {
+  const auto count = static_cast<double>(values);
+  return 2 * (count - 1) * (count - 1) / (3 * count - 4);
 }
 
 }  // namespace
@@ -27,8 +33,10 @@ AveragedLoss moving_average(std::span<const double> values, double alpha) {
     square = alpha * alpha + (1 - alpha) * (1 - alpha) * square;
   }
   AveragedLoss result{average};
-  if (const auto variance = variance_about_course(values.last((values.size() + 1) / 2)))
-    result.error = std::sqrt(*variance * square);
+  const std::span<const double> last = values.last((values.size() + 1) / 2);
+  if (last.size() < 2) return result;
+  result.error = std::sqrt(variance_about_course(last) * square);
+  result.degrees = degrees_about_course(last.size());
   return result;
 }
 
@@ -40,7 +48,9 @@ AveragedLoss paired_difference(std::span<const double> a, std::span<const double
   for (size_t i = 0; i < a.size(); ++i) mean += (b[i] - a[i]) / count;
   for (size_t i = 0; i < a.size(); ++i) squares += (b[i] - a[i] - mean) * (b[i] - a[i] - mean);
   AveragedLoss result{mean};
-  if (a.size() > 1) result.error = std::sqrt(squares / (count - 1) / count);
+  if (a.size() < 2) return result;
+  result.error = std::sqrt(squares / (count - 1) / count);
+  result.degrees = count - 1;
   return result;
 }
 

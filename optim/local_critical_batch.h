@@ -17,6 +17,7 @@ inline constexpr double kLocalSmoothing = 0.5;   // the paper's alpha of a movin
 struct AveragedLoss {
   double value = 0;
   std::optional<double> error = {};  ///< nothing: too few values
+  double degrees = 0;                ///< degrees of freedom of the error, for Student's t; 0 without an error
 };
 
 /// Returns the exponential moving average of the values at the last one: s = alpha v + (1 - alpha) s, from the first

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -63,7 +64,9 @@ class Smoother {
                        base = moving_average(first().run.losses, smoothing_.number);
     branch.loss = own.value;
     branch.difference = {own.value - base.value};
-    if (own.error && base.error) branch.difference.error = std::hypot(*own.error, *base.error);
+    if (!own.error || !base.error) return;
+    branch.difference.error = std::hypot(*own.error, *base.error);
+    branch.difference.degrees = std::min(own.degrees, base.degrees);
   }
 
   // A block is a step of the largest k: then all branches have the same samples in each.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "optim/distributions.h"
 #include "recipes/report/count_text.h"
 #include "recipes/trials/wrapped.h"
 
@@ -79,16 +80,17 @@ std::string warmup_sentence(const BranchesAnswer& answer) {
       100 * answer.steps_saved);
 }
 
-// Returns the k of branches whose loss is so near the tolerance above the least of smaller ones that its error, twice,
-// may have decided whether they lost: "2, 4"; "" if there are none, or no errors are known.
+// Returns the k of branches whose loss is so near the tolerance above the least of smaller ones that noise may have
+// decided whether they lost: "2, 4"; "" if there are none, or no errors are known. The bound is Student's t, 95 % for
+// all k of the place together (Bonferroni).
 std::string open_factors(const BranchesAnswer& answer, const PlaceAnswer& one) {
-  constexpr double kErrors = 2;
+  const double tail = 0.025 / static_cast<double>(std::max<size_t>(2, one.branches.size()) - 1);
   std::string open;
   double least = one.branches.front().loss;
   for (const SmoothedBranch& branch : one.branches) {
-    const std::optional<double>& error = branch.difference.error;
-    const bool is_near =
-        error && branch.run.factor > 1 && std::abs(branch.loss - least - answer.tolerance) < kErrors * *error;
+    const AveragedLoss& less = branch.difference;
+    const bool is_near = less.error && branch.run.factor > 1 &&
+                         std::abs(branch.loss - least - answer.tolerance) < student_t(tail, less.degrees) * *less.error;
     if (is_near) open += fmt::format("{}{}", open.empty() ? "" : ", ", branch.run.factor);
     least = std::min(least, branch.loss);
   }
@@ -101,7 +103,7 @@ std::string noise_note(const BranchesAnswer& answer, const PlaceAnswer& one) {
   const char* hint = answer.smoothing.kind == LossSmoothing::Kind::ema
                          ? "--loss mean:0.25 averages over more samples, the same for every k, and trains nothing again"
                          : "a longer --window, or a greater share of it, tells more";
-  return fmt::format("place {}st: the losses of k = {} are within two standard errors of the tolerance: {}",
+  return fmt::format("place {}st: noise may have decided whether k = {} lose more than the tolerance (95 %): {}",
                      one.place.step, open, hint);
 }
 

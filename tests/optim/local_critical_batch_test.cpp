@@ -76,6 +76,8 @@ BOOST_AUTO_TEST_CASE(moving_averages_have_their_closed_forms) {
   const std::vector<double> level(9, 3.0);
   BOOST_TEST(moving_average(level, 0.1).value == 3, near);
   BOOST_TEST(moving_average(level, 0.1).error.value() == 0);
+  BOOST_TEST(moving_average(level, 0.1).degrees == 2 * 16 / 11.0, near);  // of the last five values
+  BOOST_TEST(moving_average(std::vector{7.0, 8.0, 9.0}, 0.3).degrees == 1);
   for (const double alpha : {0.0, -1.0, 1.5}) BOOST_CHECK_THROW(moving_average(level, alpha), std::invalid_argument);
   BOOST_CHECK_THROW(moving_average({}, 0.5), std::invalid_argument);
 }
@@ -97,6 +99,7 @@ BOOST_AUTO_TEST_CASE(differences_are_paired) {
   BOOST_TEST(difference.value == 0.2, boost::test_tools::tolerance(1e-12));
   const double squares = 0.3 * 0.3 + 0.2 * 0.2 + 0.1 * 0.1;
   BOOST_TEST(difference.error.value() == std::sqrt(squares / 2 / 3), boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(difference.degrees == 2);
   BOOST_TEST(!paired_difference(std::vector{1.0}, std::vector{2.0}).error);
   BOOST_CHECK_THROW(paired_difference({}, {}), std::invalid_argument);
   BOOST_CHECK_THROW(paired_difference(std::vector{1.0}, std::vector{2.0, 3.0}), std::invalid_argument);
