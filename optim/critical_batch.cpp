@@ -278,7 +278,7 @@ std::optional<LawTest> test_of(const Measured& of_one, const Measured& free) {
   if (gained == 0 || of_one.is_exact()) return test;  // k = 1 is the best k, or the law fits exactly with it
   test.f = gained / scatter;
   // A variable F(1, n) is the square of a t(n).
-  test.p = 1 - student_within(std::sqrt(test.f), static_cast<double>(test.degrees));
+  test.p = student_outside(std::sqrt(test.f), static_cast<double>(test.degrees));
   return test;
 }
 

@@ -15,9 +15,7 @@ boost::math::students_t distribution(double degrees) {
 
 }  // namespace
 
-double student_within(double t, double degrees) {
-  return 1 - 2 * cdf(boost::math::complement(distribution(degrees), t));
-}
+double student_outside(double t, double degrees) { return 2 * cdf(boost::math::complement(distribution(degrees), t)); }
 
 double student_t(double alpha, double degrees) {
   return quantile(boost::math::complement(distribution(degrees), alpha));

@@ -3,8 +3,8 @@
 
 namespace kb {
 
-// Returns the probability that |T| < t, for t >= 0. `degrees` is at least 1 and need not be whole, as in Welch's test.
-double student_within(double t, double degrees);
+// Returns the probability that |T| > t, for t >= 0. `degrees` is at least 1 and need not be whole, as in Welch's test.
+double student_outside(double t, double degrees);
 
 // Returns the t that T exceeds with probability `alpha`, 0 < alpha <= 0.5.
 double student_t(double alpha, double degrees);

@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(students_t_of_whole_degrees) {
     for (const double alpha : {0.05, 0.01, 0.3}) {
       const double quantile = student_t(alpha, static_cast<double>(degrees));
       BOOST_TEST(within_by_sums(quantile, degrees) == 1 - 2 * alpha, boost::test_tools::tolerance(1e-12));
-      BOOST_TEST(student_within(quantile, static_cast<double>(degrees)) == 1 - 2 * alpha,
+      BOOST_TEST(student_outside(quantile, static_cast<double>(degrees)) == 2 * alpha,
                  boost::test_tools::tolerance(1e-12));
     }
 }
@@ -52,10 +52,18 @@ BOOST_AUTO_TEST_CASE(students_t_of_whole_degrees) {
 BOOST_AUTO_TEST_CASE(students_t_of_broken_degrees) {
   for (const double degrees : {1.5, 2.3, 4.88, 7.9})
     for (const double t : {0.4, 2.0, 5.0}) {
-      const double within = student_within(t, degrees);
-      BOOST_TEST(within == within_by_integral(t, degrees), boost::test_tools::tolerance(1e-7));
-      BOOST_TEST(student_t((1 - within) / 2, degrees) == t, boost::test_tools::tolerance(1e-9));
+      const double outside = student_outside(t, degrees);
+      BOOST_TEST(1 - outside == within_by_integral(t, degrees), boost::test_tools::tolerance(1e-7));
+      BOOST_TEST(student_t(outside / 2, degrees) == t, boost::test_tools::tolerance(1e-9));
     }
+}
+
+// P(|T| > t) is 1 - t / sqrt(t^2 + 2) for two degrees of freedom, here written without the difference of near numbers.
+BOOST_AUTO_TEST_CASE(students_t_far_out) {
+  for (const double t : {1e3, 1e6, 1e9}) {
+    const double root = std::sqrt(t * t + 2);
+    BOOST_TEST(student_outside(t, 2) == 2 / (root * (root + t)), boost::test_tools::tolerance(1e-12));
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
