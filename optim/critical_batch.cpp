@@ -322,7 +322,9 @@ LinearBatchFit fit_linear_batch(std::span<const MeanSteps> measured) {
     along += offset * (static_cast<double>(at.minibatch) * at.steps - samples);
     squares += offset * offset;
   }
-  return {samples - along / squares * minibatch, along / squares};
+  constexpr double kRounding = 1e-12;  // so small a share of the samples is no E_min
+  const double s_min = along / squares, e_min = samples - s_min * minibatch;
+  return {std::abs(e_min) < kRounding * samples ? 0 : e_min, s_min};
 }
 
 }  // namespace kb

@@ -219,6 +219,11 @@ BOOST_AUTO_TEST_CASE(steps_that_grow_give_a_line_without_a_critical_minibatch) {
   const std::vector<MeanSteps> falling = means_of({{1, 100}, {2, 40}, {4, 15}});  // samples fall as the minibatch grows
   BOOST_TEST(fit_linear_batch(falling).s_min < 0);
   BOOST_TEST(!fit_linear_batch(falling).b_crit());
+  // Equal steps leave a rounding error of E_min alone.
+  const double steps = std::exp(std::log(100));
+  const std::vector<MeanSteps> level = means_of({{8, steps}, {16, steps}, {32, steps}});
+  BOOST_TEST(fit_linear_batch(level).e_min == 0);
+  BOOST_TEST(!fit_linear_batch(level).b_crit());
   BOOST_TEST(!fit_critical_batch(falling).answer.b_crit.interval.has_high());
 }
 
