@@ -25,7 +25,8 @@ std::optional<TargetBracket> target_bracket(const RunReport& run, const TargetFi
 
 // Returns the number of steps, a real number, at which the figure equals the target: inside the bracket the logarithm
 // of the steps is taken as linear in the figure. The first evaluation that reaches the target comes later than the
-// crossing, by 5 % on average if evaluations are made after 1.1^k steps. Returns target_step if there is no bracket.
+// crossing, by 5 % on average if evaluations are made after 1.1^k steps. If figures scatter by as much as they fall
+// from one evaluation to the next, the first crossing is early. Returns target_step if there is no bracket.
 double target_crossing(const RunReport& run, const TargetFigure& target);
 
 }  // namespace kb
