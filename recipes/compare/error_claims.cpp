@@ -109,8 +109,13 @@ std::string missing_text(const std::vector<PolicyGroup>& groups, const std::vect
   return fmt::format("no runs of {}", fmt::join(missing, ", nor of "));
 }
 
-std::string error_text(const PolicyGroup& group) {
-  return fmt::format("{} {}", policy_name(group.policy), goal_text(group.summary, group.summary.last));
+// Returns the error of a chosen group, and of how many it was chosen: luck favours the policy that tried more.
+std::string error_text(const std::vector<PolicyGroup>& groups, const PolicyRole& role, const PolicyGroup& chosen) {
+  const auto tried = std::ranges::count_if(groups, [&](const PolicyGroup& one) {
+    return has(role, one) && one.minibatch == chosen.minibatch && one.length == chosen.length;
+  });
+  return fmt::format("{} {}{}", policy_name(chosen.policy), goal_text(chosen.summary, chosen.summary.last),
+                     tried > 1 ? fmt::format(", best of {} settings", tried) : "");
 }
 
 Evidence judge_errors(const PolicyGroup& group, const PolicyGroup& reference, bool is_at_most) {
@@ -126,8 +131,9 @@ JudgedClaim post_local(const std::vector<PolicyGroup>& groups) {
     return claim;
   }
   claim.evidence = judge_errors(*chosen[0], *chosen[1], true);
-  claim.ours = fmt::format("{}: {}; {}, minibatch {}, {}", evidence_text(claim.evidence, false), error_text(*chosen[0]),
-                           error_text(*chosen[1]), chosen[0]->minibatch, chosen[0]->length);
+  claim.ours = fmt::format("{}: {}; {}, minibatch {}, {}", evidence_text(claim.evidence, false),
+                           error_text(groups, kPostLocal, *chosen[0]), error_text(groups, kSync, *chosen[1]),
+                           chosen[0]->minibatch, chosen[0]->length);
   return claim;
 }
 
@@ -145,9 +151,10 @@ JudgedClaim slow_momentum(const std::vector<PolicyGroup>& groups) {
   std::vector<Verdict> parts = {costs.verdict, gives.verdict};
   if (between == Verdict::not_held || between == Verdict::not_seen) parts.push_back(between);
   claim.evidence = {.verdict = verdict_of_all(parts), .seeds = std::min(costs.seeds, gives.seeds)};
-  claim.ours = fmt::format("local less sync {}; slow momentum less local {}: {}; {}; {}, minibatch {}, {}",
-                           evidence_text(costs, false), evidence_text(gives, false), error_text(local),
-                           error_text(slow), error_text(sync), local.minibatch, local.length);
+  claim.ours =
+      fmt::format("local less sync {}; slow momentum less local {}: {}; {}; {}, minibatch {}, {}",
+                  evidence_text(costs, false), evidence_text(gives, false), error_text(groups, kLocal, local),
+                  error_text(groups, kSlow, slow), error_text(groups, kSync, sync), local.minibatch, local.length);
   return claim;
 }
 

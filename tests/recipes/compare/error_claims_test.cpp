@@ -108,7 +108,9 @@ BOOST_AUTO_TEST_CASE(groups_have_the_seeds_and_their_best_rate_counts) {
   };
   const MadeRun better{"policy=sync", 0.07, 512, "0.8"}, diverged{"policy=sync", -1, 512, "0.8"};
   BOOST_TEST(ours({better, better}).find("3 and 2 seeds: ") != std::string::npos, ours({better, better}));
-  BOOST_TEST(ours({better, better}).find("sync 7.00 +- 0.00 %") != std::string::npos, ours({better, better}));
+  BOOST_TEST(ours({better, better}).find("16 8.00 +- 0.10 %; sync 7.00 +- 0.00 %, best of 2 settings, minibatch") !=
+                 std::string::npos,
+             ours({better, better}));
   BOOST_TEST(ours({better}).find("sync 9.00 +- 0.10 %") != std::string::npos, ours({better}));  // tried once
   // Most trainings at this rate diverged.
   BOOST_TEST(ours({better, better, diverged, diverged, diverged}).find("sync 9.00 +- 0.10 %") != std::string::npos);
