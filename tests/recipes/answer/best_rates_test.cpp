@@ -1,6 +1,7 @@
 // Tests which rate of a minibatch is the best one, if runs were given up before the target.
 #include "recipes/answer/best_rates.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <random>

@@ -1,6 +1,7 @@
 // Answers of branches with given losses, their texts and files, and a whole study of a small run.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
