@@ -8,9 +8,6 @@
 namespace kb {
 namespace {
 
-// A model in bf16 or f16 keeps its parameters in f32.
-DType parameter_dtype(DType dtype) { return arithmetic_dtype(dtype); }
-
 // The initial values of states, and of parameters that no option sets.
 Init zero_init() { return resolve("", zeros, {}); }
 Init one_init() { return resolve("", ones, {}); }
@@ -50,7 +47,7 @@ Statistics batch_statistics(Tensor x, const Ints& axes, Tensor running_mean, Ten
 }  // namespace
 
 Tensor weight_for(Tensor x, const char* name, Role role, Dims shape, const char* letters, Init init, double rate) {
-  Tensor w = parameter(x.graph(), name, role, {parameter_dtype(x.dtype()), std::move(shape), letters}, init, rate);
+  Tensor w = parameter(x.graph(), name, role, {arithmetic_dtype(x.dtype()), std::move(shape), letters}, init, rate);
   return cast(w, x.dtype());
 }
 
@@ -109,7 +106,7 @@ Tensor batch_norm(const std::string& name, Tensor x, const BatchNormOptions& opt
   if (of_batch && x.type().elements() <= channels)
     report("batch_norm", {"one value a channel has no variance", "more than one value a channel", shape_text(x.type()),
                           "a larger minibatch, or batch_norm before the spatial extents shrink to 1"});
-  x = cast(x, parameter_dtype(dtype));
+  x = widened(x);
   Graph& graph = x.graph();
   const Init init = resolve("batch_norm", options.init.value_or(ones), {});
   Tensor weight = parameter(graph, "weight", Role::norm_scale, channel_vector(x), init);
@@ -134,7 +131,7 @@ Tensor layer_norm(const std::string& name, Tensor x, const LayerNormOptions& opt
            {"wrong number of axes", "1 to " + std::to_string(x.rank() - 1) + " last axes of x " + shape_text(x.type()),
             std::to_string(axes), "the samples' axis stays"});
   const DType dtype = x.dtype();
-  x = cast(x, parameter_dtype(dtype));
+  x = widened(x);
   Ints last, first;
   for (int64_t i = 0; i < x.rank(); ++i) (i < x.rank() - axes ? first : last).push_back(i);
   const Type type{x.dtype(), Dims(x.shape().end() - axes, x.shape().end()), ""};
@@ -180,7 +177,7 @@ Tensor group_norm(const std::string& name, Tensor x, const GroupNormOptions& opt
     report("group_norm", {"groups do not divide the channels", "a divisor of C = " + std::to_string(x.size(1)),
                           std::to_string(options.groups), "{.groups = G}"});
   const DType dtype = x.dtype();
-  x = cast(x, parameter_dtype(dtype));
+  x = widened(x);
   const Init init = resolve("group_norm", options.init.value_or(ones), {});
   Tensor weight = parameter(x.graph(), "weight", Role::norm_scale, channel_vector(x), init);
   Tensor bias = parameter(x.graph(), "bias", Role::norm_shift, channel_vector(x), zero_init());

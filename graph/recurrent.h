@@ -13,8 +13,9 @@
 namespace kb {
 
 struct RecurrentOptions {
-  int64_t layers = 1;                    // each reads the hidden states of the one before
-  std::optional<Initialiser> init = {};  // of the weights, whose fans are one gate's; the biases are then 0
+  int64_t layers = 1;  // each reads the hidden states of the one before
+  // The weights' distribution, by the fans of one gate; the biases then start at 0.
+  std::optional<Initialiser> init = {};
 };
 
 // Long short-term memory (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000). The gates i, f,

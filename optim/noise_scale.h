@@ -21,8 +21,8 @@ struct NoiseSample {
 };
 
 /// Estimates |G|^2 and tr(Sigma) by appendix A.1 of McCandlish et al. 2018, with B_small = per_worker and B_big =
-/// workers x per_worker. The samples of a minibatch count as drawn independently. Of a set of N samples that
-/// an epoch draws without replacement, gradient2 estimates |G|^2 - tr(Sigma) / N. Throws std::invalid_argument unless
+/// workers x per_worker. The samples of a minibatch count as drawn independently. If epochs draw N samples
+/// without replacement, gradient2 estimates |G|^2 - tr(Sigma) / N. Throws std::invalid_argument unless
 /// workers >= 2 and per_worker >= 1.
 NoiseSample noise_sample(const GradientNorms& norms, int64_t workers, int64_t per_worker);
 

@@ -57,7 +57,7 @@ std::optional<MeanDifference> mean_difference(const Samples& added, const Sample
       all.push_back(moments);
     }
   if (!(variance > 0) || !std::isfinite(variance)) return std::nullopt;
-  double weight = 0;  // of shares of the whole variance: squares of variances may be beyond a double
+  double weight = 0;  // sums shares of the whole variance: squares of variances may be beyond a double
   for (const SampleMoments& one : all) weight += std::pow(one.share / variance, 2) / one.degrees;
   found.degrees = std::max(1.0, 1 / weight);  // rounding alone makes it less
   const double half = student_t(alpha, found.degrees) * std::sqrt(variance);

@@ -160,9 +160,7 @@ void CheckpointWriter::write(int64_t step, bool is_best) {
           fmt::format("no checkpoint is made of the state after step {}, which is not finite: {}", step, fault));
     write_file(step, is_best);
   } catch (const Error& error) {
-    const std::vector<fs::path> kept = list_checkpoints(folder_.path);
-    throw Error(fmt::format("{}\n  kept: {}\n  hint: once that is mended, --resume goes on from there", error.what(),
-                            kept.empty() ? "no checkpoint" : kept[0].string()));
+    throw Error(error.what() + kept_text(folder_.path));
   }
 }
 
@@ -243,6 +241,12 @@ void keep_best_checkpoint(const fs::path& folder, int64_t step) {
   if (error) fs::copy_file(from, fresh, fs::copy_options::overwrite_existing, error);
   if (!error) fs::rename(fresh, best, error);
   if (error) throw_file_error("write", best, error.value());
+}
+
+std::string kept_text(const fs::path& folder) {
+  const std::vector<fs::path> kept = list_checkpoints(folder);
+  return fmt::format("\n  kept: {}\n  hint: once that is mended, --resume goes on from there",
+                     kept.empty() ? "no checkpoint" : kept[0].string());
 }
 
 std::vector<fs::path> list_checkpoints(const fs::path& folder) {

@@ -84,6 +84,9 @@ std::vector<NamedTensor> model_tensors(const Checkpoint& checkpoint);
 // Makes the checkpoint of `step` in the folder its kBestCheckpoint. Throws Error when it cannot.
 void keep_best_checkpoint(const std::filesystem::path& folder, int64_t step);
 
+// Returns the lines of an error that ends a run: the newest checkpoint of the folder, from which it may go on.
+std::string kept_text(const std::filesystem::path& folder);
+
 // Returns the checkpoint files of a folder, told by their names alone, the newest first; nothing if there is no folder.
 std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& folder);
 

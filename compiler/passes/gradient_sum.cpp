@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/passes/gradient_rules.h"
+#include "graph/building.h"
 #include "graph/functions.h"
 
 namespace kb {
@@ -113,10 +114,10 @@ Tensor sum_of_product(const Tensor& x, const Ints& axes) {
     if (!contains(axes, a)) shape.push_back(x.size(a));
   }
   // The number of elements, and a sum without its factors, may be too large for f16 where the whole is not.
-  const auto wide = [&](const Tensor& t) { return cast(t, arithmetic_dtype(x.dtype())); };
-  Tensor total = f.varying.empty() ? broadcast_to(count(wide(x), axes), shape) : sum(wide(product(f.varying)), axes);
-  for (const Tensor& factor : f.fixed) total = total * wide(reduced(factor, axes, shape));
-  for (const Tensor& divisor : f.divisors) total = total / wide(reduced(divisor, axes, shape));
+  Tensor total =
+      f.varying.empty() ? broadcast_to(count(widened(x), axes), shape) : sum(widened(product(f.varying)), axes);
+  for (const Tensor& factor : f.fixed) total = total * widened(reduced(factor, axes, shape));
+  for (const Tensor& divisor : f.divisors) total = total / widened(reduced(divisor, axes, shape));
   return cast(f.negative ? -total : total, x.dtype());
 }
 

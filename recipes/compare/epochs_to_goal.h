@@ -17,7 +17,7 @@ struct EpochsToGoal {
   std::string recipe;
   int64_t minibatch = 0;
   std::string part, goal;        // evaluated part and judged metric: "valid", "error"
-  MetricKind kind = {};          // of the judged metric
+  MetricKind kind = {};          // the judged metric's
   double samples_per_epoch = 0;  // steps per epoch x minibatch
   std::optional<double> epochs;  // epochs done at the first evaluation that reached the goal; empty if none did
   bool diverged = false;

@@ -5,19 +5,17 @@
 #include <limits>
 
 #include "recipes/perf/memory_answer.h"
+#include "recipes/run/process_memory.h"
 
 namespace kb {
 
 RunFiles files_to_write(const StateStore& store, int64_t keep, bool goes_on) {
-  RunFiles files;
-  for (const TensorView& tensor : store.views()) {
-    files.checkpoint_bytes += tensor.type.bytes();
-    if (!tensor.slot) files.model_bytes += tensor.type.bytes();
-  }
-  // Beside those that are kept: the best state's, once its step has no other, and the one that is being written.
-  files.checkpoints = goes_on ? 1 : keep + 2;
-  files.models = goes_on ? 1 : 2;
-  return files;
+  // Two checkpoints stand beside those that are kept: the best state's, once its step has no other, and the one that is
+  // being written.
+  return {.checkpoint_bytes = state_bytes(store),
+          .checkpoints = goes_on ? 1 : keep + 2,
+          .model_bytes = state_bytes(store, false),
+          .models = goes_on ? 1 : 2};
 }
 
 std::string over_disk_note(const std::filesystem::path& run, int64_t free, const RunFiles& files) {

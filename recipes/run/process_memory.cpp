@@ -23,12 +23,6 @@ int64_t bytes_now() {
   return file >> size >> resident ? resident * sysconf(_SC_PAGESIZE) : 0;
 }
 
-int64_t state_bytes(const StateStore& store) {
-  int64_t bytes = 0;
-  for (const TensorView& tensor : store.views()) bytes += tensor.type.bytes();
-  return bytes;
-}
-
 // Returns the bytes for decoding: every loader thread may read the largest image at once, and an evaluation one more.
 int64_t decoding_bytes(const Task& task, int loader_threads) {
   int64_t most = 0;
@@ -138,6 +132,12 @@ std::string over_machine_note(int64_t process_bytes, int64_t processes, int64_t 
   if (process_bytes * processes <= machine_bytes) return "";
   return fmt::format("NOTE: the machine has {}, and the run's processes on it ({}) take {}: the system may end them",
                      bytes_text(machine_bytes), processes, bytes_text(process_bytes * processes));
+}
+
+int64_t state_bytes(const StateStore& store, bool slots) {
+  int64_t bytes = 0;
+  for (const TensorView& tensor : store.views(slots)) bytes += tensor.type.bytes();
+  return bytes;
 }
 
 int64_t peak_process_bytes() {

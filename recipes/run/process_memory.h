@@ -32,6 +32,9 @@ std::string over_machine_note(int64_t process_bytes, int64_t processes, int64_t 
 // need more than it has.
 std::vector<std::string> memory_lines(const Ready& ready, const ProcessMemory& memory, bool all);
 
+// Returns the bytes of parameters and running statistics, and of the optimizer's state if `slots`.
+int64_t state_bytes(const StateStore& store, bool slots = true);
+
 // Returns the most bytes of host memory that this process has had; 0 if the system does not say.
 int64_t peak_process_bytes();
 

@@ -140,22 +140,17 @@ void RunRecord::save_model(int64_t step) {
   try {
     files_->folder.save_parameters(kModel, files_->store, step);
   } catch (const FileError& error) {
-    const std::string checkpoint = newest_checkpoint();
-    if (checkpoint.empty()) throw;
-    throw FileError(fmt::format("{}\n  kept: {}\n  hint: once that is mended, --resume goes on from there",
-                                error.what(), checkpoint));
+    finish_checkpoint();
+    throw FileError(error.what() + kept_text(files_->folder.checkpoints()));
   }
 }
 
-// Returns the newest checkpoint that is whole, a save that is under way included; "" if there is none.
-std::string RunRecord::newest_checkpoint() const {
+// Waits for a save that is under way. Its error is not told: the one that ends the run is.
+void RunRecord::finish_checkpoint() const {
   try {
     files_->checkpoints.wait();
   } catch (const Error&) {
-    // The error that ends the run is told, not this one.
   }
-  const std::vector<std::filesystem::path> checkpoints = list_checkpoints(files_->folder.checkpoints());
-  return checkpoints.empty() ? "" : checkpoints[0].string();
 }
 
 std::string RunRecord::kept(int64_t step) const {
@@ -163,8 +158,9 @@ std::string RunRecord::kept(int64_t step) const {
   const std::string model = files_ ? files_->folder.file(kModel).string() : std::string(kModel) + " of rank 0";
   std::string text = fmt::format("{}, the parameters after {} steps", model, step);
   if (!files_) return text;
-  const std::string checkpoint = newest_checkpoint();
-  return checkpoint.empty() ? text : text + "; " + checkpoint;
+  finish_checkpoint();
+  const std::vector<std::filesystem::path> checkpoints = list_checkpoints(files_->folder.checkpoints());
+  return checkpoints.empty() ? text : text + "; " + checkpoints[0].string();
 }
 
 void RunRecord::save_checkpoint(const CheckpointCursor& cursor) {

@@ -57,7 +57,7 @@ class RunRecord {
 
  private:
   struct Files;
-  std::string newest_checkpoint() const;
+  void finish_checkpoint() const;
   std::unique_ptr<Files> files_;
 };
 

@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kSamples = 3, kLength = 4, kInputs = 5, kFeatures = 2;
 
 using Row = std::vector<double>;
-using Rows = std::vector<Row>;  // of one sample, a row a step
+using Rows = std::vector<Row>;  // one sample's, a row a step
 
 double logistic(double x) { return 1 / (1 + std::exp(-x)); }
 

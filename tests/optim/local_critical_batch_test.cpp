@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(moving_averages_have_their_closed_forms) {
   const std::vector<double> level(9, 3.0);
   BOOST_TEST(moving_average(level, 0.1).value == 3, near);
   BOOST_TEST(moving_average(level, 0.1).error.value() == 0);
-  BOOST_TEST(moving_average(level, 0.1).degrees == 2 * 16 / 11.0, near);  // of the last five values
+  BOOST_TEST(moving_average(level, 0.1).degrees == 2 * 16 / 11.0, near);  // the last five values tell it
   BOOST_TEST(moving_average(std::vector{7.0, 8.0, 9.0}, 0.3).degrees == 1);
   for (const double alpha : {0.0, -1.0, 1.5}) BOOST_CHECK_THROW(moving_average(level, alpha), std::invalid_argument);
   BOOST_CHECK_THROW(moving_average({}, 0.5), std::invalid_argument);

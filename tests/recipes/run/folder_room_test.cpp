@@ -2,9 +2,7 @@
 #include "recipes/run/folder_room.h"
 
 #include <boost/test/unit_test.hpp>
-
-#include "tests/recipes/small_run.h"
-#include "tests/support/support.h"
+#include <limits>
 
 namespace kb::folder_room_test {
 

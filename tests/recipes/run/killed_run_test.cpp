@@ -262,8 +262,14 @@ BOOST_AUTO_TEST_CASE(a_full_disk_keeps_the_last_good_checkpoint) {
       fmt::print("skipped: no small file system can be mounted: {}\n", disk.reason());
       return;
     }
-    const ProcessResult result = Process(fresh(out)).wait();
+    std::vector<std::string> words = fresh(out);
+    std::erase(words, "--quiet");  // which leaves out notes
+    const ProcessResult result = Process(words).wait();
     BOOST_TEST(result.status == 1, result.output);
+    BOOST_TEST(result.output.find("NOTE: the disk of " + out.string() + " has ") != std::string::npos, result.output);
+    BOOST_TEST(
+        result.output.find("(4 of 2.15 MB for checkpoints, 2 of 1.08 MB for model.safetensors)") != std::string::npos,
+        result.output);
     BOOST_TEST(result.output.find("No space left on device; 2.2 MB are needed, ") != std::string::npos, result.output);
     const std::vector<fs::path> kept = list_checkpoints(out / "checkpoints");
     BOOST_REQUIRE(kept.size() == 2u);
