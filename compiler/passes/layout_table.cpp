@@ -10,7 +10,8 @@ struct LayoutRow {
 };
 
 // `./run tune --write` writes one row, on a line of its own, for each instruction set of the library and dtype. What
-// has no row takes NHWC. oneDNN has AMX kernels for NHWC alone; for blocked layouts it runs kernels without AMX.
+// has no row takes NHWC. oneDNN and runtime/cpu/amx have AMX kernels for NHWC alone; for blocked layouts oneDNN runs
+// kernels without AMX.
 // clang-format off
 constexpr LayoutRow kLayouts[] = {
     {"amx", DType::f32, 16},

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "graph/error.h"
+#include "runtime/cpu/amx/conv.h"
+#include "runtime/cpu/amx/weight_grad.h"
 #include "runtime/cpu/library_parts.h"
 #include "runtime/cpu/weight_grad.h"
 #include "runtime/processor.h"
@@ -51,7 +53,20 @@ int64_t rounded_outputs(const ConvSpec& spec) {
   return spec.kind == ConvKind::input_grad ? input_elements(spec) : 0;
 }
 
+// Returns whether a kernel of our own computes a convolution or the gradient of its input.
+bool uses_own_conv(const LibraryContext& context, const ConvSpec& spec) {
+  return context.instruction_set() == "amx" && amx::is_faster(spec);
+}
+
+// Returns a kernel of our own for what the library does slowly; null where it has none.
+std::unique_ptr<LibraryOp> plan_own(const LibraryContext& context, const ConvSpec& spec, int shards) {
+  if (uses_own_conv(context, spec)) return amx::plan_conv(spec, shards);
+  if (auto op = plan_weight_grad(spec, shards)) return op;
+  return context.instruction_set() == "amx" ? amx::plan_weight_grad(spec, shards) : nullptr;
+}
+
 WeightLayout weight_layout(LibraryContext& context, const ConvSpec& spec) {
+  if (uses_own_conv(context, spec)) return amx::weight_layout(spec);
   if (use_onednn(context, spec.dtype)) return onednn::weight_layout(*context.engine(), spec);
   return WeightLayout::plain(spec, spec.dtype);
 }
@@ -83,7 +98,7 @@ std::string LibraryContext::instruction_set() const {
 std::unique_ptr<LibraryOp> plan_conv(LibraryContext& context, const ConvSpec& spec, int shards) {
   check(spec, shards);
   const ConvSpec inner = computed(context, spec);
-  auto op = plan_weight_grad(inner, shards);
+  auto op = plan_own(context, inner, shards);
   if (!op)
     op = use_onednn(context, inner.dtype) ? onednn::plan_conv(*context.engine(), inner, shards)
                                           : eigen::plan_conv(inner, shards);
