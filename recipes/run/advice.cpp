@@ -25,11 +25,17 @@ RunConfig defaults_beside(const Recipe& recipe, const RunConfig& config) {
   return defaults;
 }
 
+constexpr int64_t kGrowth = 4;  // the minibatch of the next run over that of this one
+
+// Returns the changes by the linear scaling rule (Goyal et al. 2017, section 2.1): a larger minibatch, as many samples.
 std::map<std::string, std::string> linear_rule(const Recipe& recipe, const RunConfig& config) {
   const int64_t base = config.learning.base_minibatch > 0 ? config.learning.base_minibatch : config.batch.minibatch;
-  std::map<std::string, std::string> changes = {{"--minibatch", fmt::to_string(4 * config.batch.minibatch)},
+  std::map<std::string, std::string> changes = {{"--minibatch", fmt::to_string(kGrowth * config.batch.minibatch)},
                                                 {"--base-minibatch", fmt::to_string(base)},
                                                 {"--lr", ""}};
+  const auto fewer = [](int64_t steps) { return fmt::to_string((steps + kGrowth - 1) / kGrowth); };
+  if (config.length.steps > 0) changes["--steps"] = fewer(config.length.steps);
+  if (config.learning.warmup_steps > 0) changes["--warmup-steps"] = fewer(config.learning.warmup_steps);
   if (config.learning.lr != defaults_beside(recipe, config).learning.lr)
     changes["--base-lr"] = fmt::format("{}", config.learning.lr);
   if (config.learning.scaling != "linear") changes["--scaling"] = "linear";
@@ -68,7 +74,7 @@ std::string what_next(const Recipe& recipe, const RunConfig& config, const RunPl
     text += fmt::format("{}{}   {}", text.empty() ? "next: " : "\n      ", command, why);
   };
   if (!writer.empty()) add(tool_words(recipe, "translate") + " " + shell_quoted(writer), "what the model writes");
-  if (4 * config.batch.minibatch <= plan.samples)
+  if (kGrowth * config.batch.minibatch <= plan.samples)
     add(command_with(recipe, config, linear_rule(recipe, config)), "the linear scaling rule");
   add(command_with(recipe, config, {{"--seed", fmt::to_string(config.arithmetic.seed + 1)}}),
       "how much of the error is chance");

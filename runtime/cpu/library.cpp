@@ -4,6 +4,7 @@
 
 #include "graph/error.h"
 #include "runtime/cpu/amx/conv.h"
+#include "runtime/cpu/amx/tiles.h"
 #include "runtime/cpu/amx/weight_grad.h"
 #include "runtime/cpu/library_parts.h"
 #include "runtime/cpu/weight_grad.h"
@@ -55,7 +56,7 @@ int64_t rounded_outputs(const ConvSpec& spec) {
 
 // Returns whether a kernel of our own computes a convolution or the gradient of its input.
 bool uses_own_conv(const LibraryContext& context, const ConvSpec& spec) {
-  return context.instruction_set() == "amx" && amx::is_faster(spec);
+  return context.instruction_set() == "amx" && amx::available() && amx::is_faster(spec);
 }
 
 // Returns a kernel of our own for what the library does slowly; null where it has none.

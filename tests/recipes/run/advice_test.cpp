@@ -80,6 +80,13 @@ BOOST_AUTO_TEST_CASE(given_flags_are_kept) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_larger_minibatch_takes_as_many_samples) {
+  const RunConfig linear = advised({"--steps", "102", "--warmup-steps", "9"})[0];
+  BOOST_TEST(linear.length.steps == 26);
+  BOOST_TEST(linear.learning.warmup_steps == 3);
+  BOOST_TEST(advised({"--epochs", "6"})[0].length.steps == 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_minibatch_beyond_the_data_is_not_named) {
   BOOST_TEST(
       advised({"--minibatch", "64"}, {.samples = 255, .minibatch = 64, .steps_per_epoch = 3, .steps = 3}).size() == 2u);
