@@ -65,7 +65,7 @@ void start(std::deque<Process>& running, const std::vector<std::string>& argv, C
   const auto begin = std::chrono::steady_clock::now();
   while (true) {
     try {
-      return void(running.emplace_back(argv));
+      return void(running.emplace_back(argv, Orphan::ends));
     } catch (const NoProcess&) {
       if (!running.empty())
         collect();

@@ -35,8 +35,8 @@ struct CompileResult {
 // the file does not exist any more, the recorded version still allows a warm cache to be used.
 HostCompiler find_host_compiler(const RuntimeOptions& options);
 
-// Compiles all jobs at once, one process each, or as many at once as the system starts. Throws kb::Error when the
-// compiler cannot be started.
+// Compiles all jobs at once, one process each, or as many at once as the system starts. They end with this process,
+// however it ends. Throws kb::Error when the compiler cannot be started.
 std::vector<CompileResult> compile_shared_objects(const HostCompiler& compiler, std::span<const CompileJob> jobs);
 
 // Returns whether the compiler refuses the text itself; it writes nothing for this. If it accepts the text, the failure

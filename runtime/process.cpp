@@ -2,14 +2,17 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sched.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <filesystem>
+#include <memory>
 #include <system_error>
 #include <utility>
 
@@ -19,26 +22,75 @@
 namespace kb {
 namespace {
 
-pid_t start(const std::vector<std::string>& argv, int output) {
+// What a new process needs to become a program.
+struct Start {
+  char* const* argv;
+  int output;
+  Orphan orphan;
+  pid_t parent;
+  int error = 0;  // why it has not become the program
+};
+
+// While it lives, this thread gets no signals.
+class NoSignals {
+ public:
+  NoSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  NoSignals(const NoSignals&) = delete;
+  NoSignals& operator=(const NoSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+// A handler of the parent's would change memory that the child shares with it.
+void forget_handlers() {
+  struct sigaction action;
+  for (int number = 1; number < NSIG; ++number) {
+    if (::sigaction(number, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
+    action = {};
+    ::sigaction(number, &action, nullptr);
+  }
+}
+
+// Runs in the child, which shares the parent's memory until it becomes the program; the parent sleeps until then.
+int become(void* given) {
+  Start& start = *static_cast<Start*>(given);
+  forget_handlers();
+  if (start.orphan == Orphan::ends) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (start.orphan == Orphan::ends && ::getppid() != start.parent) return 128 + SIGTERM;
+  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (nothing >= 0 && ::dup2(nothing, STDIN_FILENO) >= 0 && ::dup2(start.output, STDOUT_FILENO) >= 0 &&
+      ::dup2(start.output, STDERR_FILENO) >= 0) {
+    sigset_t none;
+    sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);  // the program starts with no signal blocked
+    ::execve(start.argv[0], start.argv, environ);
+  }
+  start.error = errno;
+  return 127;
+}
+
+// Does what posix_spawn does, which cannot tie a child to its parent's life.
+pid_t start(const std::vector<std::string>& argv, int output, Orphan orphan) {
   std::vector<char*> arguments;
   for (const std::string& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  // The child starts with no signal blocked, whatever this thread blocks.
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  constexpr size_t kStack = 64 << 10;
+  const auto stack = std::make_unique<std::byte[]>(kStack);
+  Start start{arguments.data(), output, orphan, ::getpid()};
   pid_t child = -1;
-  const int error = ::posix_spawn(&child, argv[0].c_str(), &actions, &attributes, arguments.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
+  int error = 0;
+  {
+    const NoSignals block;
+    child = ::clone(become, stack.get() + kStack, CLONE_VM | CLONE_VFORK | SIGCHLD, &start);
+    error = child < 0 ? errno : start.error;
+  }
+  if (child > 0 && error != 0) ::waitpid(child, nullptr, 0);
   if (error == EAGAIN)
     throw NoProcess(fmt::format(
         "cannot start {}: {}\n  hint:     the limit on the user's processes and threads (ulimit -u) or on the "
@@ -59,12 +111,12 @@ std::string own_program() {
 
 std::string running_program() { return fmt::format("/proc/{}/exe", ::getpid()); }
 
-Process::Process(const std::vector<std::string>& argv) {
+Process::Process(const std::vector<std::string>& argv, Orphan orphan) {
   ensure(!argv.empty(), "Process: no program");
   output_ = ::memfd_create("output", MFD_CLOEXEC);
   if (output_ < 0) throw_file_error("catch the output of", argv[0], errno);
   try {
-    child_ = start(argv, output_);
+    child_ = start(argv, output_, orphan);
   } catch (...) {
     ::close(output_);
     throw;

@@ -1,6 +1,7 @@
 // A child process without a shell. Its output is caught in memory: there is no pipe to drain and no disk to fill.
 #pragma once
 #include <sys/types.h>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -24,11 +25,15 @@ std::string own_program();
 // Returns a path that starts exactly this process's program, valid while this process lives.
 std::string running_program();
 
+// What happens to a child when the thread that started it ends, and so at the latest with this process, however that
+// ends: nothing, or it gets SIGTERM. Its own children get no signal.
+enum class Orphan : uint8_t { goes_on, ends };
+
 class Process {
  public:
   // Starts argv[0] (a path, which is not looked up) with this process's environment. Throws kb::Error when it cannot be
   // started, NoProcess when it may be possible later.
-  explicit Process(const std::vector<std::string>& argv);
+  explicit Process(const std::vector<std::string>& argv, Orphan orphan = Orphan::goes_on);
   // Kills and reaps a child that nobody waited for.
   ~Process();
   Process(const Process&) = delete;

@@ -1,5 +1,7 @@
 #include "runtime/process.h"
 
+#include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
@@ -93,6 +95,26 @@ BOOST_AUTO_TEST_CASE(a_child_nobody_waits_for_is_ended) {
   char byte = 0;
   BOOST_TEST(::read(pipe[0], &byte, 1) == 0);  // the end: the child, which had the other side too, is gone
   ::close(pipe[0]);
+}
+
+// The child has the other side of a pipe open, which ends with it.
+BOOST_AUTO_TEST_CASE(a_child_ends_with_its_parent_where_that_is_asked_for) {
+  int pipe[2], started[2];
+  BOOST_REQUIRE(::pipe(pipe) == 0);
+  BOOST_REQUIRE(::pipe2(started, O_CLOEXEC) == 0);
+  const pid_t parent = ::fork();
+  if (parent == 0) {
+    kb::Process process({"/bin/sleep", "1000000"}, kb::Orphan::ends);
+    if (::write(started[1], "", 1) == 1) ::pause();
+    ::_exit(1);
+  }
+  ::close(pipe[1]);
+  char byte = 0;
+  BOOST_REQUIRE(::read(started[0], &byte, 1) == 1);
+  ::kill(parent, SIGKILL);
+  ::waitpid(parent, nullptr, 0);
+  BOOST_TEST(::read(pipe[0], &byte, 1) == 0);
+  for (const int descriptor : {pipe[0], started[0], started[1]}) ::close(descriptor);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

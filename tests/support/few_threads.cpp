@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <spawn.h>
+#include <sched.h>
 
 #include <atomic>
 #include <cerrno>
@@ -51,14 +51,14 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
   return EAGAIN;
 }
 
-extern "C" int posix_spawn(pid_t* child, const char* path, const posix_spawn_file_actions_t* actions,
-                           const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
-  static const auto real = next<decltype(&posix_spawn)>("posix_spawn");
+extern "C" int clone(int (*body)(void*), void* stack, int flags, void* argument, ...) noexcept {
+  static const auto real = next<int (*)(int (*)(void*), void*, int, void*, ...)>("clone");
   if (spawns_before != INT_MAX && spawns_before-- <= 0 && spawns_to_fail-- > 0) {
     ++spawns_failed;
-    return EAGAIN;
+    errno = EAGAIN;
+    return -1;
   }
-  return real(child, path, actions, attributes, arguments, environment);
+  return real(body, stack, flags, argument);
 }
 
 namespace kb::test {

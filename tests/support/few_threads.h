@@ -15,7 +15,7 @@ class FewThreads {
   FewThreads& operator=(const FewThreads&) = delete;
 };
 
-// While it lives, posix_spawn succeeds for `before` processes, then fails for `failures`, then succeeds for all further
+// While it lives, clone() succeeds for `before` processes, then fails for `failures`, then succeeds for all further
 // ones.
 class FewProcesses {
  public:
