@@ -30,8 +30,9 @@ bool is_alive(int32_t process) {
   return text[name_end + 2] != 'Z' && text[name_end + 2] != 'X';
 }
 
-[[noreturn]] void fail(const std::string& name) {
-  throw Error(fmt::format("cannot make shared memory {}: {}", name, std::strerror(errno)));
+[[noreturn]] void fail(const std::string& name, int error) {
+  ::shm_unlink(name.c_str());
+  throw Error(fmt::format("cannot make shared memory {}: {}", name, std::strerror(error)));
 }
 
 }  // namespace
@@ -67,10 +68,12 @@ BeatPage::BeatPage(Communicator& communicator) : own_leader_(communicator.placem
   const std::string own = fmt::format("/kilobatch-{}-{:08x}", ::getuid(), std::random_device()());
   const std::string name = communicator.all_gather(own)[static_cast<size_t>(own_leader_)];
   const int file = ::shm_open(name.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
-  if (file < 0 || ::ftruncate(file, static_cast<off_t>(bytes_)) != 0) fail(name);
+  // The memory is set aside: without that, writing to it would end the process where /dev/shm is full.
+  const int error = file < 0 ? errno : ::posix_fallocate(file, 0, static_cast<off_t>(bytes_));
+  if (error != 0) fail(name, error);
   memory_ = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   ::close(file);
-  if (memory_ == MAP_FAILED) fail(name);
+  if (memory_ == MAP_FAILED) fail(name, errno);
   communicator.barrier();
   if (communicator.rank() == own_leader_) ::shm_unlink(name.c_str());
 }
