@@ -32,7 +32,9 @@ std::filesystem::path checked(const std::filesystem::path& target) {
   struct stat status;
   if (::stat(target.c_str(), &status) != 0) {
     if (errno != ENOENT) throw_file_error("write", target, errno);
-    return target;
+    std::error_code error;
+    const std::filesystem::path next = std::filesystem::read_symlink(target, error);
+    return error ? target : checked(target.parent_path() / next);
   }
   if (!S_ISREG(status.st_mode))
     throw Error(fmt::format("cannot write {}: expected a file, or none yet, got {}", target.string(),

@@ -16,7 +16,7 @@ class AtomicFile {
  public:
   // Opens `TARGET.PID.N.tmp`; the directory must exist. `bytes`, if known, are set aside on the disk at once, so that a
   // full disk is found before anything is written. If `target` is a symbolic link, the link stays and the file that it
-  // leads to is replaced. Throws Error when the target is a folder, a device, a FIFO or a socket.
+  // leads to is replaced, or made. Throws Error when the target is a folder, a device, a FIFO or a socket.
   explicit AtomicFile(const std::filesystem::path& target, int64_t bytes = 0, unsigned mode = 0666);
   // Removes the temporary file unless it was committed; the target then stays as it was.
   ~AtomicFile();

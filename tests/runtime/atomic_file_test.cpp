@@ -193,6 +193,22 @@ BOOST_AUTO_TEST_CASE(a_link_stays_and_what_it_leads_to_is_replaced) {
   BOOST_TEST(kb::read_file(scratch / "deep/file") == "second");
 }
 
+BOOST_AUTO_TEST_CASE(a_link_stays_and_what_it_leads_to_is_made) {
+  TemporaryDirectory scratch;
+  fs::create_directory(scratch / "deep");
+  fs::create_symlink("deep/file", scratch / "link");
+  fs::create_symlink(scratch / "link", scratch / "deep/back");
+  for (const char* link : {"link", "deep/back"}) {
+    kb::write_file_atomically(scratch / link, link);
+    BOOST_TEST(fs::is_symlink(scratch / link));
+    BOOST_TEST(kb::read_file(scratch / "deep/file") == link);
+    fs::remove(scratch / "deep/file");
+  }
+  fs::create_symlink("nowhere/file", scratch / "lost");
+  BOOST_CHECK_THROW(kb::write_file_atomically(scratch / "lost", "x"), kb::Error);
+  BOOST_TEST(fs::is_symlink(scratch / "lost"));
+}
+
 BOOST_AUTO_TEST_CASE(a_full_disk_keeps_the_old_file) {
   TemporaryDirectory scratch;
   SmallDisk disk(scratch.path(), 64);
