@@ -1,5 +1,5 @@
-// A convolution as cuDNN's operation graph: one operation, and after a forward convolution the bias and ReLU of its
-// epilogue, as point-wise operations that cuDNN fuses with it.
+// A convolution as cuDNN's operation graph: one operation, and after a forward convolution the bias of its epilogue, as
+// a point-wise operation that cuDNN fuses with it.
 #pragma once
 #include "runtime/cuda/cudnn/device.h"
 #include "runtime/library_spec.h"
