@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <string_view>
 
 #include "recipes/run/command_words.h"
 #include "recipes/run/tensorboard_events.h"
@@ -45,6 +46,14 @@ fs::path default_folder(const std::string& recipe) {
   fs::path path = base;
   for (int number = 2; !make_folder(path); ++number) path = fmt::format("{}-{}", base.string(), number);
   return path;
+}
+
+// Removes temporary files whose names begin with `begin`.
+void remove_temporaries(const fs::path& folder, std::string_view begin = "") {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
+    if (entry.path().extension() == ".tmp" && entry.path().filename().string().starts_with(begin))
+      fs::remove(entry.path(), error);
 }
 
 std::string now_text() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
@@ -107,6 +116,7 @@ void check_unused(const fs::path& out) {
 RunFolder::RunFolder(const std::string& recipe, const std::string& out)
     : RunFolder(out.empty() ? default_folder(recipe) : (make_folder(out), fs::path(out))) {
   check_unused(path_);
+  remove_temporaries(path_, kManifest);  // of a run that was killed before it had a manifest
 }
 
 void RunFolder::save_parameters(const std::string& name, const StateStore& store, int64_t step) const {
@@ -114,10 +124,7 @@ void RunFolder::save_parameters(const std::string& name, const StateStore& store
 }
 
 void RunFolder::remove_leftovers() const {
-  std::error_code error;
-  for (const fs::path& folder : {path_, checkpoints()})
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
-      if (entry.path().extension() == ".tmp") fs::remove(entry.path(), error);
+  for (const fs::path& folder : {path_, checkpoints()}) remove_temporaries(folder);
 }
 
 namespace {

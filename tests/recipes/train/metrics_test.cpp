@@ -149,6 +149,15 @@ BOOST_AUTO_TEST_CASE(a_folder_holds_one_run) {
   BOOST_CHECK_THROW(RunFolder("lenet_mnist", (directory / "file").string()), Error);
 }
 
+// The folder may hold other files of the user's.
+BOOST_AUTO_TEST_CASE(what_a_run_left_that_was_killed_at_its_start_is_removed) {
+  test::TemporaryDirectory directory;
+  for (const char* name : {"manifest.json.4711.0.tmp", "notes.tmp"}) test::write_file(directory / name, "{");
+  const RunFolder folder("lenet_mnist", directory.path().string());
+  BOOST_TEST(!std::filesystem::exists(directory / "manifest.json.4711.0.tmp"));
+  BOOST_TEST(std::filesystem::exists(directory / "notes.tmp"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace kb::metrics_test
