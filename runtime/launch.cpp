@@ -88,7 +88,8 @@ void allow_files() {
 
 class Launched {
  public:
-  explicit Launched(const std::vector<std::string>& command) : name_(command.at(0)) {
+  Launched(const std::vector<std::string>& command, int meet_seconds)
+      : name_(command.at(0)), meet_seconds_(meet_seconds) {
     const sigset_t awaited = set_of({SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGTSTP, SIGCHLD, kMet});
     sigprocmask(SIG_BLOCK, &awaited, &before_);
     awaited_ = awaited;
@@ -139,18 +140,28 @@ class Launched {
     return ::waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == child_;
   }
 
-  // Waits for a signal. Returns 0 when a signal was handed on and the processes have not met kGraceSeconds later.
+  // Waits for a signal. Returns 0 when the processes have not met kGraceSeconds after a signal was handed on, or, once,
+  // meet_seconds_ after the start.
   int next_signal() const {
-    const timespec grace{kGraceSeconds, 0};
-    const int number = first_ == 0 || met_ ? sigwaitinfo(&awaited_, nullptr) : sigtimedwait(&awaited_, nullptr, &grace);
+    const timespec patience{first_ == 0 ? meet_seconds_ : kGraceSeconds, 0};
+    const bool may_last = met_ || (first_ == 0 && is_late_);
+    const int number = may_last ? sigwaitinfo(&awaited_, nullptr) : sigtimedwait(&awaited_, nullptr, &patience);
     return number < 0 && errno == EAGAIN ? 0 : number;
   }
 
   void take(int number) {
-    if (number == 0) return kill_all();
+    if (number == 0) return first_ == 0 ? tell_late() : kill_all();
     if (number == SIGTSTP) return suspend();
     if (number == kMet) return meet();
     if (number > 0 && number != SIGCHLD) hand_on(number);
+  }
+
+  void tell_late() {
+    is_late_ = true;
+    print_error(fmt::format(
+        "the processes of {} have not met after {} s: one of them may be stopped, or wait for a file or a library\n"
+        "  hint:     Ctrl-C ends all; /proc/PROCESS/stack and wchan tell what a process waits for",
+        name_, meet_seconds_));
   }
 
   // An mpirun that had started no process yet had none to pass the signal to.
@@ -213,11 +224,15 @@ class Launched {
   int first_ = 0;        // the first signal that was handed on
   bool forced_ = false;  // all were killed
   bool met_ = false;     // the processes have met
+  const int meet_seconds_;
+  bool is_late_ = false;  // a line has said that they have not met
 };
 
 }  // namespace
 
-int run_launcher(const std::vector<std::string>& command) { return Launched(command).wait(); }
+int run_launcher(const std::vector<std::string>& command, int meet_seconds) {
+  return Launched(command, meet_seconds).wait();
+}
 
 bool say_met(int launched_by) { return launched_by <= 0 || ::kill(launched_by, kMet) == 0 || errno != ESRCH; }
 

@@ -33,10 +33,11 @@ int run_shell(const std::string& line) { return run_launcher({"/bin/sh", "-c", l
 class Launching {
  public:
   // The file gets what the process says on standard error.
-  explicit Launching(const std::string& line, const std::string& said = "/dev/null") : process_(::fork()) {
+  explicit Launching(const std::string& line, const std::string& said = "/dev/null", int meet_seconds = kMeetSeconds)
+      : process_(::fork()) {
     if (process_ != 0) return;
     ::dup2(::open(said.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
-    ::_exit(run_shell(line));
+    ::_exit(run_launcher({"/bin/sh", "-c", line}, meet_seconds));
   }
   void signal(int number) const { ::kill(process_, number); }
   int wait() const {
@@ -126,6 +127,13 @@ BOOST_AUTO_TEST_CASE(a_command_that_fails_before_its_processes_have_met_is_told)
     Launching(line, there).wait();
     BOOST_TEST(test::read_file(there).empty(), line);
   }
+}
+
+// The processes meet only once the line has said that they have not.
+BOOST_AUTO_TEST_CASE(processes_that_do_not_meet_are_told) {
+  const std::string waits = "until test -s " + there + "; do sleep 0.01; done; ";
+  BOOST_TEST(Launching(waits + kMeet + "exit 0", there, 0).wait() == 0);
+  BOOST_TEST(test::read_file(there).starts_with("the processes of /bin/sh have not met after 0 s: one of them may be"));
 }
 
 BOOST_AUTO_TEST_CASE(a_launcher_that_has_ended_is_known) {
