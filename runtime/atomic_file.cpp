@@ -18,12 +18,15 @@
 namespace kb {
 namespace {
 
-// Some file systems cannot flush a directory and say EINVAL; on these the rename alone must do.
-void flush_directory(const std::filesystem::path& directory) {
+// Flushes the directory of a file that was given its name. Some file systems cannot flush a directory and say EINVAL;
+// on these the rename alone must do. Other errors mean that the name may be lost.
+void flush_directory(const std::filesystem::path& target) {
+  const std::filesystem::path directory = target.parent_path();
   const int descriptor = ::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return;
-  ::fsync(descriptor);
+  const int error = ::fsync(descriptor) == 0 ? 0 : errno;
   ::close(descriptor);
+  if (error == EIO || error == ENOSPC || error == EDQUOT) throw_file_error("write", target, error);
 }
 
 // Returns the file that `target` leads to through symbolic links, which stay. Throws for a device or a FIFO, whose
@@ -93,7 +96,7 @@ void AtomicFile::commit() {
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail();
   // After the rename there is nothing to undo, and fsync has reported any error that close would.
   ::close(std::exchange(descriptor_, -1));
-  flush_directory(target_.parent_path());
+  flush_directory(target_);
 }
 
 bool AtomicFile::commit_new() {
@@ -110,7 +113,7 @@ bool AtomicFile::commit_new() {
   discard();
   if (reason == EEXIST) return false;
   if (reason != 0) throw_file_error("write", target_, reason, bytes_);
-  flush_directory(target_.parent_path());
+  flush_directory(target_);
   return true;
 }
 

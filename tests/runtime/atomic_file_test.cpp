@@ -50,6 +50,18 @@ struct Lacking {
   ~Lacking() { link = rename = 0; }
 };
 
+// While it lives, fsync() of a directory fails with this error number.
+struct FlushFault {
+  static inline int error = 0;
+  explicit FlushFault(int number) { error = number; }
+  ~FlushFault() { error = 0; }
+};
+
+bool is_directory(int descriptor) {
+  struct stat status;
+  return ::fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 int answer(int reason, long result) {
   if (reason == 0) return static_cast<int>(result);
   errno = reason;
@@ -58,6 +70,10 @@ int answer(int reason, long result) {
 }  // namespace
 
 // These replace the C library's functions in this program.
+extern "C" int fsync(int descriptor) {
+  const int fault = FlushFault::error != 0 && is_directory(descriptor) ? FlushFault::error : 0;
+  return answer(fault, fault != 0 ? 0 : ::syscall(SYS_fsync, descriptor));
+}
 extern "C" int link(const char* from, const char* to) noexcept {
   return answer(Lacking::link, Lacking::link ? -1 : ::syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0));
 }
@@ -207,6 +223,21 @@ BOOST_AUTO_TEST_CASE(a_link_stays_and_what_it_leads_to_is_made) {
   fs::create_symlink("nowhere/file", scratch / "lost");
   BOOST_CHECK_THROW(kb::write_file_atomically(scratch / "lost", "x"), kb::Error);
   BOOST_TEST(fs::is_symlink(scratch / "lost"));
+}
+
+// A checkpoint whose name may be lost must not count as one: older ones are removed then.
+BOOST_AUTO_TEST_CASE(a_directory_that_cannot_be_flushed_is_told) {
+  TemporaryDirectory scratch;
+  const fs::path file = scratch / "file";
+  for (const auto& [error, why] : {std::pair{EIO, "Input/output error"}, {ENOSPC, "No space left on device"}}) {
+    const FlushFault fault(error);
+    BOOST_CHECK_EXCEPTION(kb::write_file_atomically(file, "x"), kb::Error,
+                          kb::test::says("cannot write " + file.string() + ": " + why));
+  }
+  const FlushFault unknown(EINVAL);
+  BOOST_CHECK_NO_THROW(kb::write_file_atomically(file, "y"));
+  BOOST_TEST(kb::read_file(file) == "y");
+  BOOST_TEST(files_in(scratch.path()) == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_full_disk_keeps_the_old_file) {
