@@ -15,8 +15,8 @@ namespace kb {
 std::string no_thread_text(const char* what, const std::error_code& error) {
   return fmt::format(
       "no thread can be made for {}\n  expected: room for one more\n  got:      {}\n  hint:     the limit on "
-      "the user's processes and threads (ulimit -u) or on the container's (pids.max) is reached: raise it, "
-      "or run with fewer --threads or fewer --processes",
+      "the user's processes and threads (ulimit -u), on the container's (pids.max) or on memory, which a thread's "
+      "stack takes (ulimit -v), is reached: raise it, or run with fewer --threads or fewer --processes",
       what, error.message());
 }
 

@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(without_its_thread_it_says_so) {
   BOOST_CHECK_EXCEPTION(make_in_process_communicator(network, 0, {}), Error, [](const Error& error) {
     const std::string text = error.what();
     return text.starts_with("no thread can be made for the messages between processes\n  expected: ") &&
-           text.find("ulimit -u") != std::string::npos;
+           text.find("ulimit -u") != std::string::npos && text.find("ulimit -v") != std::string::npos;
   });
 }
 
