@@ -64,20 +64,49 @@ Order Order::of(std::vector<OrderBucket> buckets) {
   return order;
 }
 
-// The last samples, the longest ones, could be too few for a batch in every epoch. A bucket before them therefore keeps
-// so many rows back that all behind it have a batch of that bucket, if there are so many.
-void Order::Batches::count_steps() {
-  int64_t carried = 0, behind = 0, last_batch = 0;
-  for (const Part& part : parts) {
-    behind += part.count;
-    if (part.count > 0) last_batch = part.minibatch;
+int64_t Order::Batches::handed_on(size_t bucket) const {
+  return bucket + 1 < parts.size() ? parts[bucket + 1].carried : 0;
+}
+
+int64_t Order::Batches::left_out(size_t bucket) const {
+  const Part& part = parts[bucket];
+  return part.rows() - part.steps * part.minibatch - handed_on(bucket);
+}
+
+// Sets what the buckets behind `largest` take from those before them. Returns what they take from `largest`.
+int64_t Order::Batches::fill_from(size_t largest) {
+  int64_t taken = 0;
+  for (size_t bucket = parts.size() - 1; bucket > largest; --bucket) {
+    const int64_t own = parts[bucket].count - taken, minibatch = parts[bucket].minibatch;
+    taken = own < 0 ? -own : (minibatch - own % minibatch) % minibatch;
+    parts[bucket].carried = taken;
   }
-  if (behind < last_batch) last_batch = 0;
+  return taken;
+}
+
+// The samples of a few long ones would be left out more often than others if they were those that fill no batch.
+// Therefore the largest bucket leaves out some. If it has too few to fill the batches behind it, the last bucket does.
+void Order::Batches::count_steps() {
+  const auto larger = [](const Part& a, const Part& b) { return a.count < b.count; };
+  auto largest = static_cast<size_t>(std::ranges::max_element(parts, larger) - parts.begin());
+  int64_t before = 0;  // samples of the buckets up to the largest
+  for (size_t bucket = 0; bucket <= largest; ++bucket) before += parts[bucket].count;
+  int64_t taken = fill_from(largest);
+  if (taken > before) {
+    for (; largest + 1 < parts.size(); ++largest) before += parts[largest + 1].count;
+    taken = 0;
+  }
+  // A bucket before the largest keeps so many rows back that this has a batch of its own, if there are so many.
+  const int64_t least = taken + (before - taken >= parts[largest].minibatch ? parts[largest].minibatch : 0);
+  int64_t carried = 0;
   steps = 0;
-  for (Part& part : parts) {
-    behind -= part.count;
-    const int64_t kept = behind > 0 ? std::max<int64_t>(last_batch - behind, 0) : 0;
-    part.carried = carried;
+  for (size_t bucket = 0; bucket < parts.size(); ++bucket) {
+    Part& part = parts[bucket];
+    if (bucket <= largest) {
+      before -= part.count;
+      part.carried = carried;
+    }
+    const int64_t kept = bucket < largest ? std::max<int64_t>(least - before, 0) : handed_on(bucket);
     part.steps = (part.rows() - kept) / part.minibatch;
     part.first_step = steps;
     carried = part.rows() - part.steps * part.minibatch;
@@ -165,10 +194,8 @@ Order Order::after(const Order& before, int64_t step) const {
   const Batches& left = before.batches_of(order.first_epoch_);
   Rest rest{before, before.first_rows_from(step), count_, whole_};
   for (size_t bucket = 0; bucket < bucket_count(); ++bucket) {
-    const Part& part = left.parts[bucket];
-    const bool is_last = bucket + 1 == bucket_count();
     rest.batches.parts[bucket].count =
-        std::ssize(rest.first_rows[bucket]) * part.minibatch + (is_last ? part.rows() % part.minibatch : 0);
+        std::ssize(rest.first_rows[bucket]) * left.parts[bucket].minibatch + left.left_out(bucket);
     rest.drawn -= rest.batches.parts[bucket].count;
   }
   rest.batches.count_steps();
@@ -192,8 +219,9 @@ int64_t Order::drawn_before() const { return rest_ ? rest_->drawn : 0; }
 int64_t Order::rest_steps() const { return rest_ ? rest_->batches.steps : 0; }
 
 int64_t Order::left_out() const {
-  const Part& last = whole_.parts.back();
-  return shuffled_ ? last.rows() % last.minibatch : 0;
+  int64_t left_out = 0;
+  for (size_t bucket = 0; shuffled_ && bucket < bucket_count(); ++bucket) left_out += whole_.left_out(bucket);
+  return left_out;
 }
 
 const Order::Batches& Order::batches_of(int64_t epoch) const {
@@ -240,12 +268,14 @@ int64_t Order::own_sample(size_t bucket, int64_t epoch, int64_t number) const {
     const Part& part = whole_.parts[bucket];
     return part.samples ? (*part.samples)[static_cast<size_t>(number)] : number;
   }
-  const Part& left = rest_->before.batches_of(epoch).parts[bucket];
+  const Batches& left = rest_->before.batches_of(epoch);
+  const Part& part = left.parts[bucket];
   const std::vector<int64_t>& first_rows = rest_->first_rows[bucket];
-  const int64_t batch = number / left.minibatch, batches = std::ssize(first_rows);
-  const int64_t first =
-      batch < batches ? first_rows[static_cast<size_t>(batch)] : (left.steps + batch - batches) * left.minibatch;
-  return rest_->before.sample_at(bucket, epoch, first + number % left.minibatch);
+  const int64_t behind = number - std::ssize(first_rows) * part.minibatch;  // number among those that filled no batch
+  const int64_t position = behind < 0
+                               ? first_rows[static_cast<size_t>(number / part.minibatch)] + number % part.minibatch
+                               : part.steps * part.minibatch + left.handed_on(bucket) + behind;
+  return rest_->before.sample_at(bucket, epoch, position);
 }
 
 OrderRow Order::row(int64_t step, int64_t row) const {

@@ -55,8 +55,9 @@ class Order {
   /// 1 <= minibatch <= count.
   static Order training(uint64_t seed, int64_t count, int64_t minibatch);
   /// Returns an order whose batches are of one bucket each, in an order of their own each epoch. Samples of a bucket
-  /// that fill no batch, and as many as the last ones lack of one, are drawn with those of the next bucket; those of
-  /// the last are left out, others each epoch. Buckets go by rising length. Throws DataError where there is no batch.
+  /// before the largest that fill no batch are drawn with those of the next bucket, and buckets behind the largest take
+  /// as many as they lack from the one before. The samples of the largest that are in no batch then are left out,
+  /// others each epoch. Buckets go by rising length. Throws DataError where there is no batch.
   static Order training(uint64_t seed, std::vector<OrderBucket> buckets);
 
   /// Returns an order with every sample once, in their order, with weight 1, bucket after bucket. The end of a bucket's
@@ -106,8 +107,8 @@ class Order {
   OrderRow row(int64_t step, int64_t row) const;
 
  private:
-  // The batches of one bucket in an epoch. They are drawn from the bucket's samples and from those of the bucket before
-  // that fill no batch there.
+  // The batches of one bucket in an epoch. They are drawn from the bucket's samples and from those that the bucket
+  // before carries to it.
   struct Part {
     int64_t count = 0, carried = 0;                    // samples of the bucket, and those carried from the one before
     int64_t minibatch = 0, steps = 0, first_step = 0;  // steps of the bucket in an epoch; steps of those before
@@ -122,8 +123,13 @@ class Order {
     int64_t steps = 0;
 
     void share(int64_t replicas);
-    // Counts the steps of training: each bucket carries the samples that are in none of them to the next one.
+    // Counts the steps of training, and the samples that each bucket carries to the next one.
     void count_steps();
+    int64_t fill_from(size_t largest);
+    // Return the samples of a bucket in an epoch that are in none of its batches: those that the next bucket has, which
+    // stand behind the batches, and behind these those that no bucket has.
+    int64_t handed_on(size_t bucket) const;
+    int64_t left_out(size_t bucket) const;
   };
   struct Rest;
   // Tells the epoch and the bucket of a batch, and the position of its first row in the order of that bucket.

@@ -224,6 +224,12 @@ Order order_of_buckets(int64_t factor) {
       9, {{13, 5 * factor, numbers(0, 13)}, {4, 8 * factor, numbers(13, 4)}, {30, 4 * factor, numbers(17, 30)}});
 }
 
+// The same with the largest bucket first: samples begin at 0, 30 and 34.
+Order order_of_a_large_bucket(int64_t factor) {
+  return Order::training(
+      9, {{30, 4 * factor, numbers(0, 30)}, {4, 8 * factor, numbers(30, 4)}, {13, 5 * factor, numbers(34, 13)}});
+}
+
 }  // namespace
 
 // Each epoch draws every sample at most once, and the samples of a bucket that fill no batch with those of the next.
@@ -283,36 +289,64 @@ BOOST_AUTO_TEST_CASE(the_longest_samples_are_drawn_though_they_fill_no_batch) {
   }
 }
 
+// What fills no batch is of the largest bucket: an epoch has each of the few long samples, and each of the others as
+// often.
+BOOST_AUTO_TEST_CASE(no_length_is_drawn_less_often) {
+  for (const std::vector<int64_t>& minibatches : std::vector<std::vector<int64_t>>{{16, 16, 16, 16}, {24, 16, 12, 8}}) {
+    std::vector<OrderBucket> buckets;
+    int64_t all = 0;
+    for (const int64_t count : {30, 300, 21, 9}) {
+      buckets.push_back({count, minibatches[buckets.size()], numbers(all, count)});
+      all += count;
+    }
+    const Order order = Order::training(4, buckets);
+    BOOST_TEST(order.left_out() > 0);
+    BOOST_TEST(order.left_out() < minibatches[1]);
+    std::vector<int> drawn(static_cast<size_t>(all));
+    constexpr int64_t kEpochs = 200;
+    for (int64_t step = 0; step < kEpochs * order.steps_per_epoch(); ++step)
+      for (int64_t row = 0; row < order.minibatch(step); ++row)
+        ++drawn[static_cast<size_t>(order.row(step, row).sample)];
+    for (int64_t sample = 330; sample < all; ++sample) BOOST_TEST(drawn[static_cast<size_t>(sample)] == kEpochs);
+    BOOST_TEST(std::ranges::min(drawn) > 0.8 * kEpochs);
+  }
+}
+
 // An epoch in which the minibatch grows, once or twice and at any step, draws every sample at most once, each in its
 // bucket or a later one, and leaves out fewer than a minibatch.
 BOOST_AUTO_TEST_CASE(an_epoch_of_buckets_goes_on_with_larger_minibatches) {
-  const Order small = order_of_buckets(1), twice = order_of_buckets(2), four = order_of_buckets(4);
-  for (int64_t first = 0; first <= 11; ++first)
-    for (int64_t second = first + 1; second <= first + 3; ++second) {
-      const Order middle = twice.after(small, 22 + first), last = four.after(middle, 22 + second);
-      const auto at = [&](int64_t step) -> const Order& {
-        return step < 22 + first ? small : step < 22 + second ? middle : last;
-      };
-      int64_t step = 22;
-      for (int64_t epoch = 2; epoch < 5; ++epoch) {
-        std::set<int64_t> seen;
-        int64_t before = 0;
-        for (; at(step).epoch(step) == epoch; ++step) {
-          const Order& order = at(step);
-          const size_t bucket = order.bucket(step);
-          if (step == 22 + second) before = std::ssize(seen);
-          BOOST_TEST(order.minibatch(step) == order.minibatch_of(bucket));
-          for (int64_t row = 0; row < order.minibatch(step); ++row) {
-            const OrderRow drawn = order.row(step, row);
-            BOOST_TEST((bucket == 0 ? drawn.sample < 13 : drawn.sample < 47));
-            BOOST_TEST(drawn.weight == 1.0f / static_cast<float>(order.minibatch(step)));
-            BOOST_TEST(seen.insert(drawn.sample).second);
+  const auto goes_on = [](Order (*order_of)(int64_t factor), int64_t first_count, size_t widest) {
+    const Order small = order_of(1), twice = order_of(2), four = order_of(4);
+    const int64_t begin = 2 * small.steps_per_epoch();
+    for (int64_t first = 0; first <= small.steps_per_epoch(); ++first)
+      for (int64_t second = first + 1; second <= first + 3; ++second) {
+        const Order middle = twice.after(small, begin + first), last = four.after(middle, begin + second);
+        const auto at = [&](int64_t step) -> const Order& {
+          return step < begin + first ? small : step < begin + second ? middle : last;
+        };
+        int64_t step = begin;
+        for (int64_t epoch = 2; epoch < 5; ++epoch) {
+          std::set<int64_t> seen;
+          int64_t before = 0;
+          for (; at(step).epoch(step) == epoch; ++step) {
+            const Order& order = at(step);
+            const size_t bucket = order.bucket(step);
+            if (step == begin + second) before = std::ssize(seen);
+            BOOST_TEST(order.minibatch(step) == order.minibatch_of(bucket));
+            for (int64_t row = 0; row < order.minibatch(step); ++row) {
+              const OrderRow drawn = order.row(step, row);
+              BOOST_TEST((bucket == 0 ? drawn.sample < first_count : drawn.sample < 47));
+              BOOST_TEST(drawn.weight == 1.0f / static_cast<float>(order.minibatch(step)));
+              BOOST_TEST(seen.insert(drawn.sample).second);
+            }
           }
+          BOOST_TEST(std::ssize(seen) > 47 - at(step).minibatch_of(widest));
+          if (epoch == last.first_epoch() && last.rest_steps() > 0) BOOST_TEST(last.drawn_before() == before);
         }
-        BOOST_TEST(std::ssize(seen) > 47 - at(step).minibatch_of(2));
-        if (epoch == last.first_epoch() && last.rest_steps() > 0) BOOST_TEST(last.drawn_before() == before);
       }
-    }
+  };
+  goes_on(order_of_buckets, 13, 2);
+  goes_on(order_of_a_large_bucket, 30, 1);
 }
 
 BOOST_AUTO_TEST_CASE(an_evaluation_of_buckets_has_every_sample_once) {
