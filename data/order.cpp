@@ -16,6 +16,10 @@ void require_positive(const char* what, int64_t value) {
   throw DataError({"sample order", fmt::format("no {} to order", what), "at least 1", fmt::to_string(value), ""});
 }
 
+// A round of a word of few bits has few keys that differ: 8 rounds would draw some permutations more often than others.
+constexpr int kFewBits = 5;
+constexpr size_t kRounds = 8;  // of a word of more bits
+
 constexpr uint64_t low_mask(int bits) { return (uint64_t{1} << bits) - 1; }
 
 }  // namespace
@@ -25,7 +29,8 @@ Permutation::Permutation(uint64_t seed, int64_t epoch, int64_t count) : count_(s
   const int bits = std::max(2, static_cast<int>(std::bit_width(count_ - 1)));
   low_bits_ = bits / 2;
   high_bits_ = bits - low_bits_;
-  for (int round = 0; round < kRounds; ++round) keys_[round] = hash_words(seed, epoch, round);
+  rounds_ = bits <= kFewBits ? kMostRounds : kRounds;
+  for (size_t round = 0; round < rounds_; ++round) keys_[round] = hash_words(seed, epoch, round);
 }
 
 // Maps a word by rounds, each of which undoes itself, so that the whole is a bijection. The two halves of the word may
@@ -33,7 +38,7 @@ Permutation::Permutation(uint64_t seed, int64_t epoch, int64_t count) : count_(s
 // high half by the low one.
 uint64_t Permutation::encipher(uint64_t word) const {
   uint64_t low = word & low_mask(low_bits_), high = word >> low_bits_;
-  for (int round = 0; round < kRounds; round += 2) {
+  for (size_t round = 0; round < rounds_; round += 2) {
     high ^= mix64(keys_[round] + low) & low_mask(high_bits_);
     low ^= mix64(keys_[round + 1] + high) & low_mask(low_bits_);
   }

@@ -21,12 +21,13 @@ class Permutation {
   int64_t operator()(int64_t position) const;
 
  private:
-  static constexpr int kRounds = 8;
   uint64_t encipher(uint64_t word) const;
 
+  static constexpr size_t kMostRounds = 24;
   uint64_t count_;
   int low_bits_, high_bits_;
-  std::array<uint64_t, kRounds> keys_;
+  size_t rounds_;
+  std::array<uint64_t, kMostRounds> keys_;
 };
 
 /// One row of a batch: its sample, and the weight of the sample's loss in the sum over samples.

@@ -75,6 +75,25 @@ BOOST_AUTO_TEST_CASE(every_sample_visits_every_position_equally) {
   }
 }
 
+// The same of two samples and two positions at once: few samples have permutations of equal probability, too.
+BOOST_AUTO_TEST_CASE(two_samples_visit_two_positions_equally) {
+  for (const int64_t count : {5, 6, 7, 8}) {
+    const int64_t cells = count * (count - 1), epochs = 300 * cells;
+    for (const int64_t other : {1, 2, 4}) {
+      std::vector<double> hits(count * count);
+      for (int64_t epoch = 0; epoch < epochs; ++epoch) {
+        const Permutation permutation(11, epoch, count);
+        hits[permutation(0) * count + permutation(other)] += 1;
+      }
+      double chi2 = 0;
+      for (int64_t cell = 0; cell < count * count; ++cell)
+        if (cell / count != cell % count) chi2 += (hits[cell] - 300) * (hits[cell] - 300) / 300;
+      const double freedom = static_cast<double>(cells - 1);
+      BOOST_TEST(std::abs(chi2 - freedom) < 5 * std::sqrt(2 * freedom), "count " << count << ": chi2 " << chi2);
+    }
+  }
+}
+
 // Neighbours in the data are not neighbours in the epoch: |p(i+1) - p(i)| has mean count / 3 in a random permutation.
 BOOST_AUTO_TEST_CASE(neighbours_are_scattered) {
   const int64_t count = 60000;
