@@ -207,7 +207,7 @@ void MetricsFile::step(const StepMetrics& m) {
   object("step", Count{"step", m.step}, Pair{"epoch", m.epoch}, Pair{"loss", m.loss}, Pair{"lr", m.lr}, m.group_rates,
          Pair{"samples_per_s", m.samples_per_s}, Pair{"data_wait_ms", m.data_wait_ms},
          Maybe{"loss_scale", m.loss_scale}, Maybe{"clock_s", m.clock_s}, Maybe{"staleness", m.staleness},
-         Maybe{"length", m.length}, Maybe{"padding", m.padding}, StepFigures{m}, Norms{m.norms}, Scaled{m.scaled});
+         Maybe{kPaddedLength, m.length}, Maybe{"padding", m.padding}, StepFigures{m}, Norms{m.norms}, Scaled{m.scaled});
   const bool full = pending_.size() > kPendingBytes / 2;
   if (full || Clock::now() - flushed_ > kInterval) flush();
 }

@@ -21,6 +21,7 @@ inline constexpr const char* kMeanSuffix = "_mean";
 // Keys of a step's squared gradient norms: the minibatch's, and the mean of the workers' (GradientNorms).
 inline constexpr const char* kGradient2 = "gradient2";
 inline constexpr const char* kWorkerGradient2 = "worker_gradient2";
+inline constexpr const char* kPaddedLength = "length";  // key of StepMetrics::length
 
 struct StepMetrics {
   int64_t step = 0;  // number of the step, from 0

@@ -23,11 +23,11 @@ class NoiseLog : public Instrument {
 
  private:
   int64_t workers(int64_t step) const;
-  void take(const GradientNorms& norms, int64_t step);
+  size_t bucket_of(const FlatJson& line) const;
+  void take(const GradientNorms& norms, int64_t step, size_t bucket);
 
   const LoopParts& parts_;
   const bool is_on_;
-  const int64_t per_worker_;
   NoiseAverage average_;
 };
 

@@ -76,6 +76,7 @@ struct Seen : Observer {
   std::vector<StepMetrics> steps;
   std::vector<Bucket> buckets;
   RunPlan plan;
+  std::optional<NoiseScale> noise;
 
   void settled(const Task&, const Settled& choices) override {
     buckets = choices.buckets;
@@ -85,6 +86,7 @@ struct Seen : Observer {
     steps.push_back(metrics);
     steps.back().metrics = {};
   }
+  void epoch(const EpochMetrics& metrics) override { noise = metrics.noise; }
 };
 
 Result trained(const Task& task, const TrainConfig& config, Observer& observer, const TrainingState* from = nullptr) {
@@ -167,6 +169,21 @@ BOOST_AUTO_TEST_CASE(tokens_give_each_bucket_its_minibatch) {
   std::set<double> lengths;
   for (const StepMetrics& step : seen.steps) lengths.insert(step.length.value());
   BOOST_TEST(lengths.size() == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(the_noise_scale_is_of_the_samples_of_each_bucket) {
+  TrainConfig config = config_of_run();
+  config.batch.tokens = 64;
+  config.batch.bucket = {4, 8, 20};
+  config.batch.per_worker = 4;
+  config.judging.noise_scale = true;
+  Seen seen;
+  trained(task_of(), config, seen);
+  NoiseAverage average;
+  for (const StepMetrics& step : seen.steps)
+    average.add(noise_sample(step.norms.value(), 2, 32 / static_cast<int64_t>(step.length.value())));
+  BOOST_TEST(seen.noise.value().trace == average.estimate().value().trace, kClose);
+  BOOST_TEST(seen.noise.value().gradient2 == average.estimate().value().gradient2, kClose);
 }
 
 BOOST_AUTO_TEST_CASE(a_minibatch_grows_at_any_step) {
