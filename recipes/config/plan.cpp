@@ -150,11 +150,19 @@ void check_gains(const TrainConfig& config) {
         "learning.scaling = adascale: expected batch.minibatch to be at least learning.base_minibatch, {}, got {}\n"
         "  hint:     learning.scaling = linear",
         config.learning.base_minibatch, config.batch.minibatch));
+  constexpr const char* kWhy = "learning.scaling = adascale, whose gains are averages over steps of one minibatch";
   if (!config.batch.growths.empty())
     throw Error(
-        fmt::format("batch.growths: expected none beside learning.scaling = adascale, whose gains are averages over "
-                    "steps of one minibatch, got {}",
-                    growths_text(config.batch.growths)));
+        fmt::format("batch.growths: expected none beside {}, got {}", kWhy, growths_text(config.batch.growths)));
+  if (config.batch.tokens > 0)
+    throw Error(fmt::format("batch.tokens: expected none beside {}, got {}", kWhy, config.batch.tokens));
+}
+
+void check_half_life(const TrainConfig& config) {
+  if (config.learning.half_life > 0 && !config.batch.growths.empty())
+    throw Error(
+        "learning.half_life, batch.growths: expected one of them, got both\n  hint:     beta2 follows from one "
+        "minibatch");
 }
 
 }  // namespace
@@ -282,6 +290,7 @@ RunPlan make_plan(const TrainConfig& config, const BatchPlan& batch, const std::
         samples / n, n, samples, config.judging.recompute_bn));
   check_workers(config, n);
   check_gains(config);
+  check_half_life(config);
   const int64_t steps_per_epoch = Order::training(0, counted(buckets)).steps_per_epoch();
   RunPlan plan{samples, mean_minibatch(buckets), steps_per_epoch, config.length.steps, {}, buckets};
   for (const Growth& growth : config.batch.growths) plan.pieces *= growth.longer;

@@ -100,9 +100,10 @@ int64_t bucket_bytes(double megabytes);
 
 // Returns the plan of a training on `samples` samples, or on those of `buckets`, whose steps are shared as `batch`
 // says. Throws Error if the minibatch, one that it grows to, or all minibatches of judging.recompute_bn together are
-// larger than the data set; if growths do not fit the run or do not follow each other; if AdaScale has growths, or a
-// minibatch below its base minibatch; or if judging.noise_scale or AdaScale lack a second worker whose gradient they
-// compare; or if replicas do not share the workers evenly, begin after the run, or do not go with another member.
+// larger than the data set; if growths do not fit the run or do not follow each other, or stand beside AdaScale or a
+// half-life; if AdaScale has batch.tokens, or a minibatch below its base minibatch; or if judging.noise_scale or
+// AdaScale lack a second worker whose gradient they compare; or if replicas do not share the workers evenly, begin
+// after the run, or do not go with another member.
 RunPlan make_plan(const TrainConfig& config, const BatchPlan& batch, int64_t samples);
 RunPlan make_plan(const TrainConfig& config, const BatchPlan& batch, const std::vector<BucketSize>& buckets);
 // Returns the plan by which the schedule of the learning rate counts its steps: with AdaScale the plan of the base

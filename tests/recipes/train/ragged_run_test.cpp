@@ -237,6 +237,13 @@ BOOST_AUTO_TEST_CASE(lengths_that_do_not_fit_are_refused) {
   BOOST_CHECK_EXCEPTION(trained(task_of(), config, silent), Error,
                         says("batch.bucket: expected a last length that every sample to evaluate on fits"));
   config = config_of_run();
+  config.batch.tokens = 64;
+  config.batch.per_worker = 4;
+  config.learning.base_minibatch = 8;
+  config.learning.scaling = "adascale";
+  BOOST_CHECK_EXCEPTION(trained(task_of(), config, silent), Error,
+                        says("batch.tokens: expected none beside learning.scaling = adascale", "got 64"));
+  config = config_of_run();
   config.batch.tokens = 100;
   Task square = task_of();
   square.fields = {{.name = "x", .shape = {2}}};

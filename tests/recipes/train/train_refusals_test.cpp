@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "recipes/config/learning.h"
 #include "recipes/config/run_plan.h"
 #include "recipes/task/checked_task.h"
 #include "recipes/train/train.h"
@@ -120,6 +121,16 @@ BOOST_FIXTURE_TEST_CASE(a_minibatch_larger_than_the_data_is_refused_before_anyth
   refused(config, "expected minibatches of at most the 40 training samples, got 64");
   BOOST_CHECK_NO_THROW(trained(task, short_config()));
   BOOST_TEST(models > 0);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_half_life_in_samples_has_one_minibatch, Fixture) {
+  TrainConfig config = short_config();
+  use_optimizer({.optimizer = "momentum"}, {}, config.learning, "adam");
+  config.batch.growths = {{{1}, 2}};
+  BOOST_CHECK_NO_THROW(trained(task, config));
+  models = 0;
+  config.learning.half_life = 100;
+  refused(config, "learning.half_life, batch.growths: expected one of them, got both");
 }
 
 // The bounds are those of the flags.
