@@ -26,6 +26,7 @@ grep -q '^slope by ' <<<"$said"
 # Three trainings in one process: each with its loss, and the middle rate learns.
 said=$(my_model/build/three_rates)
 echo "$said"
+grep -q "^0.03,199," three_rates.csv # what its observer wrote
 awk 'NR == 3 { middle = $3 } END { exit !(NR == 4 && middle < 40) }' <<<"$said"
 
 # A task of vectors: a parabola with a known noise of 0.1, to which the error comes near.

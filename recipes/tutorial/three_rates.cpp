@@ -1,5 +1,8 @@
-// Trains one model three times with different learning rates, by function calls, and prints a table of the results.
+// Trains one model three times with different learning rates, by function calls, and prints a table of the results. An
+// Observer writes every step to three_rates.csv, and ends a training whose test loss has not improved twice in a row.
+#include <cmath>
 #include <cstdio>
+#include <memory>
 
 #include "recipes/config/flags.h"
 #include "recipes/config/run_task.h"
@@ -13,6 +16,27 @@ ModelOutput perceptron(Batch& batch) {
   Tensor x = relu(linear("hidden", flatten(batch.images), 64));
   return classification(batch, linear("out", x, batch.classes));
 }
+
+// Is told of every step and evaluation.
+class Log : public Observer {
+ public:
+  Log(std::FILE* file, double rate) : file_(file), rate_(rate) {}
+
+  void step(const StepMetrics& metrics) override {
+    std::fprintf(file_, "%g,%lld,%g\n", rate_, static_cast<long long>(metrics.step), metrics.loss);
+  }
+  void evaluated(const EvaluationReport& report) override {
+    const bool is_better = report.evaluation.loss < best_;
+    worse_ = is_better ? 0 : worse_ + 1;
+    if (is_better) best_ = report.evaluation.loss;
+  }
+  bool wants_to_stop() override { return worse_ == 2; }  // asked after every step
+
+ private:
+  std::FILE* file_;
+  double rate_, best_ = INFINITY;
+  int worse_ = 0;
+};
 
 }  // namespace
 
@@ -28,11 +52,16 @@ int main() {
     config.length.steps = 200;
     const Task task = load_task(recipe, config).task;
     LocalMachine machine;
+    config.judging.eval_every = {40, Period::Unit::steps};
+    config.judging.eval_on_stop = true;  // a training that the observer ends is evaluated too
+    std::unique_ptr<std::FILE, decltype(&std::fclose)> file(std::fopen("three_rates.csv", "w"), &std::fclose);
+    if (!file) throw Error("three_rates.csv cannot be written");
+    std::fprintf(file.get(), "rate,step,loss\n");
     std::printf("rate   test loss  test error\n");
     for (const double rate : {0.003, 0.03, 0.3}) {
       config.learning.lr = rate;
-      Observer silent;  // an Observer class of your own would be told of every step
-      const LoopResult end = train(task, config, machine, silent).loop;
+      Log log(file.get(), rate);
+      const LoopResult end = train(task, config, machine, log).loop;
       if (end.ending == Ending::diverged)
         std::printf("%-5g   diverged\n", rate);
       else
