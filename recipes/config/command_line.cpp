@@ -13,15 +13,54 @@ namespace {
 
 // Names that other programs use for flags that Kilobatch has under another name.
 const std::map<std::string, std::string> kElsewhere = {
-    {"--batch-size", "--minibatch"},  {"--batch_size", "--minibatch"},
-    {"--batch", "--minibatch"},       {"--learning-rate", "--lr"},
-    {"--learning_rate", "--lr"},      {"--wd", "--weight-decay"},
-    {"--lr-scheduler", "--schedule"}, {"--lr-schedule", "--schedule"},
-    {"--output-dir", "--out"},        {"--amp", "--precision"},
-    {"--dtype", "--precision"},       {"--num-workers", "--loader-threads"},
-    {"--pretrained", "--init"},       {"--max-steps", "--steps"},
-    {"--model-ema", "--ema"},         {"--gradient-clipping", "--clip-norm"},
+    {"--batch-size", "--minibatch"},
+    {"--batch", "--minibatch"},
+    {"--micro-batch-size", "--per-worker"},
+    {"--gradient-accumulation-steps", "--per-worker"},
+    {"--learning-rate", "--lr"},
+    {"--opt", "--optimizer"},
+    {"--wd", "--weight-decay"},
+    {"--lr-scheduler", "--schedule"},
+    {"--lr-schedule", "--schedule"},
+    {"--scheduler", "--schedule"},
+    {"--output-dir", "--out"},
+    {"--log-dir", "--out"},
+    {"--logdir", "--out"},
+    {"--save-dir", "--out"},
+    {"--data-dir", "--data"},
+    {"--data-path", "--data"},
+    {"--amp", "--precision"},
+    {"--fp16", "--precision"},
+    {"--bf16", "--precision"},
+    {"--dtype", "--precision"},
+    {"--gpu", "--device"},
+    {"--cuda", "--device"},
+    {"--world-size", "--processes"},
+    {"--nproc-per-node", "--processes"},
+    {"--num-workers", "--loader-threads"},
+    {"--pretrained", "--init"},
+    {"--resume-from-checkpoint", "--resume"},
+    {"--max-steps", "--steps"},
+    {"--max-epochs", "--epochs"},
+    {"--model-ema", "--ema"},
+    {"--gradient-clipping", "--clip-norm"},
+    {"--grad-clip", "--clip-norm"},
+    {"--max-grad-norm", "--clip-norm"},
+    {"--val-split", "--validation"},
+    {"--detect-anomaly", "--check-finite"},
 };
+
+// Returns the nearest of the names, without their dashes: these would count as letters that agree.
+std::string nearest_flag(const std::string& flag, const std::vector<std::string>& names) {
+  const auto bare = [](const std::string& name) {
+    return name.substr(std::min(name.find_first_not_of('-'), name.size()));
+  };
+  std::vector<std::string> words;
+  for (const std::string& name : names) words.push_back(bare(name));
+  const std::string guess = nearest(bare(flag), words);
+  return guess.empty() ? guess
+                       : names[static_cast<size_t>(std::find(words.begin(), words.end(), guess) - words.begin())];
+}
 
 // Removes --help, and an "all" that follows it, from the words. Returns which help they ask for.
 HelpScope take_help(std::vector<std::string>& words) {
@@ -75,10 +114,12 @@ SplitWords split_words(const std::vector<FlagForm>& flags, std::vector<std::stri
 }
 
 void refuse_unknown(const std::string& flag, const std::vector<std::string>& names) {
-  const auto usual = kElsewhere.find(flag);
+  std::string dashed = flag;
+  std::replace(dashed.begin(), dashed.end(), '_', '-');
+  const auto usual = kElsewhere.find(dashed);
   const bool is_known =
       usual != kElsewhere.end() && std::find(names.begin(), names.end(), usual->second) != names.end();
-  const std::string guess = is_known ? usual->second : nearest(flag, names);
+  const std::string guess = is_known ? usual->second : nearest_flag(flag, names);
   throw UsageError(fmt::format("there is no flag '{}'{}", flag,
                                guess.empty() ? "; --help all lists them" : fmt::format("; did you mean '{}'?", guess)));
 }

@@ -116,6 +116,8 @@ BOOST_AUTO_TEST_CASE(mistakes_get_the_nearest_right_word) {
   BOOST_TEST(usage_error({"--epoch=3"}) == "there is no flag '--epoch'; did you mean '--epochs'?");
   BOOST_TEST(usage_error({"--batch-size", "8"}) == "there is no flag '--batch-size'; did you mean '--minibatch'?");
   BOOST_TEST(usage_error({"--learning-rate=1"}) == "there is no flag '--learning-rate'; did you mean '--lr'?");
+  BOOST_TEST(usage_error({"--max_grad_norm", "1"}) ==
+             "there is no flag '--max_grad_norm'; did you mean '--clip-norm'?");
   BOOST_TEST(usage_error({"--zzzzzzzzzzzz"}) == "there is no flag '--zzzzzzzzzzzz'; --help all lists them");
   BOOST_TEST(usage_error({"64"}) == "'64' is not expected here: flags begin with --");
   BOOST_TEST(
