@@ -183,7 +183,7 @@ int bench_command(const ToolArguments& arguments) {
     return 0;
   }
   print_table(session, threads);
-  if (note.empty())
+  if (note.empty() || !is_mixed(config.arithmetic.precision))
     print_convolutions(session, threads, device.backend->target());
   else
     fmt::print("{}\nthe step over its convolutions: skipped, a figure of bf16 is none where bf16 is widened\n", note);

@@ -109,6 +109,9 @@ Programs compile_alike(World& world, Backend& backend, const std::function<Progr
 }
 
 std::string precision_note(const Backend& backend, Precision precision) {
+  if (precision == Precision::tf32 && backend.target().processor == Processor::cpu)
+    return "NOTE: arithmetic.precision = tf32 changes nothing on a CPU, which has no units of it: it computes as in "
+           "f32";
   if (!is_mixed(precision)) return "";
   const DType low = precision == Precision::f16 ? DType::f16 : DType::bf16;
   if (backend.library_dtype(low) == low) return "";

@@ -298,6 +298,9 @@ BOOST_AUTO_TEST_CASE(what_changes_nothing_on_a_cpu_says_so) {
   BOOST_TEST(note({"--device", "cpu", "--fast"}).starts_with("NOTE: machine.fast changes nothing on a CPU: "));
   BOOST_TEST(
       note({"--device", "cpu", "--sync-steps"}).starts_with("NOTE: machine.sync_steps changes nothing on a CPU: "));
+  const Device device = choose_device(parse({"--device", "cpu"}).machine, 0);
+  BOOST_TEST(precision_note(*device.backend, Precision::tf32)
+                 .starts_with("NOTE: arithmetic.precision = tf32 changes nothing on a CPU"));
 }
 
 // --fast changes bits, and so belongs to the run; --sync-steps does not.
