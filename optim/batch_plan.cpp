@@ -49,9 +49,9 @@ std::string nearest_divisors(int64_t value, int64_t near, const char* before = "
   if (global % processes == 0)
     hint += fmt::format(", or --per-worker {}", nearest_divisors(global / processes, per_worker));
   throw Error(fmt::format(
-      "--minibatch, --per-worker: expected a multiple of {} processes x {} samples of a worker = {}, got {}\n"
-      "  hint:     {}",
-      processes, per_worker, processes * per_worker, global, hint));
+      "--minibatch, --per-worker: expected a minibatch that is a multiple of {} = {} x {}, got {}\n  hint:     {}",
+      processes * per_worker, plural(processes, "process", "processes"),
+      plural(per_worker, "sample of a worker", "samples of a worker"), global, hint));
 }
 
 [[noreturn]] void refuse_ghost(const BatchPlan& plan) {

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <filesystem>
 
+#include "recipes/config/flag_names.h"
+
 namespace kb {
 
 ReferenceRate reference_rate(const Learning& learning) {
@@ -21,7 +23,11 @@ int64_t sharing_processes(const TrainConfig& config, int64_t processes) {
 }
 
 BatchPlan batch_plan(const Batching& batch, int64_t processes) {
-  return make_batch_plan(batch.minibatch, batch.per_worker, processes, batch.batch_norm);
+  try {
+    return make_batch_plan(batch.minibatch, batch.per_worker, processes, batch.batch_norm);
+  } catch (const Error& error) {
+    throw Error(with_members(error.what()));  // it names flags
+  }
 }
 
 int64_t bucket_bytes(double megabytes) {

@@ -17,12 +17,14 @@ void check_memory(const FieldMemory& memory, const std::vector<size_t>& sample_b
       !(memory.samples.empty() || memory.samples.size() == rows))
     throw std::logic_error(fmt::format("{} rows at row {} of a minibatch of {}", rows, first_row, minibatch));
   if (memory.fields.size() != sample_bytes.size())
-    throw Error(fmt::format("a source of {} fields: expected those of the task, got {} there", sample_bytes.size(),
-                            memory.fields.size()));
+    throw Error(
+        fmt::format("a source gives {} fields of a sample: expected the {} that the task declares (Task::fields)",
+                    sample_bytes.size(), memory.fields.size()));
   for (size_t f = 0; f < sample_bytes.size(); ++f)
     if (sample_bytes[f] > 0 && !memory.fields[f].empty() && memory.fields[f].size() != rows * sample_bytes[f])
-      throw Error(fmt::format("field {} of a source: expected {} bytes a sample, as the task's field has, got {}", f,
-                              memory.fields[f].size() / rows, sample_bytes[f]));
+      throw Error(fmt::format(
+          "field {} of a source: expected {} bytes a sample, as its shape and dtype in Task::fields say, got {}", f,
+          memory.fields[f].size() / rows, sample_bytes[f]));
 }
 
 }  // namespace

@@ -36,10 +36,12 @@ BOOST_AUTO_TEST_CASE(a_step_is_processes_times_virtual_workers_times_samples) {
 
 BOOST_AUTO_TEST_CASE(what_does_not_divide_is_refused_with_plans_that_do) {
   BOOST_TEST(refused(100, 32, 1) ==
-             "--minibatch, --per-worker: expected a multiple of 1 processes x 32 samples of a worker = 32, got 100\n"
+             "--minibatch, --per-worker: expected a minibatch that is a multiple of 32 = 1 process x 32 samples of a "
+             "worker, got 100\n"
              "  hint:     --minibatch 96 or 128, or --per-worker 25 or 50");
   BOOST_TEST(refused(96, 32, 4) ==
-             "--minibatch, --per-worker: expected a multiple of 4 processes x 32 samples of a worker = 128, got 96\n"
+             "--minibatch, --per-worker: expected a minibatch that is a multiple of 128 = 4 processes x 32 samples of "
+             "a worker, got 96\n"
              "  hint:     --minibatch 128, or --per-worker 24");
   BOOST_TEST(refused(30, 0, 4) ==
              "--minibatch: expected samples for 4 processes alike, got 30\n  hint:     --minibatch 28 or 32");

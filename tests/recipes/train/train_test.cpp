@@ -279,6 +279,24 @@ BOOST_AUTO_TEST_CASE(what_a_task_lacks_is_told) {
   const TableSource three(3, {{DType::f32, std::vector<std::byte>(12)}});
   BOOST_CHECK_EXCEPTION(three.gather(Order::evaluation(4, 2), 0), Error,
                         test::says("a source of 3 samples: expected an order of at most so many, got one of 4"));
+  const auto error_of = [&](const Task& given, const TrainConfig& config) -> std::string {
+    try {
+      train(given, config, machine, silent);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  task = vectors();
+  task.fields.push_back({.name = "more"});
+  BOOST_TEST(error_of(task, small_config()) ==
+             "a source gives 2 fields of a sample: expected the 3 that the task declares (Task::fields)");
+  TrainConfig config = small_config();
+  config.batch.per_worker = 5;
+  BOOST_TEST(
+      error_of(vectors(), config) ==
+      "batch.minibatch, batch.per_worker: expected a minibatch that is a multiple of 5 = 1 process x 5 samples of "
+      "a worker, got 32\n  hint:     batch.minibatch 30 or 35, or batch.per_worker 4 or 8");
 }
 
 // Returns a task of three classes with these labels, in which every sample is the number 1.
