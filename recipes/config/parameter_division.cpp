@@ -60,11 +60,12 @@ std::vector<std::string> scopes_of(const std::vector<Variable>& parameters) {
   std::vector<std::string> names = built_in_groups(), outer = scopes;
   names.insert(names.end(), scopes.begin(), scopes.end());
   std::erase_if(outer, [](const std::string& scope) { return scope.find('.') != std::string::npos; });
+  const std::string guess = nearest(name, names);
   throw Error(
       fmt::format("group_learning: '{}' owns none of the model's parameters{}\n  expected: one of {}, or a scope such "
-                  "as {}\n  got:  "
-                  "    '{}'",
-                  name, suggestion(name, names), fmt::join(built_in_groups(), ", "), fmt::join(outer, ", "), name));
+                  "as {}\n  got:      '{}'",
+                  name, guess.empty() ? "" : fmt::format("; did you mean '{}'?", guess),
+                  fmt::join(built_in_groups(), ", "), fmt::join(outer, ", "), name));
 }
 
 void check_name(const std::string& name, const std::vector<Variable>& parameters) {

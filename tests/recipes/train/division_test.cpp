@@ -194,6 +194,8 @@ BOOST_AUTO_TEST_CASE(groups_that_do_not_divide_the_parameters_are_refused) {
   };
   refuses(with({"encodre"}), "group_learning: 'encodre' owns none", "did you mean 'encoder'?");
   refuses(with({"matrices-haed"}), "group_learning: 'haed' owns none", "did you mean 'head'?");
+  refuses(with({"xylophone"}),
+          "'xylophone' owns none of the model's parameters\n  expected: one of matrices, embeddings");
   refuses(with({"embeddings"}), "matrices, embeddings, norms, biases, or a scope such as encoder, head");
   refuses(with({"matrices", "head"}), "two groups own the parameter \"head.fc.weight\"", "'head' and 'matrices'");
   refuses(with({"head", "head"}), "expected at most one row for each group, got 'head'");
