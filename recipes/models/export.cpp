@@ -25,14 +25,18 @@ void add_offset(NamedTensor& parameter, const NamedTensor& offset) {
 }  // namespace
 
 Checkpoint newest_whole_checkpoint(const fs::path& folder, const std::function<void(const std::string&)>& say) {
-  for (const fs::path& path : list_checkpoints(folder)) {
+  const std::vector<fs::path> paths = list_checkpoints(folder);
+  for (const fs::path& path : paths) {
     try {
       return read_checkpoint(path);
     } catch (const Error& error) {
       say(fmt::format("passed over: {}", error.what()));
     }
   }
-  throw Error(fmt::format("there is no checkpoint that is whole in {}", folder.string()));
+  throw Error(fmt::format(
+      "there is no checkpoint that is whole in {}\n  expected: a run folder, which holds {}\n  got:      {}",
+      folder.string(), "manifest.json and checkpoints/step-N.safetensors",
+      paths.empty() ? "no checkpoint there" : fmt::format("{} of them, all damaged", paths.size())));
 }
 
 std::vector<NamedTensor> exported_tensors(const Checkpoint& checkpoint, bool averaged) {

@@ -245,7 +245,10 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_predicted_is_told) {
                                   test::small_recipe(), no_words),
                         Error, test::says(foreign.string() + ": it is not of this model\n  tensor "));
   fs::remove_all(checkpoints_of(folder.directory / "run"));
-  refused(folder.directory / "run", test::small_recipe(), "there is no checkpoint that is whole");
+  refused(folder.directory / "run", test::small_recipe(),
+          "there is no checkpoint that is whole in " + checkpoints_of(folder.directory / "run").string() +
+              "\n  expected: a run folder, which holds manifest.json and checkpoints/step-N.safetensors\n"
+              "  got:      no checkpoint there");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
