@@ -104,6 +104,7 @@ std::vector<std::string> program_lines(const LoadedPrograms& programs, const Set
       programs.evaluate().compiled().program.at(PartRole::final).steps.size(),
       compiled.milliseconds + programs.evaluate().compiled().milliseconds, a.jit_milliseconds + b.jit_milliseconds,
       a.compiled + b.compiled, a.cache_hits + b.cache_hits));
+  if (programs.parameters == 0) lines.push_back("NOTE: the model has no parameters, so that nothing is learned");
   if (!programs.unused.empty())
     lines.push_back(fmt::format("NOTE: the loss does not depend on these parameters, which never learn: {}",
                                 fmt::join(programs.unused, ", ")));
