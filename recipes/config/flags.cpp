@@ -162,7 +162,7 @@ FlagRow recipe_option(const RecipeOption& option) {
             [=](RunConfig& config, const std::string&) { config.data.options.set(option.name, 1); },
             [=](const RunConfig& config) { return config.data.options.real(option.name) == 0 ? "false" : "true"; }};
   if (!option.words.empty())
-    return {{flag, "WORD", fmt::format("{}: {}", option.doc, option.expectation())},
+    return {{flag, "WORD", with_words(option.doc, option.words)},
             [=](RunConfig& config, const std::string& text) {
               check_choice(flag, text, option.words);
               config.data.options.set(option.name, text);

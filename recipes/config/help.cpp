@@ -33,9 +33,16 @@ std::string wrapped(const std::string& text, size_t indent) {
   return lines;
 }
 
+// Returns the text with "\n" for each line feed, which would break the help's lines.
+std::string on_a_line(const std::string& text) {
+  std::string result;
+  for (const char c : text) result += c == '\n' ? "\\n" : std::string(1, c);
+  return result;
+}
+
 std::string flag_help(const FlagText& text, const std::string& fallback) {
   const std::string name = "  " + text.name + (text.value.empty() ? "" : " " + text.value);
-  const std::string doc = text.doc + (fallback.empty() ? "" : fmt::format(" [{}]", fallback));
+  const std::string doc = text.doc + (fallback.empty() ? "" : fmt::format(" [{}]", on_a_line(fallback)));
   const std::string gap =
       name.size() + 1 < kDocColumn ? std::string(kDocColumn - name.size(), ' ') : "\n" + std::string(kDocColumn, ' ');
   return name + gap + wrapped(doc, kDocColumn) + "\n";

@@ -7,6 +7,7 @@
 
 #include "compiler/passes/layout_table.h"
 #include "compiler/schedule/describe_steps.h"
+#include "recipes/config/flag_names.h"
 #include "recipes/config/run_task.h"
 #include "recipes/inspect/conv_times.h"
 #include "recipes/inspect/measured_step.h"
@@ -153,7 +154,8 @@ void print_convolutions(Session& session, int threads, const Target& target) {
 int bench_command(const ToolArguments& arguments) {
   bool json = false;
   std::optional<ToolCall> call =
-      parse_tool_call(arguments, {{{"--json", "", "one JSON object in place of the table"}, &json}});
+      parse_tool_call(arguments, "Times a recipe's compiled training step on synthetic input.",
+                      {{{"--json", "", "one JSON object in place of the table"}, &json}});
   if (!call) return 0;
   const RunConfig& config = call->config;
   Device device = choose_device(config.machine, config.arithmetic.shards);
@@ -168,9 +170,9 @@ int bench_command(const ToolArguments& arguments) {
   const StepTimes times = time_steps(session, config.length.steps);
   if (json) return print_json(config, times, threads, *device.backend, session.compiled()), 0;
   const double median = times.median();
-  const std::string note = precision_note(*device.backend, config.arithmetic.precision);
+  const std::string note = with_flags(precision_note(*device.backend, config.arithmetic.precision));
   fmt::print("{} on {}\n{}\nminibatch {}, {}\n", call->recipe.name, device.backend->description(),
-             reason_and_note(device, config.machine, config.arithmetic.products), config.batch.minibatch,
+             with_flags(reason_and_note(device, config.machine, config.arithmetic.products)), config.batch.minibatch,
              word_of(kPrecisions, config.arithmetic.precision));
   fmt::print("{} steps: min {:.3f} ms, median {:.3f} ms, {:.0f} samples/s{}\n", times.steps, times.min(), median,
              1e3 * static_cast<double>(config.batch.minibatch) / median,

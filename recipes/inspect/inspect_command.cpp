@@ -37,16 +37,16 @@ Programs inspect_on_device(const ToolCall& call, const InspectOptions& options) 
 int inspect_command(const ToolArguments& arguments) {
   InspectOptions options;
   std::optional<ToolCall> call = parse_tool_call(
-      arguments,
+      arguments, "Shows what the compiler makes of a recipe: passes, schedule, memory, kernels.",
       {{{"--json", "", "one JSON object in place of the tables"}, &options.json},
-       {{"--predict", "", "the evaluation in place of the training step"}, &options.predict},
-       {{"--target", "ARCH", "for a GPU that need not be here, its kernels by NVRTC: sm_80, sm_90, sm_100"},
+       {{"--predict", "", "show the evaluation in place of the training step"}, &options.predict},
+       {{"--target", "ARCH", "compile for a GPU that need not be here, its kernels by NVRTC: sm_80, sm_90, sm_100"},
         nullptr,
         nullptr,
         &options.target},
        {{"--rates", "B,F",
-         "predicts that GPU's time of every launch from h100, h200, or the bytes it copies and the operations of a "
-         "matmul a second: 4.8TB/s,790TFLOP/s"},
+         "with --target: predict the time of every launch on an h100, an h200, or a GPU of which you know the rates of "
+         "copying and of matrix products: 4.8TB/s,790TFLOP/s"},
         nullptr,
         nullptr,
         &options.rates}});

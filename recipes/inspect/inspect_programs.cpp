@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "recipes/config/flag_names.h"
 #include "recipes/config/run_task.h"
 #include "recipes/papers/table.h"
 #include "recipes/train/residency.h"
@@ -22,8 +23,8 @@ Programs compiled_for(const ToolCall& call, const Target& target) {
 }
 
 void print_heading(const ToolCall& call, const std::string& where, const std::string& reason) {
-  fmt::print("{} on {}\n{}\nminibatch {}, {}\n\n", call.recipe.name, where, reason, call.config.batch.minibatch,
-             word_of(kPrecisions, call.config.arithmetic.precision));
+  fmt::print("{} on {}\n{}\nminibatch {}, {}\n\n", call.recipe.name, where, with_flags(reason),
+             call.config.batch.minibatch, word_of(kPrecisions, call.config.arithmetic.precision));
 }
 
 std::vector<const Schedule*> last_routine(const Compiled& compiled) {

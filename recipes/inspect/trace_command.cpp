@@ -175,9 +175,10 @@ int trace_command(const ToolArguments& arguments) {
   int64_t side = 0;
   bool every_gradient = false, logits = false;
   std::optional<ToolCall> call =
-      parse_tool_call(arguments, {{{"--side", "S", "height and width of synthetic images"}, nullptr, &side},
-                                  {{"--gradients", "", "write the gradients of all steps"}, &every_gradient},
-                                  {{"--logits", "", "write the logits of the last samples in evaluation"}, &logits}});
+      parse_tool_call(arguments, "Writes what a recipe's first steps compute, for comparison with another framework.",
+                      {{{"--side", "S", "height and width of synthetic images"}, nullptr, &side},
+                       {{"--gradients", "", "write the gradients of all steps"}, &every_gradient},
+                       {{"--logits", "", "write the logits of the last samples in evaluation"}, &logits}});
   if (!call) return 0;
   if (call->config.out.folder.empty()) throw UsageError("--out: the folder to write is not given");
   if (side > 0) call->recipe.synthetic.shape.height = call->recipe.synthetic.shape.width = side;

@@ -2,14 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
+#include "recipes/config/help.h"
 #include "recipes/papers/table.h"
 #include "recipes/run/command_words.h"
 #include "runtime/atomic_file.h"
 
 namespace kb {
 namespace {
+
+bool asks_for_help(const std::string& word) { return word == "--help" || word == "-h"; }
 
 std::string recipe_names() {
   std::string names;
@@ -30,15 +34,16 @@ std::string tool_usage(const ToolArguments& arguments) {
                                 : fmt::format("{} {}", start_words(recipe), arguments.tool);
 }
 
-std::optional<ToolCall> parse_tool_call(const ToolArguments& arguments, const std::vector<ToolSwitch>& switches) {
+std::optional<ToolCall> parse_tool_call(const ToolArguments& arguments, const std::string& doc,
+                                        const std::vector<ToolSwitch>& switches) {
   ToolArguments named = arguments;
   if (!named.recipe) {
     const std::string usage = tool_usage(arguments) + " RECIPE";
     if (named.words.empty()) throw UsageError(fmt::format("usage: {} [flags]; recipes: {}", usage, recipe_names()));
     const std::string first = named.words.front();
-    if (first == "--help" || first == "-h") {
-      fmt::print("{}", help_text(fmt::format("usage: {0} [flags]; recipes: {1}\n{0} --help explains the flags", usage,
-                                             recipe_names()),
+    if (asks_for_help(first)) {
+      fmt::print("{}", help_text(fmt::format("{0}\n\nusage: {1} [flags]\nrecipes: {2}\n{1} --help explains the flags",
+                                             doc, usage, recipe_names()),
                                  {}));
       return std::nullopt;
     }
@@ -47,6 +52,7 @@ std::optional<ToolCall> parse_tool_call(const ToolArguments& arguments, const st
     named.recipe = find_recipe(first);
     named.words.erase(named.words.begin());
   }
+  if (std::any_of(named.words.begin(), named.words.end(), asks_for_help)) fmt::print("{}\n", help_text(doc, {}));
   std::optional<RunConfig> config = parse_flags(*named.recipe, tool_usage(named), named.words, switches);
   if (!config) return std::nullopt;
   return ToolCall{*named.recipe, *config};

@@ -31,9 +31,10 @@ struct ToolCall {
   RunConfig config;
 };
 
-// Returns the recipe and the flags; nothing if help was asked for and printed. Throws UsageError for words that cannot
-// be understood.
-std::optional<ToolCall> parse_tool_call(const ToolArguments& arguments, const std::vector<ToolSwitch>& switches);
+// Returns the recipe and the flags; nothing if help was asked for and printed, which begins with `doc`, a sentence that
+// says what the tool does. Throws UsageError for words that cannot be understood.
+std::optional<ToolCall> parse_tool_call(const ToolArguments& arguments, const std::string& doc,
+                                        const std::vector<ToolSwitch>& switches);
 
 // Writes the dumps into the folder --out, or to standard output if none is given.
 void write_dumps(const RunConfig& config, const std::vector<DumpFile>& dumps);

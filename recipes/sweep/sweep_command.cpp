@@ -220,7 +220,8 @@ int sweep_command(const ToolArguments& arguments) {
     if (word == kWorkerFlag || word.starts_with(std::string(kWorkerFlag) + "=")) return work_in(given, arguments);
   refuse_launcher();
   const std::vector<ToolSwitch> switches = given.switches();
-  const std::optional<ToolCall> call = parse_tool_call(arguments, switches);
+  const std::optional<ToolCall> call = parse_tool_call(
+      arguments, "Searches minibatches and learning rates: how many steps does each take to a target?", switches);
   if (!call) return 0;
   read_numbers(given);
   const std::vector<std::string> words(arguments.words.begin() + (arguments.recipe ? 0 : 1), arguments.words.end());

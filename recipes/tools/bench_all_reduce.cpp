@@ -97,9 +97,9 @@ int bench_all_reduce(int argc, char** argv) {
   int processes = 4, repeats = 15;
   CommandLine line("All-reduce over the processes of this machine, each algorithm, against MPI_Allreduce.",
                    "./run bench_all_reduce [--processes P] [--megabytes MB]");
-  line.positive({"--megabytes", "MB", "of the array of f32"}, megabytes, 1e6)
+  line.positive({"--megabytes", "MB", "size of the array of f32, in units of 1e6 bytes"}, megabytes, 1e6)
       .whole({"--repeats", "N", "interleaved rounds"}, repeats, 1)
-      .whole({"--processes", "P", "started by mpirun, where this was started alone"}, processes, 2, 1024);
+      .whole({"--processes", "P", "processes, which mpirun starts unless a launcher did"}, processes, 2, 1024);
   if (!line.parse({argv + 1, argv + argc})) return 0;
   const RuntimeOptions options = RuntimeOptions::from_environment();
   if (options.launcher.processes == 1)

@@ -90,8 +90,10 @@ void print_launches(const Schedule& schedule, const std::vector<size_t>& steps,
 
 int bench_update(const std::vector<std::string>& arguments) {
   bool json = false;
-  const std::optional<ToolCall> call = parse_tool_call(
-      {"bench_update", {}, arguments}, {{{"--json", "", "one JSON object in place of the table"}, &json}});
+  const std::optional<ToolCall> call =
+      parse_tool_call({"bench_update", {}, arguments},
+                      "Times the update of all parameters beside a copy of the bytes that it must move.",
+                      {{{"--json", "", "one JSON object in place of the table"}, &json}});
   if (!call) return 0;
   const RunConfig& config = call->config;
   const Device device = choose_device(config.machine, config.arithmetic.shards);

@@ -348,12 +348,12 @@ BOOST_AUTO_TEST_CASE(the_group_of_batch_norm_is_a_part_of_the_plan) {
 }
 
 BOOST_AUTO_TEST_CASE(a_tool_takes_a_recipe_first) {
-  BOOST_TEST(parse_tool_call({"bench", {}, {"mlp_mnist", "--minibatch", "8"}}, {})->config.batch.minibatch == 8);
-  BOOST_CHECK_THROW(parse_tool_call({"bench", {}, {}}, {}), UsageError);
-  BOOST_CHECK_THROW(parse_tool_call({"bench", {}, {"--json"}}, {}), UsageError);
-  BOOST_CHECK_THROW(parse_tool_call({"bench", {}, {"mlp_minst"}}, {}), Error);
+  BOOST_TEST(parse_tool_call({"bench", {}, {"mlp_mnist", "--minibatch", "8"}}, "", {})->config.batch.minibatch == 8);
+  BOOST_CHECK_THROW(parse_tool_call({"bench", {}, {}}, "", {}), UsageError);
+  BOOST_CHECK_THROW(parse_tool_call({"bench", {}, {"--json"}}, "", {}), UsageError);
+  BOOST_CHECK_THROW(parse_tool_call({"bench", {}, {"mlp_minst"}}, "", {}), Error);
   bool json = false;
-  parse_tool_call({"bench", {}, {"mlp_mnist", "--json"}}, {{{"--json", "", ""}, &json}});
+  parse_tool_call({"bench", {}, {"mlp_mnist", "--json"}}, "", {{{"--json", "", ""}, &json}});
   BOOST_TEST(json);
 }
 

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "recipes/config/flags.h"
+#include "recipes/config/help.h"
 #include "recipes/papers/table.h"
 #include "tests/support/scoped_variable.h"
 
@@ -64,6 +65,14 @@ BOOST_AUTO_TEST_CASE(every_flag_stands_in_it_once) {
   }
 }
 
+// The words that an option takes stand in the short help, too, and a default that is a line feed breaks no line.
+BOOST_AUTO_TEST_CASE(the_help_names_the_words_of_an_option) {
+  const std::string text = kb::flags_help(kb::lenet_mnist(), "x", kb::HelpScope::common);
+  BOOST_TEST(text.find("their bias: none, batch [none]") != std::string::npos, text);
+  BOOST_TEST(kb::help_text("t", {{"", {"--prompt", "TEXT", "begin"}, "\n"}}) ==
+             "t\n  --prompt TEXT          begin [\\n]\n");
+}
+
 BOOST_AUTO_TEST_CASE(an_idea_is_a_line) {
   bool given = false;
   const std::string text = kb::flags_help(kb::mlp_mnist(), "./run tool mlp_mnist", kb::HelpScope::common,
@@ -73,8 +82,8 @@ BOOST_AUTO_TEST_CASE(an_idea_is_a_line) {
                        "  --often N              how often;\n"
                        "                         0: never\n") != std::string::npos,
              text);
-  BOOST_TEST(text.find("\nMinibatch, workers and processes\n  --minibatch KN         samples of one step [64]\n") !=
-                 std::string::npos,
+  BOOST_TEST(text.find("\nMinibatch, workers and processes\n"
+                       "  --minibatch KN         samples of one step, over all workers [64]\n") != std::string::npos,
              text);
 }
 
