@@ -18,7 +18,7 @@ void require_positive(const char* what, int64_t value) {
 
 // A round of a word of few bits has few keys that differ: 8 rounds would draw some permutations more often than others.
 constexpr int kFewBits = 5;
-constexpr size_t kRounds = 8;  // of a word of more bits
+constexpr size_t kRounds = 8;  // a word of more bits has so many
 
 constexpr uint64_t low_mask(int bits) { return (uint64_t{1} << bits) - 1; }
 

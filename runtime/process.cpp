@@ -22,7 +22,7 @@
 namespace kb {
 namespace {
 
-// What a new process needs to become a program.
+// Everything that a new process needs to become a program.
 struct Start {
   char* const* argv;
   int output;

@@ -25,8 +25,8 @@ std::string own_program();
 // Returns a path that starts exactly this process's program, valid while this process lives.
 std::string running_program();
 
-// What happens to a child when the thread that started it ends, and so at the latest with this process, however that
-// ends: nothing, or it gets SIGTERM. Its own children get no signal.
+// Tells what happens to a child when the thread that started it ends, and so at the latest with this process, however
+// that ends: nothing, or it gets SIGTERM. Its own children get no signal.
 enum class Orphan : uint8_t { goes_on, ends };
 
 class Process {

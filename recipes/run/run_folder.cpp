@@ -116,7 +116,7 @@ void check_unused(const fs::path& out) {
 RunFolder::RunFolder(const std::string& recipe, const std::string& out)
     : RunFolder(out.empty() ? default_folder(recipe) : (make_folder(out), fs::path(out))) {
   check_unused(path_);
-  remove_temporaries(path_, kManifest);  // of a run that was killed before it had a manifest
+  remove_temporaries(path_, kManifest);  // a run that was killed before it had a manifest left them
 }
 
 void RunFolder::save_parameters(const std::string& name, const StateStore& store, int64_t step) const {

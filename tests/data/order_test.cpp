@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(every_sample_visits_every_position_equally) {
   }
 }
 
-// The same of two samples and two positions at once: few samples have permutations of equal probability, too.
+// Looks at two samples and two positions at once: few samples have permutations of equal probability, too.
 BOOST_AUTO_TEST_CASE(two_samples_visit_two_positions_equally) {
   for (const int64_t count : {5, 6, 7, 8}) {
     const int64_t cells = count * (count - 1), epochs = 300 * cells;
@@ -243,7 +243,7 @@ Order order_of_buckets(int64_t factor) {
       9, {{13, 5 * factor, numbers(0, 13)}, {4, 8 * factor, numbers(13, 4)}, {30, 4 * factor, numbers(17, 30)}});
 }
 
-// The same with the largest bucket first: samples begin at 0, 30 and 34.
+// Makes an order whose first bucket is the largest: samples of the buckets begin at 0, 30 and 34.
 Order order_of_a_large_bucket(int64_t factor) {
   return Order::training(
       9, {{30, 4 * factor, numbers(0, 30)}, {4, 8 * factor, numbers(30, 4)}, {13, 5 * factor, numbers(34, 13)}});
@@ -308,8 +308,8 @@ BOOST_AUTO_TEST_CASE(the_longest_samples_are_drawn_though_they_fill_no_batch) {
   }
 }
 
-// What fills no batch is of the largest bucket: an epoch has each of the few long samples, and each of the others as
-// often.
+// Samples that fill no batch belong to the largest bucket: an epoch has each of the few long samples, and each of the
+// others as often.
 BOOST_AUTO_TEST_CASE(no_length_is_drawn_less_often) {
   for (const std::vector<int64_t>& minibatches : std::vector<std::vector<int64_t>>{{16, 16, 16, 16}, {24, 16, 12, 8}}) {
     std::vector<OrderBucket> buckets;

@@ -21,7 +21,7 @@ struct ConvPlan {
   Axis axis[2];
   bool forward;
   int64_t k, n;            // channels of the source and of the result
-  int64_t h[2], w[2];      // of the source and of the result
+  int64_t h[2], w[2];      // rows and columns of the source and of the result
   int64_t out_rows, rows;  // rows of a plane of the result, and of the source with zeros around it
   int64_t out_columns, pitch;
   int64_t depth;
@@ -41,7 +41,7 @@ struct ConvPlan {
     depth = k % kDepth == 0 ? kDepth : kSide;
   }
   int64_t run() const { return (out_rows - 1) * pitch + out_columns; }  // pixels from the first to the last of a plane
-  int64_t copied() const { return rows * pitch + kPixels; }             // of the source, and zeros behind it
+  int64_t copied() const { return rows * pitch + kPixels; }             // pixels of the source, and zeros behind it
   int64_t taps() const { return axis[0].taps * axis[1].taps; }
   int64_t planes() const { return forward ? 1 : axis[0].planes() * axis[1].planes(); }
   // Returns the row (0) or column (1) of the source at which its copy begins.
@@ -52,7 +52,7 @@ struct ConvPlan {
   }
 };
 
-// What one product reads: the taps of a plane, in their order.
+// One product of matrices that a plane is the sum of.
 struct Tap {
   int64_t source, weights;  // elements from the beginning of the copy, and of the weights of 16 columns
 };
@@ -196,7 +196,7 @@ class ConvOp : public LibraryOp {
   ConvSpec spec_;
   int64_t shards_;
   ConvPlan plan_;
-  std::vector<std::vector<Tap>> taps_;  // of each plane of the result
+  std::vector<std::vector<Tap>> taps_;  // one list for each plane of the result
   ScratchLayout scratch_;
   size_t zeros_ = 0, copies_ = 0, copy_bytes_ = 0;
 };

@@ -16,7 +16,7 @@ bool is_faster(const ConvSpec& spec);
 
 // Returns null unless computes(spec), and this processor has tiles. Weights come in weight_layout(spec).
 std::unique_ptr<LibraryOp> plan_conv(const ConvSpec& spec, int shards);
-// As plan_conv, by plain loops in place of the processor's tiles.
+// Does as plan_conv, by plain loops in place of the processor's tiles.
 std::unique_ptr<LibraryOp> plan_conv_by_loops(const ConvSpec& spec, int shards);
 WeightLayout weight_layout(const ConvSpec& spec);
 

@@ -11,7 +11,7 @@ namespace kb::amx {
 struct Sequence {
   const uint16_t* images = nullptr;
   int64_t count = 0;                   // images
-  int64_t h = 0, w = 0, channels = 0;  // of an image
+  int64_t h = 0, w = 0, channels = 0;  // extents of an image
   int64_t rows = 0, pitch = 0;         // rows of an image and pixels of a row in the sequence
   int64_t first[2] = {0, 0};           // row and column of the image at which the sequence begins
   int64_t step[2] = {1, 1};            // rows and columns of the image from one of the sequence to the next

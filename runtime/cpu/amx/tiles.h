@@ -84,7 +84,7 @@ class LoopTiles {
 #define KB_AVX512_INLINE [[gnu::target("avx512f,avx512bw,avx512vl"), gnu::always_inline]] inline
 #define KB_PICK(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 
-// The same by the processor's tiles.
+// Does as LoopTiles, by the processor's tiles.
 class MachineTiles {
  public:
   void begin(int64_t depth) {

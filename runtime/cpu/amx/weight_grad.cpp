@@ -22,7 +22,7 @@ int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit
 // How the images of a shard are cut and written.
 struct GradPlan {
   Axis axis[2];
-  int64_t rows, pitch;     // of an input plane
+  int64_t rows, pitch;     // extents of an input plane
   bool joined;             // no tap meets an input outside: all images are one run of pixels
   int64_t images;          // images of a group
   int64_t x_step, y_step;  // pixels of a channel of a plane, and of the output gradients, of a group
@@ -64,7 +64,7 @@ WeightLayout sums_layout(const ConvSpec& s) {
 struct Part {
   int64_t runs, tiles;     // tiles of 32 pixels of each run
   int64_t x_run, y_run;    // pixels from one run to the next
-  int64_t x_step, y_step;  // as in GradPlan
+  int64_t x_step, y_step;  // see GradPlan
   bool first;              // the sums begin with this part
 };
 

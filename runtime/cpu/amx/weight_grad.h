@@ -10,7 +10,7 @@ namespace kb::amx {
 // Returns null unless `spec` has bf16, NHWC, channels in multiples of 16, no dilation and one group. A value of an
 // input that is not finite may reach the gradients of its channel at every tap.
 std::unique_ptr<LibraryOp> plan_weight_grad(const ConvSpec& spec, int shards);
-// As plan_weight_grad, by plain loops in place of the processor's tiles.
+// Does as plan_weight_grad, by plain loops in place of the processor's tiles.
 std::unique_ptr<LibraryOp> plan_weight_grad_by_loops(const ConvSpec& spec, int shards);
 
 }  // namespace kb::amx
