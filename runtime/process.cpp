@@ -57,6 +57,9 @@ void forget_handlers() {
   }
 }
 
+// Makes `to` another number of the file `from`, which the program keeps open.
+bool put(int from, int to) { return from == to ? ::fcntl(to, F_SETFD, 0) == 0 : ::dup2(from, to) >= 0; }
+
 // Runs in the child, which shares the parent's memory until it becomes the program; the parent sleeps until then.
 int become(void* given) {
   Start& start = *static_cast<Start*>(given);
@@ -64,8 +67,8 @@ int become(void* given) {
   if (start.orphan == Orphan::ends) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (start.orphan == Orphan::ends && ::getppid() != start.parent) return 128 + SIGTERM;
   const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  if (nothing >= 0 && ::dup2(nothing, STDIN_FILENO) >= 0 && ::dup2(start.output, STDOUT_FILENO) >= 0 &&
-      ::dup2(start.output, STDERR_FILENO) >= 0) {
+  if (nothing >= 0 && put(nothing, STDIN_FILENO) && put(start.output, STDOUT_FILENO) &&
+      put(start.output, STDERR_FILENO)) {
     sigset_t none;
     sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);  // the program starts with no signal blocked

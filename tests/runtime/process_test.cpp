@@ -54,6 +54,21 @@ BOOST_AUTO_TEST_CASE(output_and_status) {
   BOOST_TEST(result.output == "out\nerr\n");
 }
 
+// Where standard output is closed, the file that catches the output has its number.
+BOOST_AUTO_TEST_CASE(output_of_a_process_whose_own_is_closed) {
+  const pid_t closed = ::fork();
+  if (closed == 0) {
+    for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::close(descriptor);
+    if (::open("/dev/null", O_RDONLY) != STDIN_FILENO) ::_exit(2);
+    kb::Process process({"/bin/sh", "-c", "echo out; echo err >&2; cat; test -e /proc/self/fd/0"});
+    const kb::ProcessResult result = process.wait();
+    ::_exit(result.status == 0 && result.output == "out\nerr\n" ? 0 : 1);
+  }
+  int status = -1;
+  ::waitpid(closed, &status, 0);
+  BOOST_TEST(status == 0);
+}
+
 BOOST_AUTO_TEST_CASE(more_output_than_a_pipe_holds) {
   kb::Process process({"/bin/sh", "-c", "head -c 300000 /dev/zero"});
   BOOST_TEST(process.wait().output.size() == 300000u);
