@@ -20,7 +20,7 @@ std::string with_hint(const std::string& failure, Result result) {
 }  // namespace
 
 CallError::CallError(std::string failure, Result result)
-    : std::runtime_error(with_hint(failure, result)), result_(result), failure_(std::move(failure)) {}
+    : Error(with_hint(failure, result)), result_(result), failure_(std::move(failure)) {}
 
 CallError::CallError(std::string_view call, Result result, std::string_view name, std::string_view text)
     : CallError(fmt::format("{} failed: {} ({}): {}", call, name, result, text), result) {}

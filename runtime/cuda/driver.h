@@ -4,10 +4,10 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 
+#include "graph/error.h"
 #include "runtime/cuda/function_table.h"
 
 struct CUctx_st;
@@ -65,8 +65,9 @@ inline constexpr bool is_device_fault(Result result) {
          (result >= kStackError && result <= kLaunchFailed) || result == kTensorMemoryLeak;
 }
 
-// A failed call of the driver. The runtime makes its error of this, and adds the schedule step in which it happened.
-class CallError : public std::runtime_error {
+// A failed call of the driver. Where it is known in which schedule step it happened, the runtime makes an InternalError
+// of this and adds the step.
+class CallError : public Error {
  public:
   CallError(std::string_view call, Result result, std::string_view name, std::string_view text);
   Result result() const { return result_; }

@@ -210,6 +210,14 @@ BOOST_AUTO_TEST_CASE(a_driver_that_is_older_than_the_compiler_is_told) {
            "driver: CUDA 13.0\n", "update the driver"));
 }
 
+// No context can be had of a device that another process has for itself. The error is one of the user's, so that
+// `--device auto` takes CPUs, and the other processes of a run are told.
+BOOST_AUTO_TEST_CASE(a_device_that_cannot_be_opened_is_an_error) {
+  FakeTestGpu gpu;
+  gpu.gpu.fail("cuDevicePrimaryCtxRetain", 0, cuda::kOutOfMemory);
+  BOOST_CHECK_EXCEPTION(gpu.backend(), Error, says("cuDevicePrimaryCtxRetain failed: CUDA_ERROR_OUT_OF_MEMORY (2)"));
+}
+
 BOOST_AUTO_TEST_CASE(a_device_that_is_full_says_so) {
   FakeTestGpu gpu({.memory = 16 << 20});
   BOOST_CHECK_EXCEPTION(gpu.backend()->allocate(32 << 20), Error,
