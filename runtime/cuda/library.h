@@ -41,6 +41,12 @@ class LibraryOp {
 
 using LibraryPicks = std::map<std::string, std::string>;
 
+// The hint of an error about a pick that cannot be used.
+inline constexpr const char* kPickHint =
+    "\n  hint: it is kept in picks.*.txt of the kernel cache, or in the checkpoint; a call without a line in that file "
+    "is "
+    "measured anew";
+
 class DeviceLibrary {
  public:
   virtual ~DeviceLibrary() = default;

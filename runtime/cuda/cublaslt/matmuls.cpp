@@ -71,7 +71,8 @@ std::shared_ptr<const MatmulPlan> Matmuls::choose(const MatmulSpec& spec) {
     plan->algorithm = from_pick(pick->second);
     plan->workspace = plan->problem.workspace(handle_, plan->algorithm);
     if (plan->workspace < 0)
-      throw Error(fmt::format("the recorded choice of {} is none for this device: it was made for another", key));
+      throw Error(fmt::format("the recorded choice of {} is none for this device: it was made for another{}", key,
+                              cuda::kPickHint));
   }
   return chosen = std::move(plan);
 }

@@ -157,7 +157,7 @@ std::string to_pick(const cublasLtMatmulAlgo_t& algorithm) {
 
 cublasLtMatmulAlgo_t from_pick(const std::string& pick) {
   const auto bad = [&](const char* why) {
-    return Error(fmt::format("the recorded choice '{}' of a matrix product {}", pick, why));
+    return Error(fmt::format("the recorded choice '{}' of a matrix product {}{}", pick, why, cuda::kPickHint));
   };
   char* at = nullptr;
   if (std::strtoull(pick.c_str(), &at, 10) != cublasLtGetVersion())

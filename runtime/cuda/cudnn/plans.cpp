@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "graph/error.h"
+#include "runtime/cuda/library.h"
 
 namespace kb::cudnn {
 namespace {
@@ -88,8 +89,8 @@ void add_if_least(std::vector<Plan>& plans, Plan plan) {
 Error bad_pick(const std::string& pick, const char* why) {
   return Error(
       fmt::format("the recorded choice '{}' of a call of cuDNN's is {}: it was made with another version of cuDNN "
-                  "or for another device",
-                  pick, why));
+                  "or for another device{}",
+                  pick, why, cuda::kPickHint));
 }
 
 // Reads an integer that ends with the character `end`, and moves `at` past both.

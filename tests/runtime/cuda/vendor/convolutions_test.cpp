@@ -116,8 +116,9 @@ BOOST_AUTO_TEST_CASE(picks_given_are_used) {
   for (const char* bad : {"", "x", "9999", "62 2", "62 2=400 13=0", "0 2=1"}) {
     picks[text(spec)] = bad;
     BOOST_CHECK_EXCEPTION(Convolutions(std::string("sm_90"), picks, true).plan(spec), Error, [&](const Error& error) {
-      return std::string(error.what())
-          .starts_with("the recorded choice '" + std::string(bad) + "' of a call of cuDNN's");
+      const std::string text = error.what();
+      return text.starts_with("the recorded choice '" + std::string(bad) + "' of a call of cuDNN's") &&
+             text.ends_with(cuda::kPickHint);
     });
   }
 }
