@@ -89,7 +89,7 @@ std::string read_header(const InputFile& file) {
   if (file.size() < sizeof length) damaged(path, fmt::format("it is cut short: {} bytes", file.size()));
   const std::string digits = file.read(0, sizeof length);
   for (size_t i = 0; i < sizeof length; ++i) length |= uint64_t{static_cast<unsigned char>(digits[i])} << (8 * i);
-  if (length > file.size() - sizeof length)
+  if (length > std::min(file.size() - sizeof length, kMaxSafetensorsHeader))
     damaged(path, fmt::format("it is cut short or damaged: {} bytes, of which the header is said to take {}",
                               file.size(), length));
   const std::string written = file.read(0, sizeof length + length);

@@ -14,7 +14,6 @@ namespace kb {
 namespace {
 
 constexpr size_t kLengthBytes = 8;
-constexpr size_t kMaxHeader = 100'000'000;  // bytes; the bound that the format sets
 constexpr const char* kMetadata = "__metadata__";
 
 // Returns the format's name of a dtype: "BF16".
@@ -79,7 +78,7 @@ class Reader {
           fmt::format("{} bytes", file_.size()));
     for (const char c : reversed(file_.read(0, kLengthBytes)))
       header_bytes_ = header_bytes_ << 8 | static_cast<unsigned char>(c);
-    const size_t most = std::min(kMaxHeader, file_.size() - kLengthBytes);
+    const size_t most = std::min(kMaxSafetensorsHeader, file_.size() - kLengthBytes);
     check(header_bytes_ <= most, "header length", fmt::format("at most {} bytes", most),
           fmt::format("{} bytes", header_bytes_));
     return parse_json(file_.read(kLengthBytes, header_bytes_), label() + ": header");

@@ -2,6 +2,7 @@
 // with dtype, shape and byte range of each tensor, then the bytes, in the header's order and without gaps. Spaces pad
 // the header so that the bytes begin at a multiple of eight.
 #pragma once
+#include <cstddef>
 #include <filesystem>
 #include <map>
 #include <span>
@@ -12,6 +13,8 @@
 #include "runtime/state_store.h"
 
 namespace kb {
+
+inline constexpr size_t kMaxSafetensorsHeader = 100'000'000;  // bytes; the bound that the format sets
 
 struct SafetensorsFile {
   std::vector<NamedTensor> tensors;             // in the order of their bytes
