@@ -47,6 +47,11 @@ Preset goyal_preset(const PresetChoice& choice) {
           fmt::format("the paper's error at kn {}: {:.2f} % +- {:.2f} (5 runs; each the median of its last "
                       "5 epochs)",
                       kn, row.mean, row.deviation));
+  if (dataset == kImageNet)
+    preset.notes.emplace_back(
+        "not as in the paper, whose augmentation is that of fb.resnet.torch (bicubic, aspect ratios uniform "
+        "between 3/4 and 4/3 or inverted): crops are torchvision's, bilinear with antialiasing, of ratios uniform "
+        "in the logarithm");
   return preset;
 }
 
