@@ -41,7 +41,7 @@ void check_classification(std::string_view op, Tensor logits, Tensor labels, std
   const int64_t classes =
       numbers != 0 && ignored == numbers - 1 && logits.size(-1) == numbers - 1 ? numbers - 1 : numbers;
   if (classes != 0 && classes != logits.size(-1))
-    report(op, {"the logits are not one a class",
+    report(op, {"the number of logits is not that of the classes",
                 "logits [N=" + std::to_string(logits.size(0)) + ", " + std::to_string(classes) +
                     "]: the labels are 0 to " + std::to_string(classes - 1),
                 "logits " + shape_text(logits.type()), "the last layer has as many outputs as the data have classes"});

@@ -167,10 +167,10 @@ BOOST_AUTO_TEST_CASE(a_head_of_another_width_than_the_classes_is_refused) {
   for (const AugmentSpec& augment : {AugmentSpec{}, mixup}) {
     const std::string text =
         message([&] { build_training_graph(image_task(recipe(narrow_head), tiny_input(), {}, augment), 4); });
-    BOOST_TEST(text ==
-               "cross_entropy: the logits are not one a class\n  at model_test.cpp:" + std::to_string(kNarrowLine) +
-                   "\n  expected: logits [N=4, 3]: the labels are 0 to 2\n  got:      logits [N=4, C=2]\n"
-                   "  hint:     the last layer has as many outputs as the data have classes");
+    BOOST_TEST(text == "cross_entropy: the number of logits is not that of the classes\n  at model_test.cpp:" +
+                           std::to_string(kNarrowLine) +
+                           "\n  expected: logits [N=4, 3]: the labels are 0 to 2\n  got:      logits [N=4, C=2]\n"
+                           "  hint:     the last layer has as many outputs as the data have classes");
   }
 }
 
