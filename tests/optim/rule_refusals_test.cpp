@@ -8,6 +8,7 @@
 #include "optim/optimizer.h"
 #include "optim/update_rules.h"
 #include "tests/support/compile_check.h"
+#include "tests/support/says.h"
 
 namespace kb::rule_refusals_test {
 namespace {
@@ -16,12 +17,7 @@ std::string compile_message(const UpdateRule& rule) {
   CompileOptions options;
   options.target = generic_cpu_target();
   options.groups = {{.rule = rule}};
-  try {
-    compile(test::small_convnet(2), options);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "(nothing thrown)";
+  return test::error_of([&] { compile(test::small_convnet(2), options); });
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "recipes/config/flags.h"
 #include "recipes/papers/table.h"
+#include "tests/support/says.h"
 
 namespace kb::test {
 
@@ -12,12 +13,7 @@ RunConfig lenet_config(const std::vector<std::string>& words) {
 }
 
 std::string usage_error(const std::vector<std::string>& words) {
-  try {
-    lenet_config(words);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "(nothing thrown)";
+  return test::error_of<UsageError>([&] { lenet_config(words); });
 }
 
 NoLauncher::NoLauncher() {

@@ -6,6 +6,7 @@
 
 #include "recipes/run/resume.h"
 #include "runtime/safetensors.h"
+#include "tests/support/says.h"
 
 namespace kb::test {
 
@@ -17,12 +18,7 @@ fs::path checkpoint_of(const fs::path& out, int64_t step) { return out / "checkp
 
 std::string complaint(const fs::path& out, std::vector<std::string> words, const Recipe& recipe) {
   words.insert(words.begin(), {"--resume", out.string()});
-  try {
-    open_resumed(recipe, *parse_flags(recipe, "small", words), words);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "(nothing thrown)";
+  return test::error_of([&] { open_resumed(recipe, *parse_flags(recipe, "small", words), words); });
 }
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }

@@ -9,6 +9,7 @@
 #include "runtime/atomic_file.h"
 #include "runtime/safetensors.h"
 #include "tests/support/few_threads.h"
+#include "tests/support/says.h"
 #include "tests/support/support.h"
 
 namespace kb::checkpoint_test {
@@ -28,12 +29,7 @@ std::vector<std::string> names(const std::vector<fs::path>& paths) {
 }
 
 std::string complaint(const fs::path& path) {
-  try {
-    read_checkpoint(path);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "(nothing thrown)";
+  return test::error_of([&] { read_checkpoint(path); });
 }
 
 // The store has a layer whose name looks like that of a slot, the slot of another layer, a running mean, and the loss

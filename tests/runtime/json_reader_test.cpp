@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "graph/error.h"
+#include "tests/support/says.h"
 
 namespace kb::json_reader_test {
 namespace {
@@ -14,12 +15,7 @@ std::string nested(int depth) {
 // Returns the message of the error that parsing the text, or `use` of it, throws.
 template <class Use>
 std::string complaint(const std::string& text, Use&& use) {
-  try {
-    use(parse_json(text, "FILE"));
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "(nothing thrown)";
+  return test::error_of([&] { use(parse_json(text, "FILE")); });
 }
 std::string complaint(const std::string& text) {
   return complaint(text, [](const JsonValue&) {});

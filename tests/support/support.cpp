@@ -79,6 +79,12 @@ void skip_golden(const std::string& name) {
   BOOST_TEST_MESSAGE("skipped: " << name << " is compared in a build by g++");
 }
 
+size_t count_of(std::string_view text, std::string_view part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
 std::string read_file(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   std::ostringstream out;

@@ -39,6 +39,9 @@ inline void golden_in_order([[maybe_unused]] const std::string& name, [[maybe_un
 // expected, "+" got. The result is empty for equal texts.
 std::string first_difference(const std::string& expected, const std::string& got);
 
+// Returns how many times a text holds a part; the places may overlap.
+size_t count_of(std::string_view text, std::string_view part);
+
 // Returns the bytes of the whole file. Throws std::runtime_error, which names the file, if it cannot be read.
 std::string read_file(const std::filesystem::path& path);
 void write_file(const std::filesystem::path& path, std::string_view bytes);

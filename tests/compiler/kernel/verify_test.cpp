@@ -4,6 +4,7 @@
 
 #include "graph/error.h"
 #include "tests/compiler/sample_kernels.h"
+#include "tests/support/says.h"
 
 namespace kb::kernel_verify_test {
 namespace {
@@ -23,12 +24,7 @@ Instr* find(std::vector<Instr>& body, Code code) {
 
 std::string refusal(Kernel kernel, const std::function<void(Kernel&)>& damage) {
   damage(kernel);
-  try {
-    ir::verify(kernel);
-  } catch (const InternalError& error) {
-    return error.what();
-  }
-  return "accepted";
+  return test::error_of<InternalError>([&] { ir::verify(kernel); });
 }
 
 BOOST_AUTO_TEST_SUITE(kernel_verify)

@@ -92,12 +92,6 @@ std::vector<std::pair<double, double>> losses_and_rates(const fs::path& run, int
   return all;
 }
 
-size_t times_in(const std::string& text, const std::string& part) {
-  size_t count = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
-  return count;
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(branches)
@@ -223,7 +217,7 @@ BOOST_AUTO_TEST_CASE(the_files_hold_every_branch) {
     BOOST_TEST(page.find(part) != std::string::npos, part);
   for (const char* part : {"https:", "<script", "src=", "href="})
     BOOST_TEST(page.find(part) == std::string::npos, part);
-  BOOST_TEST(times_in(figures[0].svg, "<title>place ") == 9u);
+  BOOST_TEST(test::count_of(figures[0].svg, "<title>place ") == 9u);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_study_trains_branches_over_the_runs_samples, StudyFixture) {
@@ -255,7 +249,7 @@ BOOST_FIXTURE_TEST_CASE(a_study_trains_branches_over_the_runs_samples, StudyFixt
   fs::remove_all(branches / "2st-x2");
   const ProcessResult again = study({"--loss", "mean:0.5", "--tolerance", "0.1"});
   BOOST_TEST(again.status == 0);
-  BOOST_TEST(times_in(again.output, ", before") == 3u);
+  BOOST_TEST(test::count_of(again.output, ", before") == 3u);
   BOOST_TEST(state_sha256(branches / "2st-x2") == bits);
 
   // A branch of another state than the run's own, and one whose metrics were cut, tell nothing.

@@ -19,15 +19,10 @@
 namespace kb::report_test {
 
 namespace fs = std::filesystem;
+using test::count_of;
 using test::run;
 
 inline bool page_has(const std::string& page, const std::string& part) { return page.find(part) != std::string::npos; }
-
-inline size_t count_of(const std::string& text, const std::string& part) {
-  size_t count = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++count;
-  return count;
-}
 
 // Checks that the page has nothing that a browser would fetch, and no tag that is not closed.
 inline void check_self_contained(const std::string& page) {

@@ -40,12 +40,7 @@ CommandLine line_of(Variables& v) {
 
 std::string error_of(const std::vector<std::string>& words) {
   Variables v;
-  try {
-    line_of(v).parse(words);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "(nothing thrown)";
+  return test::error_of<UsageError>([&] { line_of(v).parse(words); });
 }
 
 BOOST_AUTO_TEST_CASE(words_set_variables) {

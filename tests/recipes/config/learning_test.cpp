@@ -14,6 +14,7 @@
 #include "recipes/papers/table.h"
 #include "recipes/train/programs.h"
 #include "recipes/train/run_schedule.h"
+#include "tests/support/says.h"
 #include "tests/support/support.h"
 
 namespace kb::learning_test {
@@ -32,21 +33,7 @@ std::string chosen(const Recipe& recipe, const std::vector<std::string>& words) 
 }
 
 std::string usage_error(const std::vector<std::string>& words) {
-  try {
-    parse(lenet_mnist(), words);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "(nothing thrown)";
-}
-
-std::string error_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "(nothing thrown)";
+  return test::error_of<UsageError>([&] { parse(lenet_mnist(), words); });
 }
 
 Programs compiled(const Recipe& recipe, const RunConfig& config) {
@@ -134,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_warmup_starts_at_the_base_at_zero_or_where_it_is_told) {
 
 BOOST_AUTO_TEST_CASE(inverse_sqrt_needs_a_warmup) {
   const auto error = [](const std::vector<std::string>& words) {
-    return error_of([&] { derivation(resnet50(), words, 1281167); });
+    return test::error_of([&] { derivation(resnet50(), words, 1281167); });
   };
   BOOST_TEST(error({"--schedule", "inverse-sqrt", "--minibatch", "8192"}) == "(nothing thrown)");
   BOOST_TEST(error({"--schedule", "inverse-sqrt", "--minibatch", "128", "--warmup-from", "0"}) == "(nothing thrown)");
@@ -207,7 +194,7 @@ BOOST_AUTO_TEST_CASE(a_schedule_free_optimizer_needs_rates_that_are_known) {
   const RunConfig config =
       parse(lenet_mnist(), {"--optimizer", "schedule-free", "--base-lr", "0.1", "--base-minibatch", "64", "--minibatch",
                             "256", "--per-worker", "64", "--scaling", "adascale"});
-  BOOST_TEST(error_of([&] {
+  BOOST_TEST(test::error_of([&] {
                make_run_schedule({}, {{"", config.learning}}, batch_plan(config), make_plan(config, 60000), 0, "");
              }) ==
              "learning.scaling: expected learning rates that are known before the run beside learning.optimizer = "
@@ -223,7 +210,7 @@ BOOST_AUTO_TEST_CASE(a_schedule_free_optimizer_needs_running_statistics_of_its_p
   };
   BOOST_TEST(compile_with({"--recompute-bn", "2"}));
   BOOST_TEST(
-      error_of([&] { compile_with({}); }) ==
+      test::error_of([&] { compile_with({}); }) ==
       "judging.recompute_bn: expected a number above 0 beside learning.optimizer = schedule-free and batch norm, got "
       "0: training "
       "gathers running statistics at another point than the one that is evaluated\n  hint: judging.recompute_bn = 20");

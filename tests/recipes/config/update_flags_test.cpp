@@ -14,6 +14,7 @@
 #include "recipes/train/programs.h"
 #include "runtime/safetensors.h"
 #include "tests/recipes/small_run.h"
+#include "tests/support/says.h"
 #include "tests/support/support.h"
 
 namespace kb::update_flags_test {
@@ -36,12 +37,7 @@ Words lars(Words more = {}) {
 }
 
 std::string usage_error(const Words& words) {
-  try {
-    parse_flags(lenet_mnist(), "", words);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "(nothing thrown)";
+  return test::error_of<UsageError>([&] { parse_flags(lenet_mnist(), "", words); });
 }
 
 std::vector<double> losses(const fs::path& out) {

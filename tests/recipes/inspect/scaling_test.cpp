@@ -12,6 +12,7 @@ namespace {
 
 const auto kClose = boost::test_tools::tolerance(1e-9);
 
+using test::count_of;
 using test::kHandBytes;
 constexpr Network kEthernet{50e-6, 5e9}, kBoard{10e-6, 20e9};
 
@@ -21,12 +22,6 @@ double halving_doubling(int ranks, const Network& network) {
 
 double ring(int ranks, const Network& network) {
   return 2 * (ranks - 1) * (network.latency + static_cast<double>(kHandBytes) / ranks / network.bandwidth);
-}
-
-size_t count_of(const std::string& text, const std::string& part) {
-  size_t found = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-  return found;
 }
 
 }  // namespace

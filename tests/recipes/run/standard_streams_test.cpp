@@ -25,12 +25,6 @@ struct Fixture {
   }
 };
 
-int64_t count(const std::string& text, const std::string& part) {
-  int64_t times = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++times;
-  return times;
-}
-
 }  // namespace
 
 BOOST_FIXTURE_TEST_SUITE(standard_streams, Fixture)
@@ -50,7 +44,7 @@ BOOST_AUTO_TEST_CASE(a_run_outlives_a_full_disk_under_its_log) {
   const ProcessResult result = shell(run + " 2>&1 >/dev/full");
   BOOST_TEST(result.status == 0, result.output);
   const std::string note = "NOTE: cannot write to standard output: No space left on device; the run goes on without it";
-  BOOST_TEST(count(result.output, note) == 1, result.output);
+  BOOST_TEST(test::count_of(result.output, note) == 1u, result.output);
   check_whole_run();
 }
 

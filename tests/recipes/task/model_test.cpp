@@ -11,6 +11,7 @@
 #include "recipes/config/flags.h"
 #include "recipes/papers/table.h"
 #include "recipes/task/suggest.h"
+#include "tests/support/says.h"
 #include "tests/support/support.h"
 
 namespace kb::model_test {
@@ -46,16 +47,6 @@ ModelOutput two_faced(Batch& batch) {
 }
 
 Recipe recipe(Model model) { return {.name = "tiny", .summary = "", .paper = "", .model = model}; }
-
-template <class Action>
-std::string message(Action&& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "(nothing thrown)";
-}
 
 Array array(Type type, std::vector<double> data) { return {std::move(type), std::move(data)}; }
 
@@ -125,11 +116,13 @@ BOOST_AUTO_TEST_CASE(evaluation_counts_each_row_by_its_weight) {
 }
 
 BOOST_AUTO_TEST_CASE(a_model_that_reduces_over_samples_is_refused) {
-  std::string loss = message([] { build_training_graph(image_task(recipe(reduced_loss), tiny_input(), {}), 2); });
+  std::string loss =
+      test::error_of([] { build_training_graph(image_task(recipe(reduced_loss), tiny_input(), {}), 2); });
   test::golden("reduced_loss.txt", loss + "\n");
-  std::string metric = message([] { build_inference_graph(image_task(recipe(reduced_metric), tiny_input(), {}), 2); });
+  std::string metric =
+      test::error_of([] { build_inference_graph(image_task(recipe(reduced_metric), tiny_input(), {}), 2); });
   test::golden("reduced_metric.txt", metric + "\n");
-  BOOST_TEST(message([] { build_training_graph(image_task(recipe(no_loss), tiny_input(), {}), 2); }) ==
+  BOOST_TEST(test::error_of([] { build_training_graph(image_task(recipe(no_loss), tiny_input(), {}), 2); }) ==
              "recipe tiny: the model returned no loss");
 }
 
@@ -142,7 +135,7 @@ ModelOutput metric_of_a_key(Batch& batch) {
 
 BOOST_AUTO_TEST_CASE(a_metric_has_no_name_that_lines_have) {
   const std::string text =
-      message([] { build_training_graph(image_task(recipe(metric_of_a_key), tiny_input(), {}), 2); });
+      test::error_of([] { build_training_graph(image_task(recipe(metric_of_a_key), tiny_input(), {}), 2); });
   BOOST_TEST(text.find("a metric is called 'lr'\n  expected: another name") != std::string::npos, text);
 }
 
@@ -155,7 +148,8 @@ BOOST_AUTO_TEST_CASE(a_metric_has_a_name_that_lines_can_have) {
       output.metrics.push_back({name, output.losses[0].values});
       return output;
     };
-    const std::string text = message([&] { build_training_graph(image_task(recipe(model), tiny_input(), {}), 2); });
+    const std::string text =
+        test::error_of([&] { build_training_graph(image_task(recipe(model), tiny_input(), {}), 2); });
     BOOST_TEST(text.find("'\n  expected: a name without quotes, backslashes, commas") != std::string::npos, text);
   }
 }
@@ -166,7 +160,7 @@ BOOST_AUTO_TEST_CASE(a_head_of_another_width_than_the_classes_is_refused) {
   mixup.mixup = 1;
   for (const AugmentSpec& augment : {AugmentSpec{}, mixup}) {
     const std::string text =
-        message([&] { build_training_graph(image_task(recipe(narrow_head), tiny_input(), {}, augment), 4); });
+        test::error_of([&] { build_training_graph(image_task(recipe(narrow_head), tiny_input(), {}, augment), 4); });
     BOOST_TEST(text == "cross_entropy: the number of logits is not that of the classes\n  at model_test.cpp:" +
                            std::to_string(kNarrowLine) +
                            "\n  expected: logits [N=4, 3]: the labels are 0 to 2\n  got:      logits [N=4, C=2]\n"
@@ -179,8 +173,8 @@ BOOST_AUTO_TEST_CASE(both_declarations_must_own_the_same) {
     check_same_parameters(build_training_graph(image_task(recipe(model), tiny_input(), {}), 2),
                           build_inference_graph(image_task(recipe(model), tiny_input(), {}), 2));
   };
-  BOOST_TEST(message([&] { check(linear_model); }) == "(nothing thrown)");
-  test::golden("other_parameters.txt", message([&] { check(two_faced); }) + "\n");
+  BOOST_TEST(test::error_of([&] { check(linear_model); }) == "(nothing thrown)");
+  test::golden("other_parameters.txt", test::error_of([&] { check(two_faced); }) + "\n");
 }
 
 BOOST_AUTO_TEST_CASE(resnet50_is_torchvisions) {
@@ -323,7 +317,7 @@ BOOST_AUTO_TEST_CASE(the_nearest_word) {
   BOOST_TEST(nearest("zzzzzzzz", words) == "");
   BOOST_TEST(nearest("batch", words) == "minibatch");
   BOOST_TEST(suggestion("minbatch", words) == "; did you mean 'minibatch'?");
-  BOOST_TEST(message([] { find_recipe("lenet_mnits"); }) ==
+  BOOST_TEST(test::error_of([] { find_recipe("lenet_mnits"); }) ==
              "there is no recipe 'lenet_mnits'; did you mean 'lenet_mnist'?");
 }
 

@@ -15,6 +15,7 @@
 #include "runtime/backend.h"
 #include "runtime/safetensors.h"
 #include "tests/recipes/small_run.h"
+#include "tests/support/says.h"
 #include "tests/support/support.h"
 
 namespace kb::batch_norm_estimate_test {
@@ -114,16 +115,13 @@ Values mean_over_minibatches(const Prepared& prepared, const Recipe& recipe) {
 }
 
 std::string complaint(const Recipe& recipe, const Words& words) {
-  try {
+  return test::error_of([&] {
     const RunConfig config = *parse_flags(recipe, "", words);
     const InputSpec input = input_spec(image_source(recipe, config));
     make_plan(config, input.train_count);
     compile_programs(task_of(recipe, config, input),
                      settle_for_one_step(config, generic_cpu_target(), config.machine.processes));
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "(nothing thrown)";
+  });
 }
 
 struct Fixture : test::TemporaryDirectory {

@@ -27,6 +27,7 @@
 #include "runtime/safetensors.h"
 #include "tests/recipes/photos.h"
 #include "tests/recipes/small_run.h"
+#include "tests/support/says.h"
 #include "tests/support/support.h"
 
 namespace kb::imagenet_test {
@@ -48,15 +49,6 @@ Recipe photo_recipe() {
 }
 
 RunConfig photo_flags(std::vector<std::string> words) { return *parse_flags(photo_recipe(), "photos", words); }
-
-std::string usage_refusal(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "(nothing thrown)";
-}
 
 // Returns the hash of all state after a training of six steps with the flags `words`.
 std::string trained_state(const std::vector<std::string>& words) {
@@ -111,7 +103,7 @@ BOOST_AUTO_TEST_CASE(images_tell_classes_and_counts) {
 BOOST_AUTO_TEST_CASE(flags_that_do_not_fit_are_refused) {
   const test::Photos photos;
   const RunConfig resident = photo_flags({"--data", photos.dir(), "--resident", "on"});
-  BOOST_TEST(usage_refusal([&] {
+  BOOST_TEST(test::error_of<UsageError>([&] {
                choose_residency(resident.arithmetic.resident, load_task(photo_recipe(), resident).task,
                                 generic_cpu_target());
              }) ==
@@ -119,11 +111,13 @@ BOOST_AUTO_TEST_CASE(flags_that_do_not_fit_are_refused) {
              "sends the samples step by step");
   const RunConfig noise = photo_flags({"--dataset", "synthetic"});
   BOOST_TEST(
-      usage_refusal([&] { load_task(photo_recipe(), noise); })
+      test::error_of<UsageError>([&] { load_task(photo_recipe(), noise); })
           .starts_with(
               "--augment resized-crop, jitter, lighting: they are made where images of any size are read\n  expected: "
               "--dataset imagenet\n  got:      --dataset synthetic\n"));
-  BOOST_TEST(usage_refusal([&] { photo_flags({"--dataset", "mnist", "--image", "64"}); }) != "(nothing thrown)");
+  BOOST_TEST(test::error_of<UsageError>([&] {
+               photo_flags({"--dataset", "mnist", "--image", "64"});
+             }) != "(nothing thrown)");
 }
 
 BOOST_AUTO_TEST_CASE(augmentation_is_split_between_loader_and_graph) {

@@ -13,6 +13,7 @@
 #include "recipes/train/programs.h"
 #include "runtime/checkpoint.h"
 #include "tests/recipes/small_run.h"
+#include "tests/support/says.h"
 #include "tests/support/support.h"
 
 namespace kb::residency_test {
@@ -31,14 +32,11 @@ bool chosen(const Words& words, const InputSpec& input, const Target& target) {
 }
 
 std::string refusal(const Words& words, const InputSpec& input, int64_t device_bytes = INT64_MAX) {
-  try {
+  return test::error_of<UsageError>([&] {
     const RunConfig config = flags_of(words);
     choose_residency(config.arithmetic.resident, task_of(small_recipe(), config, input), generic_cpu_target(),
                      device_bytes);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "(nothing thrown)";
+  });
 }
 
 // Returns the recipe on synthetic data: 40 training and 21 test images of 3x32x32 in 10 classes.
