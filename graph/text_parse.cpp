@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "graph/infer.h"
+#include "graph/parsed_number.h"
 #include "graph/text.h"
 #include "graph/text_lexer.h"
 
@@ -110,11 +111,9 @@ class GraphParser {
   }
   int64_t integer() {
     const GraphToken token = take(GraphToken::Kind::number, "an integer");
-    int64_t value = 0;
-    const char* end = token.text.data() + token.text.size();
-    const auto result = std::from_chars(token.text.data(), end, value);
-    if (result.ec != std::errc() || result.ptr != end) fail(token.line, "an integer", token.text);
-    return value;
+    const std::optional<int64_t> value = parsed_number<int64_t>(token.text);
+    if (!value) fail(token.line, "an integer", token.text);
+    return *value;
   }
   double real() {
     const bool number = token_.kind == GraphToken::Kind::number || token_.kind == GraphToken::Kind::word;

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <set>
 
 #include "compiler/passes/loss_scale.h"
 #include "graph/error.h"
+#include "graph/parsed_number.h"
 #include "runtime/atomic_file.h"
 #include "runtime/file_error.h"
 #include "runtime/finite.h"
@@ -39,11 +39,7 @@ fs::path file_of(const fs::path& folder, int64_t step) {
   return folder / fmt::format("{}{:08}{}", kPrefix, step, kSuffix);
 }
 
-int64_t number(std::string_view digits) {
-  int64_t value = -1;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  return error == std::errc() && end == digits.data() + digits.size() ? value : -1;
-}
+int64_t number(std::string_view digits) { return parsed_number<int64_t>(digits).value_or(-1); }
 
 // Returns the step in the name of a checkpoint file; -1 for any other name.
 int64_t step_of(const fs::path& path) {

@@ -12,13 +12,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <initializer_list>
 #include <optional>
 #include <string_view>
 
 #include "graph/error.h"
+#include "graph/parsed_number.h"
 #include "runtime/standard_streams.h"
 
 namespace kb {
@@ -37,19 +37,13 @@ sigset_t set_of(std::initializer_list<int> numbers) {
   return set;
 }
 
-std::optional<pid_t> whole_number(std::string_view text) {
-  pid_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
-}
-
 // Sends the signal to every process of a session; returns their number.
 int signal_session(pid_t session, int number) {
   int count = 0;
   DIR* processes = ::opendir("/proc");
   if (!processes) return 0;
   while (const dirent* entry = ::readdir(processes)) {
-    const std::optional<pid_t> process = whole_number(entry->d_name);
+    const std::optional<pid_t> process = parsed_number<pid_t>(entry->d_name);
     if (!process || ::getsid(*process) != session) continue;
     if (::kill(*process, number) == 0) ++count;
   }

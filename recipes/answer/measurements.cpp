@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <tuple>
 
 #include "data/error.h"
+#include "graph/parsed_number.h"
 #include "recipes/answer/csv.h"
 #include "recipes/task/suggest.h"
 #include "runtime/input_file.h"
@@ -135,11 +135,10 @@ class MeasurementRow {
   }
 
   double number(const std::string& column, const std::string& text, const std::string& expected) const {
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+    const std::optional<double> value = parsed_number<double>(text);
+    if (!value || !std::isfinite(*value))
       refuse(column, expected, text, "a point parts whole and fraction; an empty cell says that a value is not known");
-    return value;
+    return *value;
   }
 
   const ColumnPlaces& columns_;

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <set>
 
+#include "graph/parsed_number.h"
 #include "recipes/perf/memory_answer.h"
 #include "recipes/report/curve_chart.h"
 #include "recipes/report/html_page.h"
@@ -37,12 +37,7 @@ HtmlCell time_cell(double seconds) {
   return cell_of(seconds, seconds < 600 ? fmt::format("{:.0f} s", seconds) : fmt::format("{:.0f} min", seconds / 60));
 }
 
-HtmlCell flag_cell(const std::string& value) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  const bool is_number = error == std::errc() && end == value.data() + value.size();
-  return {xml_text(value), is_number ? std::optional(number) : std::nullopt};
-}
+HtmlCell flag_cell(const std::string& value) { return {xml_text(value), parsed_number<double>(value)}; }
 
 std::string ending(const ReportedRun& reported) {
   const RunReport& run = reported.run;

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
+#include "graph/parsed_number.h"
 #include "recipes/config/values.h"
 
 namespace kb {
@@ -17,11 +17,8 @@ constexpr const char* kStopAt = "--stop-at";
 std::optional<double> number_before(std::string_view text, std::string_view unit) {
   if (!text.ends_with(unit)) return std::nullopt;
   text.remove_suffix(unit.size());
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_number = error == std::errc() && end == text.data() + text.size();
-  if (!is_number || !std::isfinite(value) || value <= 0 || value >= 0x1p31) return std::nullopt;
-  return value;
+  const std::optional<double> value = parsed_number<double>(text);
+  return value && *value > 0 && *value < 0x1p31 ? value : std::nullopt;
 }
 
 }  // namespace

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <utility>
 
+#include "graph/parsed_number.h"
 #include "optim/scaling.h"
 #include "recipes/config/values.h"
 
@@ -19,13 +19,6 @@ constexpr const char* kGrowthExpectation =
     "then one or more of :xF for F times the samples, :longF for F times the length (whole factors > 1), :sqrt, "
     ":linear or :rateF where the learning rate moves, :again or :warm0.5ep where its schedule begins anew";
 constexpr int64_t kFactorBelow = 1 << 20;  // bound of factors: a minibatch < 2^31 times a factor fits 64 bits
-
-template <class Number>
-std::optional<Number> number_of(std::string_view digits) {
-  Number value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  return error == std::errc() && end == digits.data() + digits.size() ? std::optional(value) : std::nullopt;
-}
 
 bool is_rule(std::string_view name) {
   const std::span<const ScalingRule> rules = scaling_rules();
@@ -39,14 +32,14 @@ std::optional<std::string_view> behind(std::string_view part, std::string_view w
 }
 
 bool set_factor(int64_t& factor, std::string_view digits) {
-  const std::optional<int64_t> value = number_of<int64_t>(digits);
+  const std::optional<int64_t> value = parsed_number<int64_t>(digits);
   if (!value || *value <= 1 || *value >= kFactorBelow || factor > 1) return false;
   factor = *value;
   return true;
 }
 
 bool set_rate(double& rate, std::string_view digits) {
-  const std::optional<double> value = number_of<double>(digits);
+  const std::optional<double> value = parsed_number<double>(digits);
   if (!value || !std::isfinite(*value) || *value <= 0 || rate != 1) return false;
   rate = *value;
   return true;

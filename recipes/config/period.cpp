@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <optional>
 
+#include "graph/parsed_number.h"
 #include "recipes/config/values.h"
 
 namespace kb {
@@ -21,10 +21,8 @@ constexpr UnitWord kUnits[] = {
     {"ep", Period::Unit::epochs}, {"st", Period::Unit::steps}, {"ks", Period::Unit::kilosamples}};
 
 std::optional<double> number_of(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_number = error == std::errc() && end == text.data() + text.size();
-  return is_number && value >= 0 && value < static_cast<double>(kWholeBelow) ? std::optional(value) : std::nullopt;
+  const std::optional<double> value = parsed_number<double>(text);
+  return value && *value >= 0 && *value < static_cast<double>(kWholeBelow) ? value : std::nullopt;
 }
 
 bool is_integer(double value) { return std::floor(value) == value; }

@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
+#include "graph/parsed_number.h"
 #include "recipes/task/suggest.h"
 
 namespace kb {
@@ -14,10 +14,9 @@ namespace {
 
 template <class Number>
 Number parse(const std::string& flag, const std::string& text, const std::string& expected) {
-  Number value{};
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) refuse_value(flag, expected, text);
-  return value;
+  const std::optional<Number> value = parsed_number<Number>(text);
+  if (!value) refuse_value(flag, expected, text);
+  return *value;
 }
 
 }  // namespace

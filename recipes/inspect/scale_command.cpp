@@ -2,10 +2,9 @@
 #include <fmt/format.h>
 #include "recipes/inspect/commands.h"
 
-#include <charconv>
-#include <numeric>
 #include <thread>
 
+#include "graph/parsed_number.h"
 #include "recipes/config/network.h"
 #include "recipes/config/run_plan.h"
 #include "recipes/config/run_task.h"
@@ -73,11 +72,9 @@ struct Timed {
 };
 
 double milliseconds_in(const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !(value > 0))
-    throw UsageError(fmt::format("--step-ms: expected a number > 0, got '{}'", text));
-  return value;
+  const std::optional<double> value = parsed_number<double>(text);
+  if (!value || !(*value > 0)) throw UsageError(fmt::format("--step-ms: expected a number > 0, got '{}'", text));
+  return *value;
 }
 
 std::string milliseconds_text(double seconds) {

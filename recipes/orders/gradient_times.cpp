@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string_view>
 
 #include "data/hash_random.h"
 #include "graph/error.h"
+#include "graph/parsed_number.h"
 #include "graph/portable_math.h"
 #include "recipes/config/values.h"
 #include "recipes/orders/line_error.h"
@@ -62,10 +62,8 @@ double seconds_of(const GradientTimes& times, uint64_t seed, int64_t worker, int
 }
 
 std::optional<double> finite_in(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_number = error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
-  return is_number ? std::optional(value) : std::nullopt;
+  const std::optional<double> value = parsed_number<double>(text);
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 std::string_view trimmed(std::string_view text) {

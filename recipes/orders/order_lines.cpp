@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "graph/error.h"
+#include "graph/parsed_number.h"
 #include "recipes/config/values.h"
 #include "recipes/orders/line_error.h"
 #include "runtime/flat_json.h"
@@ -36,13 +36,9 @@ struct RecordLine {
 
   int64_t whole(const char* key, const std::string& expected = "a whole number in [0, 2^63)") const {
     const FlatJson::Field& found = field(key, expected);
-    const std::string_view text = found.source;
-    int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool is_whole =
-        found.kind == FlatJson::Kind::number && error == std::errc() && end == text.data() + text.size() && value >= 0;
-    if (!is_whole) refuse(key, expected, in_quotes(text));
-    return value;
+    const std::optional<int64_t> value = parsed_number<int64_t>(found.source);
+    if (found.kind != FlatJson::Kind::number || !value || *value < 0) refuse(key, expected, in_quotes(found.source));
+    return *value;
   }
 
   std::optional<int64_t> whole_or_null(const char* key) const {

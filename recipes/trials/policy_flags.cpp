@@ -3,21 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <sstream>
 #include <vector>
 
+#include "graph/parsed_number.h"
 #include "recipes/config/network.h"
 
 namespace kb {
 namespace {
 
 bool read_value(const std::string& text, double& value) {
-  double found = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), found);
-  if (error != std::errc() || end != text.data() + text.size() || !(found >= 0) || !std::isfinite(found)) return false;
-  value = found;
+  const std::optional<double> found = parsed_number<double>(text);
+  if (!found || !(*found >= 0) || !std::isfinite(*found)) return false;
+  value = *found;
   return true;
 }
 
