@@ -1,8 +1,6 @@
 #include "recipes/inspect/image_stages.h"
 
-#include <algorithm>
 #include <ctime>
-#include <numeric>
 
 #include "data/images/colour.h"
 #include "data/images/image_set.h"
@@ -10,7 +8,7 @@
 #include "data/images/open_image.h"
 #include "data/images/view.h"
 #include "graph/error.h"
-#include "recipes/perf/median.h"
+#include "runtime/median.h"
 
 namespace kb {
 namespace {

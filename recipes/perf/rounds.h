@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "recipes/perf/median.h"
+#include "runtime/median.h"
 
 namespace kb {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "recipes/perf/median.h"
+#include "runtime/median.h"
 
 namespace kb {
 

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "graph/error.h"
-#include "recipes/perf/median.h"
+#include "runtime/median.h"
 
 namespace kb {
 namespace {

@@ -6,8 +6,8 @@
 #include <sstream>
 #include <utility>
 
-#include "recipes/perf/median.h"
 #include "runtime/host_name.h"
+#include "runtime/median.h"
 #include "runtime/three_digits.h"
 
 namespace kb {

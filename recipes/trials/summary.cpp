@@ -6,20 +6,17 @@
 #include <cmath>
 #include <map>
 
-#include "recipes/perf/median.h"
 #include "runtime/json.h"
+#include "runtime/median.h"
 
 namespace kb {
 namespace {
 
 constexpr double kRounding = 1e-9;  // tolerance for rounding errors of an epoch's number
 
-// Returns null if the value is not finite: JSON has no such numbers.
-Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
 Json mean_json(const std::optional<MeanOf>& mean) {
   if (!mean) return nullptr;
-  return {{"mean", mean->mean}, {"stddev", mean->stddev ? Json(*mean->stddev) : Json(nullptr)}, {"count", mean->count}};
+  return {{"mean", mean->mean}, {"stddev", mean->stddev}, {"count", mean->count}};
 }
 
 // Returns the goal at the end, with the part of the data on which it was measured.
@@ -34,18 +31,17 @@ double train_loss_of(const RunReport& run) {
 }
 
 Json run_json(const RunReport& run) {
-  const std::optional<double> median = median_of_last(run);
   return {{"folder", run.folder.filename().string()},
           {"seed", run.seed},
           {"ended", run.how},
           {"diverged", run.diverged},
           {"steps", run.steps},
-          {run.goal, finite(run.result)},
+          {run.goal, run.result},
           {"part", run.result_part},
-          {"median_of_last_5", median ? Json(*median) : Json(nullptr)},
-          {"loss", finite(run.loss)},
-          {"train_loss", finite(train_loss_of(run))},
-          {"seconds", finite(run.seconds)},
+          {"median_of_last_5", median_of_last(run)},
+          {"loss", run.loss},
+          {"train_loss", train_loss_of(run)},
+          {"seconds", run.seconds},
           {"state_sha256", run.state_sha256}};
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/comm/cost.h"
+#include "runtime/median.h"
 
 namespace kb {
 namespace {
@@ -38,9 +39,7 @@ double median(Communicator& communicator, int64_t elements, int rounds) {
   std::vector<double> seconds(static_cast<size_t>(rounds));
   reduce_once(communicator, data);
   for (double& one : seconds) one = reduce_once(communicator, data);
-  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
-  std::nth_element(seconds.begin(), middle, seconds.end());
-  return *middle;
+  return median_of(std::move(seconds));
 }
 
 }  // namespace

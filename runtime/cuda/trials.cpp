@@ -9,6 +9,7 @@
 
 #include "graph/error.h"
 #include "runtime/cuda/device.h"
+#include "runtime/median.h"
 
 namespace kb::cuda {
 namespace {
@@ -77,12 +78,6 @@ std::vector<std::unique_ptr<CapturedRuns>> capture_all(const DeviceHandles& devi
   return runs;
 }
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 }  // namespace
 
 void check_device(const DeviceHandles& device, const Trials& trials, const std::string& who,
@@ -132,7 +127,7 @@ size_t fastest(const DeviceHandles& device, const CallMemory& memory, const Tria
       times[i].push_back(runs[i] ? ends[i].milliseconds_since(starts[i]) : HUGE_VAL);
   }
   std::vector<double> medians;
-  for (auto& each : times) medians.push_back(median(std::move(each)));
+  for (auto& each : times) medians.push_back(median_of(std::move(each)));
   const double bound = *std::min_element(medians.begin(), medians.end()) * kTie;
   return static_cast<size_t>(std::find_if(medians.begin(), medians.end(), [&](double time) { return time <= bound; }) -
                              medians.begin());

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "recipes/config/values.h"
-#include "recipes/perf/median.h"
 #include "recipes/trials/study_folder.h"
+#include "runtime/median.h"
 #include "tests/support/says.h"
 #include "tests/support/support.h"
 

@@ -1,4 +1,4 @@
-#include "recipes/perf/median.h"
+#include "runtime/median.h"
 
 #include <algorithm>
 #include <cstddef>
