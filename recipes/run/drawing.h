@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "recipes/train/evaluate.h"
+#include "recipes/train/evaluation.h"
 
 namespace kb {
 

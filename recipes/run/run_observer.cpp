@@ -21,9 +21,7 @@ void RunObserver::step(const StepMetrics& metrics) {
 void RunObserver::evaluated(const EvaluationReport& report) {
   const Evaluation& evaluation = report.evaluation;
   log_.evaluated(report);
-  record_.evaluation({report.step, report.epoch, evaluation, report.averaged, report.training, report.part, report.lr,
-                      report.gain, report.seconds, report.noise});
-  for (const DrawnImages& drawn : report.drawings) record_.drawing(drawn, report.step);
+  record_.evaluation(report);
   if (!std::isfinite(evaluation.loss)) return;  // the training throws an error about this loss next
   std::string figures, averaged, trained = "train loss -";
   for (const Figure& figure : evaluation.figures)
@@ -59,10 +57,6 @@ void RunObserver::profile_begins(int64_t step) {
 void RunObserver::profiled(int64_t step, const Session& training, const Profile& profile) {
   if (explains_overlap_) overlaps_.push_back(measured_overlap(training, profile));
   if (picture_->is_of(step)) picture_->draw(training, profile);
-}
-
-void RunObserver::tested(const TestReport& report) {
-  record_.test({report.step, report.epoch, report.is_best, report.evaluation, report.averaged});
 }
 
 std::string RunObserver::failed(const Failure& failure) {

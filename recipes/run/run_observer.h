@@ -34,7 +34,7 @@ class RunObserver : public Observer {
   void epoch(const EpochMetrics& metrics) override { record_.epoch(metrics); }
   void evaluation_begins(double epoch) override { log_.evaluation_begins(epoch); }
   void evaluated(const EvaluationReport& report) override;
-  void tested(const TestReport& report) override;
+  void tested(const TestReport& report) override { record_.test(report); }
   void save_model(int64_t steps) override { record_.save_model(steps); }
   void save_checkpoint(const CheckpointCursor& cursor) override { record_.save_checkpoint(cursor); }
   bool wants_profile(int64_t step) override { return explains_overlap_ || picture_->is_of(step); }

@@ -101,22 +101,20 @@ void RunRecord::epoch(const EpochMetrics& metrics) {
   if (files_) files_->metrics.epoch(metrics);
 }
 
-void RunRecord::evaluation(const EvalMetrics& metrics) {
+void RunRecord::evaluation(const EvaluationReport& report) {
   if (!files_) return;
-  files_->metrics.evaluation(metrics);
-  files_->events.evaluation(metrics);
-  files_->views.set_figures(metrics.evaluation.figures);
+  files_->metrics.evaluation(report);
+  files_->events.evaluation(report);
+  files_->views.set_figures(report.evaluation.figures);
   files_->views.refresh();
+  for (const DrawnImages& drawn : report.drawings)
+    write_file_atomically(files_->folder.file(drawing_name(drawn, report.step)), drawing_file(drawn));
 }
 
-void RunRecord::drawing(const DrawnImages& drawn, int64_t step) {
-  if (files_) write_file_atomically(files_->folder.file(drawing_name(drawn, step)), drawing_file(drawn));
-}
-
-void RunRecord::test(const TestMetrics& metrics) {
+void RunRecord::test(const TestReport& report) {
   if (!files_) return;
-  files_->metrics.test(metrics);
-  files_->events.test(metrics);
+  files_->metrics.test(report);
+  files_->events.test(report);
 }
 
 void RunRecord::stop(int64_t step, double lr, std::string_view reason) {

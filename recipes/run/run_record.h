@@ -38,9 +38,8 @@ class RunRecord {
   void histograms(const LayerHistograms& histograms);
   void ranks(const RanksReport& report);
   void epoch(const EpochMetrics& metrics);
-  void evaluation(const EvalMetrics& metrics);
-  void drawing(const DrawnImages& drawn, int64_t step);
-  void test(const TestMetrics& metrics);
+  void evaluation(const EvaluationReport& report);
+  void test(const TestReport& report);
   void stop(int64_t step, double lr, std::string_view reason);
   void end(const EndMetrics& metrics);
 

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <ctime>
 
+#include "graph/parsed_number.h"
 #include "recipes/run/event_record.h"
 #include "recipes/run/tensorboard.pb.h"
 #include "runtime/file_error.h"
@@ -92,10 +93,9 @@ class Points {
 // Returns a number or a truth value as such, anything else as text.
 tensorboard::HyperparameterValue value_of(const std::string& text) {
   tensorboard::HyperparameterValue value;
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc() && end == text.data() + text.size() && std::isfinite(number))
-    value.set_number_value(number);
+  const std::optional<double> number = parsed_number<double>(text);
+  if (number && std::isfinite(*number))
+    value.set_number_value(*number);
   else if (text == "true" || text == "false")
     value.set_bool_value(text == "true");
   else
@@ -194,7 +194,7 @@ void TensorboardEvents::histograms(const LayerHistograms& histograms) {
   write(points.message());
 }
 
-void TensorboardEvents::evaluation(const EvalMetrics& m) {
+void TensorboardEvents::evaluation(const EvaluationReport& m) {
   last_ = std::max(last_, m.step);
   Points scalars(m.step);
   const std::string part(m.part);
@@ -206,8 +206,9 @@ void TensorboardEvents::evaluation(const EvalMetrics& m) {
 
 // Adds figures on the test part. The points of the best state get the last step of the run, because their own step lies
 // before points that are written already.
-void TensorboardEvents::test(const TestMetrics& m) {
-  if (!m.is_best) return evaluation({m.step, m.epoch, m.evaluation, m.averaged});
+void TensorboardEvents::test(const TestReport& m) {
+  if (!m.is_best)
+    return evaluation({.step = m.step, .epoch = m.epoch, .evaluation = m.evaluation, .averaged = m.averaged});
   Points scalars(std::max(last_, m.step));
   scalars.add(fmt::format("{}_best", kTestPart), m.evaluation);
   write(scalars.message());

@@ -48,8 +48,8 @@ class TensorboardEvents {
   void layers(const LayerNorms& norms);
   void histograms(const LayerHistograms& histograms);
   // Adds points and writes them at once, as do the next two functions.
-  void evaluation(const EvalMetrics& metrics);
-  void test(const TestMetrics& metrics);
+  void evaluation(const EvaluationReport& report);
+  void test(const TestReport& report);
   // Ends the session: the run is over, and no process goes on with it.
   void end(bool is_diverged);
   void flush();

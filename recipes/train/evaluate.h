@@ -2,7 +2,6 @@
 #pragma once
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "recipes/train/evaluation.h"
@@ -10,13 +9,6 @@
 #include "recipes/train/world.h"
 
 namespace kb {
-
-// Images that a model drew in an evaluation (recipes/task/metric.h: Drawing).
-struct DrawnImages {
-  std::string name;
-  Dims shape;                  // C, H, W
-  std::vector<double> values;  // pixels in [0, 1], one image after another
-};
 
 // The processes of a run share the batches, and results are combined in the order of the batches. Sums and rows
 // therefore have the same bits for any number of processes.

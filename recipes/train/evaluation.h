@@ -39,6 +39,13 @@ struct Evaluation {
   std::optional<Figure> figure(const std::string& name) const;  // a metric's figure, or the loss
 };
 
+// Images that a model drew in an evaluation (recipes/task/metric.h: Drawing).
+struct DrawnImages {
+  std::string name;
+  Dims shape;                  // C, H, W
+  std::vector<double> values;  // pixels in [0, 1], one image after another
+};
+
 // Returns a stand-in for an evaluation that was not made: its figures are NaN and its count is 0.
 Evaluation no_evaluation(const std::vector<NamedMetric>& metrics);
 

@@ -231,7 +231,7 @@ void MetricsFile::epoch(const EpochMetrics& m) {
   flush();
 }
 
-void MetricsFile::evaluation(const EvalMetrics& m) {
+void MetricsFile::evaluation(const EvaluationReport& m) {
   object("eval", Count{"step", m.step}, Pair{"epoch", m.epoch}, Text{"part", m.part}, Pair{"loss", m.evaluation.loss},
          Figures{"", m.evaluation.figures}, Count{"count", m.evaluation.count}, Prefixed{kAveragedPrefix, m.averaged},
          Prefixed{"train_", m.training}, Maybe{"lr", m.lr}, Maybe{"gain", m.gain}, Pair{"seconds", m.seconds},
@@ -239,7 +239,7 @@ void MetricsFile::evaluation(const EvalMetrics& m) {
   flush();
 }
 
-void MetricsFile::test(const TestMetrics& m) {
+void MetricsFile::test(const TestReport& m) {
   object("test", Count{"step", m.step}, Pair{"epoch", m.epoch}, Text{"part", kTestPart},
          Text{"state", m.is_best ? "best" : "final"}, Pair{"loss", m.evaluation.loss},
          Figures{"", m.evaluation.figures}, Count{"count", m.evaluation.count}, Prefixed{kAveragedPrefix, m.averaged});

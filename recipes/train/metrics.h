@@ -72,17 +72,20 @@ struct LayerHistograms {
   std::vector<Histogram> weight, gradient;
 };
 
-struct EvalMetrics {
+// An evaluation in the course of a training.
+struct EvaluationReport {
   int64_t step = 0;  // steps done
   double epoch = 0;  // epochs done
   Evaluation evaluation;
-  std::optional<Evaluation> averaged = std::nullopt;  // evaluation of the averaged parameters, "ema_loss" and so on
-  std::optional<Evaluation> training = std::nullopt;  // means since the last evaluation: "train_loss" and so on
-  std::string_view part = kTestPart;                  // part of the data that was evaluated
-  std::optional<double> lr = std::nullopt;            // learning rate of the step before
-  std::optional<double> gain = std::nullopt;          // gain of the step before, with AdaScale
-  double seconds = 0;                                 // seconds of training since the last evaluation
-  std::optional<NoiseScale> noise = std::nullopt;     // set with judging.noise_scale and with AdaScale
+  std::optional<Evaluation> averaged = {};  // evaluation of the averaged parameters, if they are evaluated
+  std::optional<Evaluation> training = {};  // means over the steps since the last evaluation, if there were any
+  double train_seconds = 0;                 // seconds of training so far, without evaluations
+  const char* part = kTestPart;             // part of the data that was evaluated
+  std::optional<double> lr = {};            // learning rate of the step before
+  std::optional<double> gain = {};          // gain of the step before, with AdaScale
+  double seconds = 0;                       // seconds of training since the last evaluation
+  std::optional<NoiseScale> noise = {};     // set with judging.noise_scale and with AdaScale
+  std::span<const DrawnImages> drawings = {};
 };
 
 // A whole epoch: {"kind":"epoch","step":..,"epoch":..,"lr":..,"seconds":..,"train_loss":..} and the training metrics.
@@ -96,14 +99,13 @@ struct EpochMetrics {
   std::optional<double> gain = std::nullopt;          // gain of the epoch's last step, with AdaScale
 };
 
-// An evaluation on the test part at the end of a run that held out samples: of the best state or of the final one,
-// which the run had after `step` steps.
-struct TestMetrics {
-  int64_t step = 0;
-  double epoch = 0;
-  bool is_best = false;
+// An evaluation of the test part at the end of a training that held out samples (Task::valid).
+struct TestReport {
+  int64_t step = 0;      // steps done
+  double epoch = 0;      // epochs done
+  bool is_best = false;  // true for the best state by the held-out samples, false for the final state
   Evaluation evaluation;
-  std::optional<Evaluation> averaged = std::nullopt;
+  std::optional<Evaluation> averaged = {};  // evaluation of the averaged parameters, if they are evaluated
 };
 
 struct EndMetrics {
@@ -138,11 +140,11 @@ class MetricsFile {
   // Adds a line that is written with the next one.
   void layers(const LayerNorms& norms);
   // Like the next four functions, writes its line at once.
-  void evaluation(const EvalMetrics& metrics);
+  void evaluation(const EvaluationReport& report);
   void ranks(const RanksReport& report);
   void epoch(const EpochMetrics& metrics);
   // Writes {"kind":"test","step":..,"epoch":..,"part":"test","state":"final" or "best","loss":..}
-  void test(const TestMetrics& metrics);
+  void test(const TestReport& report);
   void end(const EndMetrics& metrics);
   // Tells that the run diverged and ends: {"kind":"stop","step":..,"lr":..,"reason":"..","diverged":true}.
   void stop(int64_t step, double lr, std::string_view reason);

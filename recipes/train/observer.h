@@ -1,7 +1,6 @@
 // The interface through which a training reports its events. The command line observes its runs to fill the console and
 // the run folder; a program may have observers of its own.
 #pragma once
-#include <optional>
 #include <string>
 
 #include "recipes/config/dump.h"
@@ -20,31 +19,6 @@ struct OrderPlan;
 struct Ready;
 struct Settled;
 struct Task;
-
-// An evaluation in the course of a training.
-struct EvaluationReport {
-  int64_t step = 0;  // steps done
-  double epoch = 0;  // epochs done
-  Evaluation evaluation;
-  std::optional<Evaluation> averaged;    // evaluation of the averaged parameters, if they are evaluated
-  std::optional<Evaluation> training;    // means over the steps since the last evaluation, if there were any
-  double train_seconds = 0;              // seconds of training so far, without evaluations
-  const char* part = kTestPart;          // part of the data that was evaluated
-  std::optional<double> lr = {};         // learning rate of the step before
-  std::optional<double> gain = {};       // gain of the step before, with AdaScale
-  double seconds = 0;                    // seconds of training since the last evaluation
-  std::optional<NoiseScale> noise = {};  // set with judging.noise_scale and with AdaScale
-  std::span<const DrawnImages> drawings = {};
-};
-
-// An evaluation of the test part at the end of a training that held out samples (Task::valid).
-struct TestReport {
-  int64_t step = 0;      // steps done
-  double epoch = 0;      // epochs done
-  bool is_best = false;  // true for the best state by the held-out samples, false for the final state
-  Evaluation evaluation;
-  std::optional<Evaluation> averaged;  // evaluation of the averaged parameters, if they are evaluated
-};
 
 // The end of a training that diverged, because a value is not finite or because it learns nothing.
 struct Failure {

@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_CASE(lines_have_exactly_the_keys_agreed_on) {
     MetricsFile file(directory / "metrics.jsonl", false, {}, MetricsFile::Clock::now() - std::chrono::seconds(90));
     file.step({12, 0.25, 2.5, 0.1, 1000, 0.5});
     file.epoch({13, 1, 0.1, 2, Evaluation{0.75, 1300, {{"error", 0.25}}}});
-    EvalMetrics evaluation{13, 1, {0.5, 10000, {{"error", 0.0625}}}};
+    EvaluationReport evaluation{13, 1, {0.5, 10000, {{"error", 0.0625}}}};
     evaluation.lr = 0.1;
     evaluation.seconds = 3;
     file.evaluation(evaluation);
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_folder_that_is_removed_is_an_error) {
   std::filesystem::create_directory(directory / "run");
   MetricsFile file(directory / "run" / "m");
   std::filesystem::remove_all(directory / "run");
-  const EvalMetrics metrics{7, 1, {0.5, 2, {{"error", 0.5}}}};
+  const EvaluationReport metrics{7, 1, {0.5, 2, {{"error", 0.5}}}};
   BOOST_CHECK_THROW(file.evaluation(metrics), Error);
 }
 
