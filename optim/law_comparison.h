@@ -24,7 +24,6 @@ struct RateLaw {
   double eta_max = 0;
   double noise_batch = 0;  // samples: at the minibatch B_n the rate is half of eta_max
   double rms = 0;          // root mean square of the residuals of log eta
-  double rate_at(double minibatch) const { return eta_max / (1 + noise_batch / minibatch); }
 };
 
 // Fits the law by least squares of log eta to pairs of a minibatch and its best rate, sorted by minibatch. Returns

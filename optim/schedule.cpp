@@ -156,7 +156,6 @@ void check_warmup(const ScheduleSpec& spec, const ScheduleShape& shape, bool has
 
 }  // namespace
 
-std::span<const ScheduleShape> schedule_shapes() { return kShapes; }
 std::span<const WarmupKind> warmup_kinds() { return kWarmups; }
 
 std::vector<ScheduleShape> offered_shapes(const std::vector<ScheduleShape>& own) {

@@ -23,7 +23,7 @@ struct StepGrowth {
 inline constexpr double kDecayShare = 0.2;  // usual share of a decay that ends a run
 
 struct ScheduleSpec {
-  std::string shape = "constant";  // name of a row of schedule_shapes()
+  std::string shape = "constant";  // name of a shape
   double learning_rate = 0.1;      // the reference rate, which the warmup ends at
   std::string warmup = "gradual";  // name of a row of warmup_kinds()
   double warmup_epochs = 0;
@@ -64,7 +64,6 @@ struct WarmupKind {
   double (*rate)(const ScheduleSpec& spec, double done);  // null: there is no warmup
 };
 
-std::span<const ScheduleShape> schedule_shapes();
 std::span<const WarmupKind> warmup_kinds();
 // Returns the shapes of `own`, which a recipe or a task brings, and then the built-in ones.
 std::vector<ScheduleShape> offered_shapes(const std::vector<ScheduleShape>& own);

@@ -233,8 +233,6 @@ class Loader {
 
 }  // namespace
 
-std::string kernel_name(std::string_view text) { return "k_" + sha256_hex(text).substr(0, 16); }
-
 std::string kernel_key(const KernelBatch& batch, const KernelSource& kernel, const HostCompiler& compiler) {
   return kernel_key(host_hash(batch, compiler), kernel);
 }

@@ -23,10 +23,6 @@ struct LoadedKernels {
   std::vector<std::string> warnings;  // lines that were also written to standard error
 };
 
-// Returns "k_" and 16 hexadecimal digits of the hash of `text`, which has a fixed placeholder in place of the name. So
-// equal kernels get equal names, and different kernels can be in one shared object.
-std::string kernel_name(std::string_view text);
-
 std::string kernel_key(const KernelBatch& batch, const KernelSource& kernel, const HostCompiler& compiler);
 
 // Loads the kernels that `cache_dir` has, and compiles the others with at most `jobs` compiler processes at once. If

@@ -90,13 +90,4 @@ int64_t bucket_of(int64_t length, std::span<const int64_t> bucket_lengths) {
   return found - bucket_lengths.begin();
 }
 
-double padding_share(std::span<const int64_t> lengths, std::span<const int64_t> bucket_lengths) {
-  int64_t used = 0, padded = 0;
-  for (const int64_t length : lengths) {
-    used += length;
-    padded += bucket_lengths[static_cast<size_t>(bucket_of(length, bucket_lengths))];
-  }
-  return padded == 0 ? 0 : static_cast<double>(padded - used) / static_cast<double>(padded);
-}
-
 }  // namespace kb

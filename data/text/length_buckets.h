@@ -18,8 +18,4 @@ std::vector<int64_t> least_padding(std::span<const int64_t> lengths, int64_t buc
 /// ascend.
 int64_t bucket_of(int64_t length, std::span<const int64_t> bucket_lengths);
 
-/// Returns the share of padding, in [0, 1), among all elements of the padded sequences: what a step computes in vain.
-/// Throws as bucket_of does; 0 for no lengths.
-double padding_share(std::span<const int64_t> lengths, std::span<const int64_t> bucket_lengths);
-
 }  // namespace kb

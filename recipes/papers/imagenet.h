@@ -8,7 +8,7 @@
 namespace kb {
 
 inline constexpr const char* kImageNet = "imagenet";
-inline constexpr Synthetic kImageNetNoise{
+inline constexpr SyntheticSpec kImageNetNoise{
     .shape = {3, 224, 224}, .classes = 1000, .train_count = 256, .test_count = 64};
 inline constexpr const char* kResnetBenchmark = "resnet";  // name of ResNet-50 for the checker of MLPerf's logs
 

@@ -69,8 +69,7 @@ InputSpec published_imagenet(int64_t side) {
 }
 
 Dataset load(const ImageSource& source) {
-  const Synthetic& s = source.synthetic;
-  if (source.dataset == kSynthetic) return synthetic_dataset({s.shape, s.classes, s.train_count, s.test_count, 1});
+  if (source.dataset == kSynthetic) return synthetic_dataset(source.synthetic);
   if (source.dataset == kOwn && source.load) return source.load(source.dir);
   if (source.dataset == kImagenet)
     return image_set(open_image_store({source.dir, RuntimeOptions::from_environment().cache_dir, usable_processors()}),

@@ -3,11 +3,10 @@
 // of your own, and for `imagenet` if its images are there.
 #pragma once
 #include <filesystem>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "data/dataset.h"
+#include "data/sets/synthetic.h"
 
 namespace kb {
 
@@ -20,13 +19,6 @@ struct InputSpec {
   int64_t test_count = 0;            // samples of the test part
   bool noise = false;                // data.path is kNoise: one minibatch of noise stands for all steps
   bool in_files = false;             // the loader reads the images from files; memory does not hold them all
-};
-
-// Shape and counts of the data set `synthetic`, in which a recipe describes the images that its model is made for.
-struct Synthetic {
-  ImageShape shape = {1, 28, 28};
-  int64_t classes = 10;
-  int64_t train_count = 4096, test_count = 1024;
 };
 
 // Value of data.path that asks for noise in the shape of the data set, so that a step can be timed without the data.
@@ -42,7 +34,7 @@ using LoadImages = Dataset (*)(const std::filesystem::path& dir);
 // (data/images/image_set.h), "folder" (data/sets/folder.h), "synthetic", or "own", which `load` loads.
 struct ImageSource {
   std::string dataset;
-  Synthetic synthetic = {};
+  SyntheticSpec synthetic = {};
   std::filesystem::path dir = {};  // data.path: a folder, or kNoise
   LoadImages load = nullptr;
   int64_t side = 224;  // height and width of the images of "imagenet", in pixels

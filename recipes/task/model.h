@@ -42,7 +42,7 @@ struct Defaults {
   double lr = 0.05;                     // learning rate for base_minibatch samples
   int64_t base_minibatch = 0;           // samples per step; 0: lr holds for any minibatch
   std::string scaling = "linear";       // name of a row of scaling_rules(), which needs a base_minibatch
-  std::string schedule = "cosine";      // name of a row of schedule_shapes() or of Recipe::schedules
+  std::string schedule = "cosine";      // name of a built-in shape (optim/schedule.h) or of Recipe::schedules
   std::vector<double> milestones = {};  // epochs, for the schedule "step"
   double power = 2;                     // power of the schedule "polynomial"
   double decay_share = kDecayShare;     // share of the schedules "wsd" and "wsd-sqrt" that decays
@@ -85,7 +85,7 @@ struct Recipe {
   std::string paper;
   Model model = nullptr;
   Defaults defaults = {};
-  Synthetic synthetic = {};                   // shape of the images of `--dataset synthetic` for this model
+  SyntheticSpec synthetic = {};               // shape of the images of `--dataset synthetic` for this model
   std::vector<Optimizer> optimizers = {};     // optimizers that the recipe adds to the built-in ones
   std::vector<ScheduleShape> schedules = {};  // schedules that the recipe adds to the built-in ones
   std::vector<RecipeOption> options = {};     // flags that only this recipe has

@@ -1,5 +1,4 @@
-// The algorithms that sum arrays over the processes of a run, and the network between these, as a command line names
-// them.
+// The algorithms that sum arrays over the processes of a run, and the network between these.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -13,8 +12,6 @@ namespace kb {
 // MPI_Allreduce, which keeps a core busy; `nccl`: ncclAllReduce, on GPUs alone).
 enum class Algorithm : uint8_t { halving_doubling, ring, mpi, mpi_blocking, nccl };
 std::string_view name(Algorithm algorithm);  // "halving-doubling", "ring", "mpi", "mpi-blocking", "nccl"
-// Throws Error when the name is unknown.
-Algorithm parse_algorithm(std::string_view text);
 
 // A network by its figures. Every rank has one port out and one port in, and each carries one message at a time.
 struct Network {

@@ -50,9 +50,6 @@ BOOST_AUTO_TEST_CASE(buckets_of_a_few_lengths) {
   BOOST_TEST(least_padding(lengths, 4) == (Lengths{1, 3, 9, 10}));
   BOOST_TEST(least_padding(lengths, 9) == (Lengths{1, 3, 9, 10}));
   BOOST_TEST(least_padding(Lengths{0, 5, 0}, 2) == (Lengths{0, 5}));
-  BOOST_TEST(padding_share(lengths, Lengths{10}) == 42.0 / 70);
-  BOOST_TEST(padding_share(lengths, Lengths{3, 10}) == 7.0 / 35);
-  BOOST_TEST(padding_share(lengths, Lengths{1, 3, 9, 10}) == 0);
   BOOST_TEST(bucket_of(3, Lengths{3, 10}) == 0);
   BOOST_TEST(bucket_of(4, Lengths{3, 10}) == 1);
 }
@@ -85,7 +82,7 @@ BOOST_AUTO_TEST_CASE(lengths_without_buckets_are_refused) {
   BOOST_TEST(error([] { least_padding(Lengths{}, 2); }).find("no lengths to choose buckets for") != std::string::npos);
   BOOST_TEST(error([] { least_padding(Lengths{3, -2}, 2); }).find("got:      -2") != std::string::npos);
   BOOST_TEST(error([] {
-               padding_share(Lengths{3, 11}, Lengths{5, 10});
+               bucket_of(11, Lengths{5, 10});
              }) == "buckets: a sequence is longer than every bucket\n  expected: at most 10\n  got:      11");
 }
 

@@ -111,12 +111,6 @@ BOOST_AUTO_TEST_CASE(every_ingredient_is_in_the_key) {
   BOOST_TEST(keys.size() == 9u);
 }
 
-BOOST_AUTO_TEST_CASE(names_follow_the_text) {
-  BOOST_TEST(kb::kernel_name("a") == kb::kernel_name("a"));
-  BOOST_TEST(kb::kernel_name("a") != kb::kernel_name("b"));
-  BOOST_TEST(kb::kernel_name("a").size() == 18u);
-}
-
 // Each kind of damage, done to a copy under the entry's name, in a process that has loaded none of it before.
 BOOST_AUTO_TEST_CASE(damage_heals) {
   const KernelBatch batch = make_batch(4);

@@ -2,7 +2,6 @@
 
 #include "recipes/config/flags.h"
 #include "recipes/config/run_task.h"
-#include "recipes/inspect/matmul_rate.h"
 #include "recipes/inspect/measured_step.h"
 #include "recipes/inspect/step_times.h"
 #include "recipes/papers/table.h"
@@ -11,6 +10,7 @@
 #include "recipes/train/timed_inputs.h"
 #include "runtime/checkpoint.h"
 #include "tests/gpu/checks/checks.h"
+#include "tests/gpu/checks/matmul_rate.h"
 #include "tests/gpu/checks/net_session.h"
 #include "tests/gpu/checks/recipe_run.h"
 #include "tests/recipes/small_run.h"

@@ -5,11 +5,11 @@
 
 #include "graph/error.h"
 #include "recipes/config/flags.h"
-#include "recipes/inspect/matmul_rate.h"
 #include "recipes/perf/copy_bandwidth.h"
 #include "recipes/run/guarded_main.h"
 #include "runtime/cuda/open.h"
 #include "runtime/json.h"
+#include "tests/gpu/checks/matmul_rate.h"
 
 namespace {
 
@@ -35,7 +35,7 @@ int ceilings(const std::vector<std::string>& words) {
   const double copy = device_copy_rate(*backend, bytes);
   fmt::print("copy of {} MiB: {:.0f} GB/s (read + write)\n", bytes >> 20, copy / 1e9);
   std::fflush(stdout);
-  const MatmulRate rate = device_matmul_rate(*backend, extent);
+  const test::MatmulRate rate = test::device_matmul_rate(*backend, extent);
   fmt::print("matmul {0} x {0} x {0}, bf16: {1:.1f} TFLOP/s at best, median {2:.1f}\n", extent, rate.best / 1e12,
              rate.median / 1e12);
   const Json object = {{"device", backend->description()},

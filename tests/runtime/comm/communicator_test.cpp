@@ -165,11 +165,8 @@ BOOST_AUTO_TEST_CASE(the_librarys_own_needs_the_library) {
     return "";
   });
   BOOST_TEST(error == "all-reduce \"mpi\" is the MPI library's own, and these ranks are connected by threads");
-  BOOST_CHECK_THROW(parse_algorithm("tree"), Error);
   BOOST_TEST(on_ranks(2, {.algorithm = Algorithm::nccl}, [](Communicator&) { return std::string(); }) ==
              "all-reduce \"nccl\" sums on GPUs, and these arrays are in the memory of the host");
-  for (const char* known : {"halving-doubling", "ring", "mpi", "mpi-blocking", "nccl"})
-    BOOST_TEST(name(parse_algorithm(known)) == known);
 }
 
 // In each round a partner receives exactly the elements that a rank sends to it, and pieces begin at whole units.

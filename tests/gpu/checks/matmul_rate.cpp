@@ -1,4 +1,4 @@
-#include "recipes/inspect/matmul_rate.h"
+#include "tests/gpu/checks/matmul_rate.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include "graph/functions.h"
 #include "runtime/session.h"
 
-namespace kb {
+namespace kb::test {
 namespace {
 
 constexpr int kMatmulWarmSteps = 20;  // number of steps until clocks and power are as in a run
@@ -64,4 +64,4 @@ MatmulRate device_matmul_rate(Backend& backend, int64_t extent) {
   return {1e3 * operations / times.front(), 1e3 * operations / times[kMatmulTrials / 2]};
 }
 
-}  // namespace kb
+}  // namespace kb::test

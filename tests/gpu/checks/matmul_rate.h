@@ -4,7 +4,7 @@
 
 #include "runtime/backend.h"
 
-namespace kb {
+namespace kb::test {
 
 // Operations per second; a multiply-add counts as two.
 struct MatmulRate {
@@ -15,4 +15,4 @@ struct MatmulRate {
 // multiplies zeros draws less power and runs faster.
 MatmulRate device_matmul_rate(Backend& backend, int64_t extent);
 
-}  // namespace kb
+}  // namespace kb::test
