@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "recipes/charts/scatter_chart.h"
+#include "recipes/report/scatter_chart.h"
 #include "recipes/report/shades.h"
 #include "recipes/trials/target_crossing.h"
 
@@ -14,7 +14,7 @@ namespace {
 using CoursePoints = std::vector<std::pair<double, double>>;
 
 constexpr double kCurvesWidth = 520, kCurvesHeight = 452;
-constexpr ScatterChart::Box kCurvesBox = {66, 94, 440, 308};
+constexpr ChartBox kCurvesBox = {66, 94, 440, 308};
 constexpr double kLightest = 0.85;  // greatest shade used: the yellow beyond it is hard to see on white
 const Svg::Stroke kTargetStroke = {.color = "#333", .width = 1.5, .dashes = "6 4"};
 

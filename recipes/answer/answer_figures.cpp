@@ -8,14 +8,14 @@
 
 #include "recipes/answer/answer_text.h"
 #include "recipes/charts/cell_map.h"
-#include "recipes/charts/scatter_chart.h"
 #include "recipes/report/count_text.h"
+#include "recipes/report/scatter_chart.h"
 
 namespace kb {
 namespace {
 
 constexpr double kFigureWidth = 520, kFigureHeight = 436;
-constexpr ScatterChart::Box kFigureBox = {66, 78, 440, 308};
+constexpr ChartBox kFigureBox = {66, 78, 440, 308};
 constexpr const char* kMinibatchTitle = "minibatch, samples";
 const Svg::Stroke kFitStroke = {.color = kFirstColor, .width = 2};
 const Svg::Stroke kBandStroke = {.color = kFirstColor, .width = 0.8};

@@ -4,13 +4,13 @@
 
 #include "recipes/answer/branches_files.h"
 #include "recipes/answer/branches_text.h"
-#include "recipes/charts/scatter_chart.h"
+#include "recipes/report/scatter_chart.h"
 
 namespace kb {
 namespace {
 
 constexpr double kBranchesWidth = 520, kBranchesHeight = 436;
-constexpr ScatterChart::Box kBranchesBox = {66, 94, 440, 292};
+constexpr ChartBox kBranchesBox = {66, 94, 440, 292};
 const Svg::Stroke kToleranceStroke = {.color = "#777", .width = 1.5, .dashes = "6 4"};
 const Svg::Stroke kWarmupStroke = {.color = kFirstColor, .width = 2};
 

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "recipes/answer/side_by_side.h"
-#include "recipes/charts/scatter_chart.h"
 #include "recipes/report/count_text.h"
+#include "recipes/report/scatter_chart.h"
 
 namespace kb {
 namespace {

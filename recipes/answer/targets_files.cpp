@@ -11,9 +11,9 @@
 #include "recipes/answer/csv.h"
 #include "recipes/answer/estimate_json.h"
 #include "recipes/answer/targets_text.h"
-#include "recipes/charts/scatter_chart.h"
 #include "recipes/report/count_text.h"
 #include "recipes/report/html_page.h"
+#include "recipes/report/scatter_chart.h"
 
 namespace kb {
 namespace {

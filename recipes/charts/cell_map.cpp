@@ -131,19 +131,14 @@ class CellMap {
 
   void draw_axes(const MapWords& words) {
     constexpr double kBottom = kMapTop + kMapDown;
-    const std::vector<std::string> rows = tick_texts(y_.ticks), columns = tick_texts(x_.ticks);
+    const std::vector<std::string> rows = tick_texts(y_.ticks);
     for (size_t i = 0; i < rows.size(); ++i) {
       const double at = y_at(y_.ticks[i]);
       svg_.line(kMapLeft - 4, at, kMapLeft, at, {});
       svg_.text(kMapLeft - 7, at + 4, rows[i], {.anchor = "end", .color = kQuietColor});
     }
-    double free_from = 0;
-    for (size_t i = 0; i < columns.size(); ++i) {
-      const double at = x_at(x_.ticks[i]), half = text_width(columns[i], 12) / 2;
-      if (at - half < free_from) continue;
-      svg_.text(at, kBottom + 17, columns[i], {.anchor = "middle", .color = kQuietColor});
-      free_from = at + half + 6;
-    }
+    draw_tick_texts(
+        svg_, x_, [&](double tick) { return x_at(tick); }, kBottom + 17, 12);
     svg_.line(kMapLeft, kMapTop, kMapLeft, kBottom, {});
     svg_.line(kMapLeft, kBottom, kMapLeft + kMapAcross, kBottom, {});
     svg_.text(kMapLeft + kMapAcross / 2, kBottom + 38, words.x, {.size = 13, .anchor = "middle"});

@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "recipes/report/box_label.h"
-#include "recipes/report/count_text.h"
 #include "recipes/report/curve_chart.h"
 #include "recipes/report/curve_points.h"
 
@@ -113,15 +112,10 @@ class SpreadChart {
 
   void draw_frame() {
     svg_.text(kRunsLeft, kRunsTop - 12, plot_.title, {.size = 13, .bold = true});
-    const std::vector<std::string> texts = tick_texts(x_.ticks);
-    double free_from = 0;
-    for (size_t i = 0; i < texts.size(); ++i) {
-      const double at = x_at(x_.ticks[i]), half = text_width(texts[i], 11) / 2;
-      svg_.line(at, kRunsTop, at, kRunsTop + down(), {.color = kGridColor});
-      if (at - half < free_from) continue;
-      svg_.text(at, kRunsTop + down() + 16, texts[i], {.size = 11, .anchor = "middle", .color = kQuietColor});
-      free_from = at + half + 6;
-    }
+    for (const double tick : x_.ticks)
+      svg_.line(x_at(tick), kRunsTop, x_at(tick), kRunsTop + down(), {.color = kGridColor});
+    draw_tick_texts(
+        svg_, x_, [&](double tick) { return x_at(tick); }, kRunsTop + down() + 16, 11);
     svg_.line(kNamesLeft, kRunsTop, kNamesLeft, kRunsTop + down(), {});
   }
 

@@ -76,6 +76,19 @@ ValueAxis values_of_range(const CurveRange& range, double ratio) {
   return axis;
 }
 
+void draw_tick_texts(Svg& svg, const ValueAxis& axis, const std::function<double(double)>& x_at, double y,
+                     double letters) {
+  constexpr double kApart = 6;
+  const std::vector<std::string> texts = tick_texts(axis.ticks);
+  double free_from = 0;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const double at = x_at(axis.ticks[i]), half = text_width(texts[i], letters) / 2;
+    if (at - half < free_from) continue;
+    svg.text(at, y, texts[i], {.size = letters, .anchor = "middle", .color = kQuietColor});
+    free_from = at + half + kApart;
+  }
+}
+
 CourseAxis::CourseAxis(const CurveRange& last_points, double CurvePoint::*place)
     : at(place),
       ticks(round_ticks(last_points.is_empty() ? 1 : last_points.high)),

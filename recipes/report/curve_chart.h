@@ -1,5 +1,6 @@
 // A chart of curves over epochs or steps: axes, lines, and dots with tooltips that say their values.
 #pragma once
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -37,6 +38,11 @@ ValueAxis logarithmic_values(const CurveRange& range);
 // axis from the least value on if that is below 0 (the loss of a density) or no value is positive; else one from 0 on.
 ValueAxis values_of_range(const CurveRange& range, double ratio);
 
+// Draws the texts of an axis' ticks in a line at `y`, each in the middle of its `x_at`; those that would touch the text
+// before are left out.
+void draw_tick_texts(Svg& svg, const ValueAxis& axis, const std::function<double(double)>& x_at, double y,
+                     double letters);
+
 // The horizontal axis of a chart, in epochs or in steps. It ends at the last point of the curves.
 struct CourseAxis {
   explicit CourseAxis(const CurveRange& last_points, double CurvePoint::*place = &CurvePoint::epoch);
@@ -52,14 +58,16 @@ Svg::Stroke numbered_stroke(size_t number);
 constexpr size_t kMostCurvePoints = 400;  // greatest number of points of a drawn line
 constexpr const char *kQuietColor = "#555", *kGridColor = "#e4e4e4";
 
+// The place of a chart in a picture, in pixels.
+struct ChartBox {
+  double left, top, across, down;
+};
+
 // Draws one chart into a picture.
 class CurveChart {
  public:
-  struct Box {
-    double left, top, across, down;  // pixels
-  };
   // `svg` and `course` must outlive the chart.
-  CurveChart(Svg& svg, const Box& box, ValueAxis values, const CourseAxis& course)
+  CurveChart(Svg& svg, const ChartBox& box, ValueAxis values, const CourseAxis& course)
       : svg_(svg), box_(box), values_(std::move(values)), course_(course) {}
 
   void draw_axes(const std::string& title);
@@ -78,7 +86,7 @@ class CurveChart {
   double y(double value) const { return box_.top + box_.down * (1 - values_.part(value)); }
 
   Svg& svg_;
-  const Box box_;
+  const ChartBox box_;
   const ValueAxis values_;
   const CourseAxis& course_;
 };

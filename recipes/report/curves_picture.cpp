@@ -2,11 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
-#include "recipes/report/curve_chart.h"
 #include "recipes/report/curve_points.h"
+#include "recipes/report/scatter_chart.h"
 
 namespace kb {
 namespace {
@@ -23,25 +21,6 @@ constexpr double kLogarithmicRatio = 100;      // ratio of greatest to least los
 constexpr double kGoalRatio = 10;              // such a ratio for the goal
 constexpr double kTestRadius = 4;              // radius of these dots in pixels
 constexpr double kOutliers = 0.002;  // share of the steps, on either side, whose losses may lie outside the chart
-
-struct LegendEntry {
-  std::string text;
-  Svg::Stroke stroke;
-  bool is_dot = false;
-};
-
-void draw_curve_legend(Svg& svg, const std::vector<LegendEntry>& entries) {
-  constexpr double kLegendY = 54, kLetterWidth = 6.2;
-  double x = 24;
-  for (const LegendEntry& entry : entries) {
-    if (entry.is_dot)
-      svg.circle(x + 12, kLegendY - 4, kTestRadius, entry.stroke.color);
-    else
-      svg.line(x, kLegendY - 4, x + 24, kLegendY - 4, entry.stroke);
-    svg.text(x + 30, kLegendY, entry.text, {.color = kQuietColor});
-    x += 56 + kLetterWidth * static_cast<double>(entry.text.size());
-  }
-}
 
 // Returns a title such as
 // "valid error, %: 0.97 at the end, 0.93 at best (epoch 4); test 1.02 at the end, 1.01 of the best".
@@ -84,7 +63,7 @@ class CurvesPicture {
       if (!curve->empty()) epochs.take(curve->back().epoch);
     return epochs;
   }
-  static CurveChart::Box box(double top, double down) { return {kCurvesLeft, top, kCurvesAcross, down}; }
+  static ChartBox box(double top, double down) { return {kCurvesLeft, top, kCurvesAcross, down}; }
 
   void draw_losses(Svg& svg, double top) const {
     const Curve mean = smoothed(curves_.training_loss);
@@ -94,7 +73,7 @@ class CurvesPicture {
       range.take(*curve);
     CurveChart chart(svg, box(top, kLossDown), values_of_range(range, kLogarithmicRatio), epochs_);
     chart.draw_axes("loss");
-    std::vector<LegendEntry> legend = {{"training, each step", is_smoothed ? kRawStroke : kTrainingStroke}};
+    std::vector<ChartEntry> legend = {{"training, each step", is_smoothed ? kRawStroke : kTrainingStroke}};
     chart.line(decimated(curves_.training_loss, kLossColumns), legend[0].stroke);
     if (is_smoothed) {
       chart.line(decimated(mean, kMostCurvePoints / 2), kTrainingStroke);
@@ -106,8 +85,8 @@ class CurvesPicture {
     chart.dots(curves_.test_loss, kTestColor, kTestRadius, "test loss");
     if (!curves_.judged_loss.empty()) legend.push_back({part, kJudgedStroke});
     if (!curves_.averaged_loss.empty()) legend.push_back({part + ", averaged parameters", kAveragedStroke});
-    if (!curves_.test_loss.empty()) legend.push_back({"test", {.color = kTestColor}, true});
-    draw_curve_legend(svg, legend);
+    if (!curves_.test_loss.empty()) legend.push_back({"test", {.color = kTestColor}, ChartMark::dot});
+    draw_entries(svg, 24, 54, kCurvesWidth, legend);
   }
 
   void draw_goal(Svg& svg, double top) const {

@@ -9,7 +9,7 @@
 
 #include "recipes/config/flags.h"
 #include "recipes/config/run_task.h"
-#include "recipes/report/svg.h"
+#include "recipes/report/curve_chart.h"
 #include "runtime/atomic_file.h"
 
 namespace kb {
@@ -72,38 +72,6 @@ double hyper_of(const RunConfig& config, std::string_view name) {
   return 0;
 }
 
-// A chart of learning rates over epochs.
-class RateChart {
- public:
-  RateChart(Svg& svg, double most, double epochs) : svg_(svg), rates_(round_ticks(most)), epochs_(round_ticks(epochs)) {
-    constexpr const char *kGrid = "#e4e4e4", *kGrey = "#555";
-    for (const double tick : rates_) {
-      svg_.line(kLeft, y(tick), kLeft + kAcross, y(tick), {.color = kGrid});
-      svg_.text(kLeft - 8, y(tick) + 4, fmt::format("{:.4g}", tick), {.size = 11, .anchor = "end", .color = kGrey});
-    }
-    for (const double tick : epochs_) {
-      svg_.line(x(tick), kTop, x(tick), kTop + kDown, {.color = kGrid});
-      svg_.text(x(tick), kTop + kDown + 18, fmt::format("{:.4g}", tick),
-                {.size = 11, .anchor = "middle", .color = kGrey});
-    }
-    svg_.text(kLeft + kAcross / 2, kTop + kDown + 38, "epochs", {.anchor = "middle", .color = kGrey});
-  }
-
-  void draw(const LearningRate& rate, const RunPlan& plan, const std::set<int64_t>& steps) {
-    Svg::Points points;
-    for (const int64_t step : steps) points.emplace_back(x(plan.epochs(step)), y(rate.at(step)));
-    svg_.lines(points, {.color = "#0072b2", .width = 2});
-  }
-
- private:
-  static constexpr double kLeft = 80, kTop = 80, kAcross = 640, kDown = 240;
-  double x(double epoch) const { return kLeft + kAcross * epoch / epochs_.back(); }
-  double y(double rate) const { return kTop + kDown * (1 - rate / rates_.back()); }
-
-  Svg& svg_;
-  std::vector<double> rates_, epochs_;
-};
-
 // Returns enough steps for a smooth line, and both sides of every drop.
 std::set<int64_t> points_of(const ScheduleSpec& spec, const RunPlan& plan) {
   constexpr int64_t kPoints = 1000;
@@ -136,13 +104,19 @@ std::string schedule_text(const Recipe& recipe, const RunConfig& config, const R
 
 std::string schedule_picture(const Recipe& recipe, const RunConfig& config, const RunPlan& plan) {
   const LearningRate rate = make_rate(rules_of(recipe), config.learning, plan);
-  const std::set<int64_t> steps = points_of(rate.spec(), plan);
-  double most = 0;
-  for (const int64_t step : steps) most = std::max(most, rate.at(step));
+  Curve curve;
+  for (const int64_t step : points_of(rate.spec(), plan)) curve.push_back({plan.epochs(step), rate.at(step)});
+  CurveRange rates, epochs;
+  rates.take(curve);
+  epochs.take(plan.epochs(plan.steps));
+  const CourseAxis course(epochs);
   Svg svg(760, 380);
   svg.text(24, 30, fmt::format("{}: learning rate over epochs", recipe.name), {.size = 17, .bold = true});
-  svg.text(24, 52, rate_derivation(rules_of(recipe), config.learning, plan), {.size = 11, .color = "#555"});
-  RateChart(svg, most, plan.epochs(plan.steps)).draw(rate, plan, steps);
+  svg.text(24, 52, rate_derivation(rules_of(recipe), config.learning, plan), {.size = 11, .color = kQuietColor});
+  CurveChart chart(svg, {80, 80, 640, 240}, linear_values(rates), course);
+  chart.draw_axes("");
+  chart.line(curve, {.color = "#0072b2", .width = 2});
+  svg.text(400, 358, "epochs", {.anchor = "middle", .color = kQuietColor});
   return svg.str();
 }
 

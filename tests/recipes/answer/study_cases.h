@@ -12,14 +12,16 @@
 #include "recipes/answer/answer_text.h"
 #include "recipes/answer/measurements.h"
 #include "recipes/answer/study_answer.h"
-#include "recipes/charts/scatter_chart.h"
 #include "recipes/papers/reference_points.h"
+#include "recipes/report/scatter_chart.h"
 #include "runtime/options.h"
 #include "runtime/process.h"
 #include "tests/support/says.h"
 #include "tests/support/support.h"
 
 namespace kb::study_answer_test {
+
+using test::count_of;
 
 constexpr double kLawSteps = 200, kLawCritical = 150;
 
@@ -74,12 +76,6 @@ inline std::string figure_of(const StudyAnswer& answer, const std::string& name)
   for (const AnswerFigure& figure : answer_figures(answer))
     if (figure.name == name) return figure.svg;
   return "";
-}
-
-inline size_t count_of(const std::string& text, const std::string& part) {
-  size_t count = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
-  return count;
 }
 
 }  // namespace kb::study_answer_test

@@ -1,4 +1,4 @@
-#include "recipes/charts/scatter_chart.h"
+#include "recipes/report/scatter_chart.h"
 
 #include <fmt/format.h>
 
@@ -32,23 +32,10 @@ void ScatterChart::shade(double from, double to, const std::string& fill, const 
               {.size = kScatterLetters, .anchor = "middle", .color = kQuietColor});
 }
 
-void ScatterChart::draw_x_ticks() {
-  constexpr double kApart = 6;
-  double free_from = 0;
-  const std::vector<std::string> texts = tick_texts(x_axis_.ticks);
-  for (size_t i = 0; i < texts.size(); ++i) {
-    const double tick = x_axis_.ticks[i];
-    svg_.line(x_at(tick), box_.top, x_at(tick), bottom(), {.color = kGridColor});
-    const std::string& text = texts[i];
-    const double half = text_width(text, kScatterLetters) / 2;
-    if (x_at(tick) - half < free_from) continue;
-    svg_.text(x_at(tick), bottom() + 17, text, {.size = kScatterLetters, .anchor = "middle", .color = kQuietColor});
-    free_from = x_at(tick) + half + kApart;
-  }
-}
-
 void ScatterChart::draw_axes(const Titles& titles) {
-  draw_x_ticks();
+  for (const double tick : x_axis_.ticks) svg_.line(x_at(tick), box_.top, x_at(tick), bottom(), {.color = kGridColor});
+  draw_tick_texts(
+      svg_, x_axis_, [&](double tick) { return x_at(tick); }, bottom() + 17, kScatterLetters);
   const std::vector<std::string> texts = tick_texts(y_axis_.ticks);
   for (size_t i = 0; i < texts.size(); ++i) {
     const double tick = y_axis_.ticks[i];
@@ -59,7 +46,8 @@ void ScatterChart::draw_axes(const Titles& titles) {
   svg_.line(box_.left, bottom(), box_.left + box_.across, bottom(), {});
   svg_.line(box_.left, box_.top, box_.left, bottom(), {});
   svg_.text(box_.left + box_.across / 2, bottom() + 38, titles.x, {.size = 13, .anchor = "middle"});
-  svg_.text(16, box_.top + box_.down / 2, titles.y, {.size = 13, .anchor = "middle", .turn = -90});
+  if (!titles.y.empty())
+    svg_.text(16, box_.top + box_.down / 2, titles.y, {.size = 13, .anchor = "middle", .turn = -90});
 }
 
 void ScatterChart::curve(const std::function<double(double)>& y, const Svg::Stroke& stroke) {

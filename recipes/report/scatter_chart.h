@@ -19,14 +19,11 @@ ValueAxis axis_at(const std::vector<double>& values);
 
 class ScatterChart {
  public:
-  struct Box {
-    double left, top, across, down;  // pixels
-  };
   struct Titles {
-    std::string x, y;
+    std::string x, y;  // that of y stands at the left end of the picture; none is drawn if it is empty
   };
   // `svg` must outlive this object.
-  ScatterChart(Svg& svg, const Box& box, ValueAxis x, ValueAxis y)
+  ScatterChart(Svg& svg, const ChartBox& box, ValueAxis x, ValueAxis y)
       : svg_(svg), box_(box), x_axis_(std::move(x)), y_axis_(std::move(y)) {}
 
   // Shades the range from one x to another, cut at the ends of the axis; its label stands above the chart. Call it
@@ -48,10 +45,9 @@ class ScatterChart {
   double x_at(double value) const { return box_.left + box_.across * x_axis_.part(value); }
   double y_at(double value) const { return box_.top + box_.down * (1 - y_axis_.part(value)); }
   double bottom() const { return box_.top + box_.down; }
-  void draw_x_ticks();
 
   Svg& svg_;
-  const Box box_;
+  const ChartBox box_;
   const ValueAxis x_axis_, y_axis_;
 };
 
