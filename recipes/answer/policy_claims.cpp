@@ -9,7 +9,6 @@
 
 #include "recipes/answer/policy_points.h"
 #include "recipes/config/network.h"
-#include "recipes/trials/stated_claims.h"
 
 namespace kb {
 namespace {
@@ -65,16 +64,18 @@ std::string growth_text(const PolicyPoint& at, const PolicyPoint& at_four) {
 JudgedClaim outer_nesterov(const PolicyPoints& points) {
   JudgedClaim claim = stated(PolicyClaim::outer_nesterov);
   claim.is_ratio = true;
-  claim.ours = points.missing_text({kNesterovOfOne, kSync});
+  claim.ours = points.missing({kNesterovOfOne, kSync});
   const std::set<int64_t> minibatches = points.minibatches(kNesterovOfOne);
   for (auto at = minibatches.rbegin(); at != minibatches.rend(); ++at) {
     const int64_t four = 4 * *at;
     const PolicyPoint *outer = points.best(kNesterovOfOne, *at), *outer_four = points.best(kNesterovOfOne, four);
     const PolicyPoint *sync = points.best(kSync, *at), *sync_four = points.best(kSync, four);
     if (!outer_four || !sync || !sync_four || !all_reached(*outer) || !all_reached(*sync)) continue;
-    claim.evidence = judge_growth(log_growth(*outer, *outer_four), log_growth(*sync, *sync_four), true);
-    claim.ours = fmt::format("S({}) / S({}) is {}, {} with sync: {}", four, *at, growth_text(*outer, *outer_four),
-                             growth_text(*sync, *sync_four), evidence_text(claim.evidence, true));
+    claim.evidence = judge_growth(log_growth(*outer, *outer_four), log_growth(*sync, *sync_four));
+    claim.ours =
+        fmt::format("S({}) / S({}) is {}, {} with sync: {}{}", four, *at, growth_text(*outer, *outer_four),
+                    growth_text(*sync, *sync_four), evidence_text(claim.evidence, true),
+                    points.choice_text({{kNesterovOfOne, *at}, {kNesterovOfOne, four}, {kSync, *at}, {kSync, four}}));
     return claim;
   }
   if (!minibatches.empty() && !points.minibatches(kSync).empty())
@@ -88,7 +89,7 @@ JudgedClaim backups(const PolicyPoints& points) {
   claim.is_ratio = true;
   const std::optional<int64_t> minibatch = points.largest_common({kBackup, kAsync, kSyncOnClock});
   if (!minibatch) {
-    claim.ours = points.missing_text({kBackup, kAsync, kSyncOnClock});
+    claim.ours = points.missing({kBackup, kAsync, kSyncOnClock});
     return claim;
   }
   const PolicyPoint& own = *points.best(kBackup, *minibatch);
@@ -112,7 +113,8 @@ JudgedClaim backups(const PolicyPoints& points) {
   }
   claim.evidence = {.verdict = verdict_of_all(verdicts), .seeds = claim.evidence.seeds};
   claim.ours =
-      fmt::format("minibatch {}, {} workers: virtual time {}", *minibatch, own.workers(), fmt::join(texts, "; "));
+      fmt::format("minibatch {}, {} workers: virtual time {}{}", *minibatch, own.workers(), fmt::join(texts, "; "),
+                  points.choice_text({{kBackup, *minibatch}, {kAsync, *minibatch}, {kSyncOnClock, *minibatch}}));
   return claim;
 }
 
@@ -122,13 +124,14 @@ JudgedClaim stale_rate(const PolicyPoints& points) {
   claim.is_ratio = true;
   const std::optional<int64_t> minibatch = points.largest_common({kInverse, kAsync});
   if (!minibatch) {
-    claim.ours = points.missing_text({kInverse, kAsync});
+    claim.ours = points.missing({kInverse, kAsync});
     return claim;
   }
   const PolicyPoint &inverse = *points.best(kInverse, *minibatch), &plain = *points.best(kAsync, *minibatch);
   claim.evidence = judge_below(log_steps(*inverse.runs), log_steps(*plain.runs));
-  claim.ours = fmt::format("minibatch {}, {} workers: steps over those of plain {}", *minibatch, inverse.workers(),
-                           evidence_text(claim.evidence, true));
+  claim.ours = fmt::format("minibatch {}, {} workers: steps over those of plain {}{}", *minibatch, inverse.workers(),
+                           evidence_text(claim.evidence, true),
+                           points.choice_text({{kInverse, *minibatch}, {kAsync, *minibatch}}));
   return claim;
 }
 

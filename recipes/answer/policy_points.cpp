@@ -58,12 +58,20 @@ std::optional<int64_t> PolicyPoints::largest_common(const std::vector<PolicyRole
   return found == first.rend() ? std::nullopt : std::optional(*found);
 }
 
-std::string PolicyPoints::missing_text(const std::vector<PolicyRole>& roles) const {
-  std::vector<std::string> missing;
-  for (const PolicyRole& role : roles)
-    if (minibatches(role).empty()) missing.push_back(fmt::format("{} ({})", role.name, role.flags));
-  if (missing.empty()) return "no minibatch that all of its policies were trained at";
-  return fmt::format("no runs of {}", fmt::join(missing, ", nor of "));
+std::string PolicyPoints::missing(const std::vector<PolicyRole>& roles) const {
+  std::vector<PolicyFlags> trained;
+  for (const PolicyPoint& one : best_) trained.push_back(one.policy());
+  return missing_text(roles, trained, "no minibatch that all of its policies were trained at");
+}
+
+std::string PolicyPoints::choice_text(const std::vector<std::pair<PolicyRole, int64_t>>& chosen) const {
+  std::vector<int64_t> counts;
+  for (const auto& [role, minibatch] : chosen)
+    counts.push_back(std::count_if(tried_.begin(), tried_.end(), [&, at = minibatch](const PolicyPoint& one) {
+      return one.minibatch == at && role.is(one.policy());
+    }));
+  if (std::all_of(counts.begin(), counts.end(), [](int64_t count) { return count == 1; })) return "";
+  return fmt::format(", best of {} and {} settings", fmt::join(counts.begin(), counts.end() - 1, ", "), counts.back());
 }
 
 std::vector<double> log_steps(const RateResult& runs) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "recipes/answer/named_study.h"
+#include "recipes/trials/stated_claims.h"
 
 namespace kb {
 
@@ -18,12 +19,6 @@ struct PolicyPoint {
 
   const PolicyFlags& policy() const { return runs->policy; }
   int64_t workers() const { return policy().workers(minibatch); }
-};
-
-// A policy that a claim is about: the flags that ask for it, and whether a run had it.
-struct PolicyRole {
-  const char *name, *flags;
-  bool (*is)(const PolicyFlags&);
 };
 
 class PolicyPoints {
@@ -38,7 +33,10 @@ class PolicyPoints {
   // Returns the largest minibatch at which all roles were trained; nothing if there is none.
   std::optional<int64_t> largest_common(const std::vector<PolicyRole>& roles) const;
   // Returns why roles have no minibatch in common: "no runs of --policy backup".
-  std::string missing_text(const std::vector<PolicyRole>& roles) const;
+  std::string missing(const std::vector<PolicyRole>& roles) const;
+  // Returns of how many tried rates and settings each of these points is the best, ", best of 6 and 1 settings": luck
+  // favours the policy that tried more. Returns "" if all are the only ones.
+  std::string choice_text(const std::vector<std::pair<PolicyRole, int64_t>>& chosen) const;
   // Returns the points of all rates and settings that were tried.
   const std::vector<PolicyPoint>& tried() const { return tried_; }
 

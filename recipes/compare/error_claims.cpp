@@ -1,7 +1,6 @@
 #include "recipes/compare/error_claims.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -40,25 +39,19 @@ std::string length_of(const ReportedRun& one) {
   return steps == "-" || steps == "0" ? flag_of(one, "epochs") + " epochs" : steps + " steps";
 }
 
-bool is_mean(const Synchronising& sync) { return sync.outer == "sgd" && sync.outer_lr == 1; }
+bool has_replicas(const PolicyFlags& p) { return p.sync.policy == Policy::local && p.sync.replicas != 1; }
+bool is_mean(const PolicyFlags& p) { return has_replicas(p) && p.sync.outer == "sgd" && p.sync.outer_lr == 1; }
 
-// A policy that a claim is about.
-struct PolicyRole {
-  const char *name, *flags;
-  bool (*is)(const Synchronising&);
-};
-constexpr PolicyRole kSync{"sync", "--policy sync", [](const Synchronising& s) { return s.policy == Policy::sync; }};
-constexpr PolicyRole kPostLocal{"post-local", "--policy local --replicas 2 or more --from", [](const Synchronising& s) {
-                                  return s.policy == Policy::local && s.replicas != 1 && s.from && is_mean(s);
-                                }};
-constexpr PolicyRole kLocal{"local", "--policy local --replicas 2 or more", [](const Synchronising& s) {
-                              return s.policy == Policy::local && s.replicas != 1 && !s.from && is_mean(s);
-                            }};
+constexpr PolicyRole kSync{"sync", "--policy sync", [](const PolicyFlags& p) { return p.sync.policy == Policy::sync; }};
+constexpr PolicyRole kPostLocal{"post-local", "--policy local --replicas 2 or more --from",
+                                [](const PolicyFlags& p) { return is_mean(p) && p.sync.from; }};
+constexpr PolicyRole kLocal{"local", "--policy local --replicas 2 or more",
+                            [](const PolicyFlags& p) { return is_mean(p) && !p.sync.from; }};
 constexpr PolicyRole kSlow{
     "slow momentum", "--policy local --replicas 2 or more --outer momentum",
-    [](const Synchronising& s) { return s.policy == Policy::local && s.replicas != 1 && !s.from && s.outer != "sgd"; }};
+    [](const PolicyFlags& p) { return has_replicas(p) && !p.sync.from && p.sync.outer != "sgd"; }};
 
-bool has(const PolicyRole& role, const PolicyGroup& group) { return role.is(group.policy.sync); }
+bool has(const PolicyRole& role, const PolicyGroup& group) { return role.is(group.policy); }
 
 int64_t trained_runs(const PolicyGroup& group) {
   return std::ranges::count_if(final_errors(group.summary), [](double error) { return std::isfinite(error); });
@@ -100,13 +93,10 @@ Chosen chosen_groups(const std::vector<PolicyGroup>& groups, const std::vector<P
   return {};
 }
 
-std::string missing_text(const std::vector<PolicyGroup>& groups, const std::vector<PolicyRole>& roles) {
-  std::vector<std::string> missing;
-  for (const PolicyRole& role : roles)
-    if (std::none_of(groups.begin(), groups.end(), [&](const PolicyGroup& one) { return has(role, one); }))
-      missing.push_back(fmt::format("{} ({})", role.name, role.flags));
-  if (missing.empty()) return "no minibatch and length that all of its policies were trained at";
-  return fmt::format("no runs of {}", fmt::join(missing, ", nor of "));
+std::string missing(const std::vector<PolicyGroup>& groups, const std::vector<PolicyRole>& roles) {
+  std::vector<PolicyFlags> trained;
+  for (const PolicyGroup& one : groups) trained.push_back(one.policy);
+  return missing_text(roles, trained, "no minibatch and length that all of its policies were trained at");
 }
 
 // Returns the error of a chosen group, and of how many it was chosen: luck favours the policy that tried more.
@@ -127,7 +117,7 @@ JudgedClaim post_local(const std::vector<PolicyGroup>& groups) {
   JudgedClaim claim = stated(PolicyClaim::post_local);
   const Chosen chosen = chosen_groups(groups, {kPostLocal, kSync});
   if (chosen.empty()) {
-    claim.ours = missing_text(groups, {kPostLocal, kSync});
+    claim.ours = missing(groups, {kPostLocal, kSync});
     return claim;
   }
   claim.evidence = judge_errors(*chosen[0], *chosen[1], true);
@@ -142,7 +132,7 @@ JudgedClaim slow_momentum(const std::vector<PolicyGroup>& groups) {
   JudgedClaim claim = stated(PolicyClaim::slow_momentum);
   const Chosen chosen = chosen_groups(groups, {kLocal, kSlow, kSync});
   if (chosen.empty()) {
-    claim.ours = missing_text(groups, {kLocal, kSlow, kSync});
+    claim.ours = missing(groups, {kLocal, kSlow, kSync});
     return claim;
   }
   const PolicyGroup &local = *chosen[0], &slow = *chosen[1], &sync = *chosen[2];

@@ -1,5 +1,10 @@
 #include "recipes/trials/stated_claims.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
 namespace kb {
 namespace {
 
@@ -40,6 +45,14 @@ JudgedClaim stated(PolicyClaim claim) {
   for (const StatedClaim& row : kStated)
     if (row.claim == claim) return {row.statement, row.paper, "", row.criterion};
   return {};
+}
+
+std::string missing_text(const std::vector<PolicyRole>& roles, std::span<const PolicyFlags> trained,
+                         const std::string& otherwise) {
+  std::vector<std::string> missing;
+  for (const PolicyRole& role : roles)
+    if (std::ranges::none_of(trained, role.is)) missing.push_back(fmt::format("{} ({})", role.name, role.flags));
+  return missing.empty() ? otherwise : fmt::format("no runs of {}", fmt::join(missing, ", nor of "));
 }
 
 }  // namespace kb

@@ -3,8 +3,12 @@
 // (recipes/compare/error_claims.h).
 #pragma once
 #include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "recipes/trials/judged_claim.h"
+#include "recipes/trials/policy_flags.h"
 
 namespace kb {
 
@@ -20,5 +24,15 @@ enum class PolicyClaim : uint8_t {
 
 // Returns the claim with the paper's figures and the criterion, not tested yet.
 JudgedClaim stated(PolicyClaim claim);
+
+// A policy that a claim is about: the flags that ask for it, and whether a run had it.
+struct PolicyRole {
+  const char *name, *flags;
+  bool (*is)(const PolicyFlags&);
+};
+// Returns which roles none of the trained policies has: "no runs of backup workers (--policy backup)"; `otherwise` if
+// there is no such role.
+std::string missing_text(const std::vector<PolicyRole>& roles, std::span<const PolicyFlags> trained,
+                         const std::string& otherwise);
 
 }  // namespace kb

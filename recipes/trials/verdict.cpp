@@ -116,14 +116,14 @@ Evidence judge_all(const std::vector<double>& values, const std::vector<double>&
   return values.empty() || reference.empty() ? Evidence{} : look(values, reference, is_at_most);
 }
 
-Evidence judge_growth(const GrowthSample& growth, const GrowthSample& reference, bool is_at_most) {
+Evidence judge_growth(const GrowthSample& growth, const GrowthSample& reference) {
   const size_t seeds = std::min(growth.from.size(), growth.to.size());
   const size_t reference_seeds = std::min(reference.from.size(), reference.to.size());
   if (seeds == 0 || reference_seeds == 0) return {};
   if (!all_ended(growth.to) || !all_ended(reference.to))
-    return by_ranks(differences(growth), differences(reference), is_at_most);
+    return by_ranks(differences(growth), differences(reference), true);
   return by_means({.seeds = seeds, .reference_seeds = reference_seeds}, {growth.to, reference.from},
-                  {growth.from, reference.to}, is_at_most);
+                  {growth.from, reference.to}, true);
 }
 
 Verdict verdict_of_all(const std::vector<Verdict>& parts) {

@@ -42,9 +42,10 @@ Evidence judge_all(const std::vector<double>& values, const std::vector<double>&
 struct GrowthSample {
   std::vector<double> from, to;
 };
-// Judges the same of two growths, mean of `to` less mean of `from`, out of all values. Values of `from` are finite. If
-// seeds diverged in `to`, differences of as many pairs as there are are ranked, in the order of the lists.
-Evidence judge_growth(const GrowthSample& growth, const GrowthSample& reference, bool is_at_most);
+// Judges whether the first of two growths, mean of `to` less mean of `from`, is at most the second, out of all values.
+// Values of `from` are finite. If seeds diverged in `to`, differences of as many pairs as there are are ranked, in the
+// order of the lists.
+Evidence judge_growth(const GrowthSample& growth, const GrowthSample& reference);
 
 // Returns the verdict on a claim that holds where all of its parts hold.
 Verdict verdict_of_all(const std::vector<Verdict>& parts);
