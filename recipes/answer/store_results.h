@@ -2,7 +2,6 @@
 #pragma once
 #include <cstddef>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>

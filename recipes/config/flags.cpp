@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
 
 #include "recipes/config/command_line.h"
 #include "recipes/config/flag_rows.h"

@@ -2,8 +2,6 @@
 // and back. Tools add a few flags of their own.
 #pragma once
 #include <cstdint>
-#include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>

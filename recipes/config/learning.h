@@ -1,6 +1,5 @@
 // How a run learns: its optimizer, the learning rate of every step, and where that rate comes from.
 #pragma once
-#include <span>
 #include <string>
 #include <vector>
 

@@ -1,7 +1,6 @@
 // Defaults of a recipe that depend on its own options, the minibatch and the data set. They are flags of the recipe's
 // preset, which override Recipe::defaults; flags of a command line override both.
 #pragma once
-#include <optional>
 #include <string>
 #include <vector>
 

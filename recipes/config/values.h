@@ -2,9 +2,7 @@
 // expected and the value given, for a text that it does not accept.
 #pragma once
 #include <cstdint>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "graph/error.h"

@@ -2,7 +2,6 @@
 // of the last one.
 #pragma once
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "data/order.h"

@@ -3,7 +3,6 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
-#include <string>
 #include <string_view>
 
 #include "graph/text_buffer.h"

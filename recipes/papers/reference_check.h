@@ -3,7 +3,6 @@
 #pragma once
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "recipes/papers/reference_points.h"

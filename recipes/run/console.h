@@ -3,7 +3,6 @@
 // and standard error says so once, because a run goes on when its terminal is closed or the disk with its log is full.
 #pragma once
 #include <chrono>
-#include <string>
 #include <string_view>
 
 #include "recipes/train/progress.h"

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "recipes/config/augmentation.h"
 #include "recipes/config/learning.h"
@@ -117,10 +118,11 @@ std::vector<std::string> program_lines(const LoadedPrograms& programs, const Set
 
 std::vector<std::string> replaced_images(const Task& task) {
   std::vector<std::string> replaced;
+  std::set<std::string> known;
   for (const Source* source : {task.train.get(), task.plain.get(), task.valid.get(), task.test.get()}) {
     if (source == nullptr) continue;
     for (std::string& line : source->replaced())
-      if (std::find(replaced.begin(), replaced.end(), line) == replaced.end()) replaced.push_back(std::move(line));
+      if (known.insert(line).second) replaced.push_back(std::move(line));
   }
   return replaced;
 }

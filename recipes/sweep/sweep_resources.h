@@ -1,6 +1,5 @@
 // Chooses the part of the machine that each trial of a sweep gets, and how many trials train at once.
 #pragma once
-#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>

@@ -2,7 +2,6 @@
 // recipe's program and the tools have them as flags, and the model function reads their values from its Batch.
 #pragma once
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <vector>
 

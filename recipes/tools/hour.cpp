@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <string>
-#include <vector>
 
 #include "recipes/config/command_line.h"
 #include "recipes/config/values.h"

@@ -1,7 +1,5 @@
 #include "recipes/train/applied_gradient.h"
 
-#include <cstring>
-
 #include "graph/functions.h"
 #include "optim/kept_gradient.h"
 #include "recipes/train/join.h"

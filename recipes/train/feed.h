@@ -4,7 +4,6 @@
 #include <array>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "recipes/task/task.h"

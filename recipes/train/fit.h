@@ -1,7 +1,6 @@
 // Computes how much memory a training may fill, and the largest virtual worker that fits. The memory that programs need
 // is known from their compiled plans, without running them.
 #pragma once
-#include <string>
 
 #include "recipes/perf/memory_answer.h"
 #include "recipes/task/task.h"

@@ -1,7 +1,6 @@
 // Logs norms and histograms of every layer during a run (judging.log_layers), and draws a picture of the norms.
 #pragma once
 #include <filesystem>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>

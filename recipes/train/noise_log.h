@@ -1,6 +1,5 @@
 // Logs the gradient noise scale during a run (optim/noise_scale.h), with judging.noise_scale or AdaScale.
 #pragma once
-#include <optional>
 #include <string>
 
 #include "optim/noise_scale.h"

@@ -1,10 +1,7 @@
 // Declares, compiles and loads the programs of a training: training steps, evaluations and the estimate of batch norm's
 // statistics, which share parameters.
 #pragma once
-#include <memory>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "compiler/passes/probe.h"

@@ -3,7 +3,6 @@
 // again trains only the others, each from its last checkpoint.
 #pragma once
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>

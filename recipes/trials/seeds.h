@@ -1,6 +1,5 @@
 // `--seeds A..B`: the same training under several seeds, and statistics of the results.
 #pragma once
-#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "recipes/trials/executor.h"
 #include "runtime/input_file.h"
