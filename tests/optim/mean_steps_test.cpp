@@ -4,7 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>
-#include <random>
+#include <numbers>
 
 #include "graph/error.h"
 #include "tests/optim/synthetic_study.h"
@@ -33,8 +33,9 @@ BOOST_AUTO_TEST_CASE(the_variance_is_pooled) {
 
 BOOST_AUTO_TEST_CASE(equal_seeds_are_known_to_within_their_resolution) {
   const PooledSteps whole = pooled_steps(std::vector<StepsToTarget>{{8, {157, 157}}, {16, {80, 80}}});
-  BOOST_TEST(whole.means[0].interval.value().low < 157);
-  BOOST_TEST(whole.means[0].interval->high > 157);
+  BOOST_TEST(
+      std::log(whole.means[0].interval.value().high / 157) == 4.302652729911275 * std::log1p(1.0 / 157) / std::sqrt(12),
+      boost::test_tools::tolerance(1e-6));
   const PooledSteps coarse = pooled_steps(std::vector<StepsToTarget>{{8, {157, 157}, {}, 0.1}, {16, {80, 80}}});
   BOOST_TEST(std::log(coarse.means[0].interval.value().high / 157) == 4.302652729911275 * std::log(1.1) / std::sqrt(12),
              boost::test_tools::tolerance(1e-6));
@@ -75,6 +76,16 @@ BOOST_AUTO_TEST_CASE(the_mean_with_a_known_sigma_is_that_of_all_minibatches) {
   BOOST_TEST(censored_mean(study[0], 0) == geometric_mean(std::vector<double>{90, 110, 130}), near);
   BOOST_TEST(censored_mean({8, {90, 110}, {1000}}, 1e-9) == geometric_mean(std::vector<double>{90, 110, 1000}), near);
   BOOST_TEST(std::isinf(censored_mean({8, {}, {100}}, 0.1)));
+}
+
+// At the mean the derivative of the likelihood is 0: what 50 runs pull down, the one that was given up, nine sigma
+// above them, pulls up.
+BOOST_AUTO_TEST_CASE(the_mean_is_exact_where_a_run_was_given_up_late) {
+  const double sigma = 0.01, mean = std::log(censored_mean({8, std::vector<double>(50, 100), {110}}, sigma));
+  const double z = (std::log(110) - mean) / sigma;
+  BOOST_TEST(50 * (mean - std::log(100)) / sigma ==
+                 std::sqrt(2 / std::numbers::pi) * std::exp(-z * z / 2) / std::erfc(z / std::sqrt(2)),
+             boost::test_tools::tolerance(1e-6));
 }
 
 // If the runs that were given up were left out, the mean would be too low by 0.35 standard deviations.

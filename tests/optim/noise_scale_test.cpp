@@ -5,6 +5,8 @@
 #include <random>
 #include <vector>
 
+#include "optim/distributions.h"
+
 namespace kb::noise_scale_test {
 namespace {
 
@@ -91,7 +93,12 @@ BOOST_AUTO_TEST_CASE(there_is_no_estimate_of_one_step) {
 BOOST_AUTO_TEST_CASE(weights_fall_with_age) {
   NoiseAverage average(0.5);
   for (const double trace : {8.0, 4.0, 2.0}) average.add({1, trace});
-  BOOST_TEST(average.estimate()->trace == (0.25 * 8 + 0.5 * 4 + 2) / 1.75, boost::test_tools::tolerance(1e-12));
+  const double trace = (0.25 * 8 + 0.5 * 4 + 2) / 1.75, square = (0.25 * 64 + 0.5 * 16 + 4) / 1.75;
+  BOOST_TEST(average.estimate()->trace == trace, boost::test_tools::tolerance(1e-12));
+  // The steps say as much as 7 / 3 of equal weight; the norm of the gradient does not scatter.
+  BOOST_TEST(average.estimate()->high.value() ==
+                 trace + student_t(0.025, 4.0 / 3) * std::sqrt((square - trace * trace) / (4.0 / 3)),
+             boost::test_tools::tolerance(1e-12));
 }
 
 BOOST_AUTO_TEST_CASE(a_step_that_is_not_finite_counts_for_nothing) {

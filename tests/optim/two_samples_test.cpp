@@ -39,6 +39,12 @@ BOOST_AUTO_TEST_CASE(one_sample_without_scatter_leaves_the_degrees_of_the_other)
   BOOST_TEST(found->high == 0.95 / std::sqrt(2 * 0.975 * 0.025) / std::sqrt(3.0), boost::test_tools::tolerance(1e-12));
 }
 
+// The shares of the variance are 1 and 1/4, of one degree of freedom each.
+BOOST_AUTO_TEST_CASE(two_pairs_have_less_than_two_degrees) {
+  BOOST_TEST(mean_difference(Values{0, 2}, Values{0, 1}, kTail)->degrees == 1 / (0.64 + 0.04),
+             boost::test_tools::tolerance(1e-12));
+}
+
 // Two samples of variance 1 with 3 values, and two of variance 2 with 2: the variance is 2 / 3 + 2, and its degrees of
 // freedom are its square over (1 / 3)^2 / 2 + (1 / 3)^2 / 2 + 1 + 1.
 BOOST_AUTO_TEST_CASE(sums_of_means_have_the_variance_of_all) {

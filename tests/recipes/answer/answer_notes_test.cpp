@@ -14,7 +14,7 @@ StudyAnswer answer_of(const std::string& runs) { return answer_study(table_runs(
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(answer_notes_suite)
+BOOST_AUTO_TEST_SUITE(notes_of_answers)
 
 BOOST_AUTO_TEST_CASE(seeds_that_tie_look_rounded) {
   const StudyAnswer answer = answer_of("8,1,8000\n8,2,8000\n16,1,4000\n16,2,4000\n32,1,2100\n32,2,2000\n");
@@ -26,6 +26,7 @@ BOOST_AUTO_TEST_CASE(seeds_that_tie_look_rounded) {
                                                   "16,1,4000,400\n16,2,4000,400\n32,1,2100,\n32,2,2000,\n"),
                                        {}))
                  .empty());
+  BOOST_TEST(answer_notes(answer_of("8,1,8000\n8,2,8000\n16,1,4000\n16,2,4000\n")).size() == 1u);  // all tie
   // Two runs of so few steps have equally many by chance.
   BOOST_TEST(answer_notes(answer_of("8,1,80\n8,2,80\n16,1,40\n16,2,40\n32,1,21\n32,2,20\n")).empty());
 }

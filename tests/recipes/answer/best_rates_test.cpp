@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 
+#include "recipes/answer/contradictions.h"
 #include "tests/recipes/answer/study_cases.h"
 
 namespace kb::best_rates_test {
@@ -107,7 +108,53 @@ BOOST_AUTO_TEST_CASE(the_middle_of_tied_rates_is_the_best) {
   BOOST_TEST(answer.best[0].best.rate.value() == 0.2);
   BOOST_TEST((!answer.best[0].is_least && !answer.best[0].is_greatest));
   BOOST_TEST((!answer.best[1].is_least && !answer.best[1].is_greatest));
+  BOOST_TEST(answer.best[1].best.rate.value() == 0.1);
   BOOST_TEST(answer.best[2].is_least);
+}
+
+// All rates have seed 1. Half of the runs at 0.1 diverged, then two of three.
+BOOST_AUTO_TEST_CASE(a_rate_counts_where_at_most_half_of_all_its_runs_diverged) {
+  const std::string runs = "minibatch,rate,seed,steps,diverged\n8,0.1,1,100,0\n8,0.1,2,,1\n8,0.2,1,200,0\n";
+  BOOST_TEST(answer_study(table_runs(runs), {}).best[0].best.rate.value() == 0.1);
+  BOOST_TEST(answer_study(table_runs(runs + "8,0.1,3,,1\n"), {}).best[0].best.rate.value() == 0.2);
+}
+
+BOOST_AUTO_TEST_CASE(a_rate_with_half_as_many_runs_does_not_count) {
+  const std::string runs = "minibatch,rate,seed,steps\n8,0.1,1,200\n8,0.1,2,210\n8,0.2,3,100\n";
+  BOOST_TEST(answer_study(table_runs(runs), {}).best[0].best.rate.value() == 0.1);
+}
+
+BOOST_AUTO_TEST_CASE(settings_that_tie_at_one_rate_leave_it_the_least) {
+  const StudyAnswer answer = answer_study(
+      table_runs("minibatch,rate,setting,steps\n8,0.1,nesterov=0,10\n8,0.1,nesterov=1,10\n8,0.2,nesterov=0,20\n"), {});
+  BOOST_TEST(answer.best[0].is_least);
+}
+
+BOOST_AUTO_TEST_CASE(seconds_are_known_where_all_runs_have_them) {
+  const auto seconds = [](const char* last) {
+    const std::string runs = "minibatch,rate,seed,steps,seconds\n8,0.1,1,10,5\n8,0.1,2,12,";
+    return answer_study(table_runs(runs + last + "\n"), {}).best[0].best.seconds;
+  };
+  BOOST_TEST(seconds("7").value() == 6);
+  BOOST_TEST(!seconds(""));
+}
+
+// Twenty seeds of each minibatch know the law well; one run takes 0.6 more of log S by chance in 5 %.
+BOOST_AUTO_TEST_CASE(a_run_by_chance_contradicts_no_law) {
+  ScalingFit fit;
+  fit.s_min.value = 100, fit.b_crit.value = 64;
+  std::vector<StepsToTarget> runs;
+  for (const int64_t minibatch : {8, 16, 32, 64}) {
+    runs.push_back({minibatch});
+    for (int i = 0; i < 20; ++i)
+      runs.back().steps.push_back(fit.steps_at(static_cast<double>(minibatch)) * std::exp(i % 2 == 0 ? 0.3 : -0.3));
+  }
+  const auto contradicted = [&](double log_excess) {
+    const LeastSteps missed{128, 150 * std::exp(log_excess)};
+    return contradictions(pooled_steps(runs), fit, {&missed, 1}).size();
+  };
+  BOOST_TEST(contradicted(0.5) == 0u);
+  BOOST_TEST(contradicted(1) == 1u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -16,7 +16,7 @@ BOOST_AUTO_TEST_CASE(growths_are_words_and_back) {
       (parse_growths("--f", "0.5ep:x2,2000st:x2:sqrt,50.5ks:x3:linear") ==
        std::vector<Growth>{{{0.5}, 2}, {{2000, Unit::steps}, 2, "sqrt"}, {{50.5, Unit::kilosamples}, 3, "linear"}}));
   for (const char* text : {"30ep:x5,60ep:x2", "0.5ep:x2,2000000st:x2:sqrt,50.5ks:x3:linear", "7ep:long4,9ep:again",
-                           "18ep:x2:long4:sqrt:rate0.5:warm0.2ep", "3st:rate0.1,5st:warm20st"})
+                           "30ep:x1048575", "18ep:x2:long4:sqrt:rate0.5:warm0.2ep", "3st:rate0.1,5st:warm20st"})
     BOOST_TEST(growths_text(parse_growths("--f", text)) == text);
   BOOST_TEST(parse_growths("--f", "").empty());
   for (const char* wrong : {"30",
@@ -24,6 +24,7 @@ BOOST_AUTO_TEST_CASE(growths_are_words_and_back) {
                             "30ep:5",
                             "30ep:x1",
                             "30ep:x0",
+                            "30ep:x1048576",
                             "0ep:x2",
                             "30:x2",
                             "1.5st:x2",

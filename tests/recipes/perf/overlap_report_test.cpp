@@ -11,6 +11,7 @@
 #include "recipes/perf/step_profiles.h"
 #include "recipes/train/bucket_choice.h"
 #include "recipes/train/programs.h"
+#include "tests/recipes/ranks.h"
 
 namespace kb::overlap_report_test {
 namespace {
@@ -108,6 +109,15 @@ BOOST_AUTO_TEST_CASE(a_bucket_is_as_large_as_the_network_asks) {
   BOOST_TEST(fine.text.find("buckets of") != std::string::npos, fine.text);
   BOOST_TEST(whole.megabytes > 50);
   BOOST_TEST(whole.text.find("the whole gradient in one bucket") == 0u, whole.text);
+}
+
+BOOST_AUTO_TEST_CASE(rates_are_those_of_the_slowest_process) {
+  std::array<ProcessorRates, 2> found;
+  test::on_ranks(2, [&](int rank, Machine machine) {
+    const ProcessorRates own = rank == 0 ? ProcessorRates{10, 1} : ProcessorRates{5, 7};
+    found[static_cast<size_t>(rank)] = slowest(own, machine.world.communicator());
+  });
+  for (const ProcessorRates& rates : found) BOOST_TEST((rates.bytes == 5 && rates.operations == 1));
 }
 
 // The time of a step with a bucket size follows from the finest cut nearly as from a program that is compiled for that

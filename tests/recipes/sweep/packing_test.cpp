@@ -74,6 +74,7 @@ BOOST_AUTO_TEST_CASE(the_fastest_is_taken_and_the_first_that_gains_nothing_is_th
       {{{1, 100}, {2, 180}, {4, 300}, {8, 310}, {16, 1000}}, 4, 3},  // 310 is less than 5 % above 300
       {{{1, 100}, {2, 104}, {4, 300}}, 1, 1},
       {{{1, 100}, {2, 106}, {4, 112}}, 4, 2},
+      {{{1, 100}, {2, 105}}, 2, 1},
       {{{1, 0}, {2, 50}}, 2, 1},
   };
   for (const Case& known : cases) {

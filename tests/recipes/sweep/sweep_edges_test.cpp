@@ -160,6 +160,9 @@ BOOST_AUTO_TEST_CASE(a_minibatch_without_a_hit_widens_away_from_divergence) {
   BOOST_TEST(plan.find("kn32-below1-lr-p00") != nullptr);
   plan = standings([](double) { return false; });
   BOOST_TEST(plan.minibatches[0].trials.size() == 12u);
+  sweep.definition.ranges.push_back({parse_search("momentum=0.8:0.99:revlog"), true, true});
+  plan = standings([](double) { return true; });  // the first range
+  BOOST_TEST(plan.find("kn32-below1-lr-p00") != nullptr);
 }
 
 // Steps grow with the square of the distance from the optimum, which lies 0.15 of the first range outside of it, and

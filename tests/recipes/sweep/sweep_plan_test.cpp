@@ -86,6 +86,8 @@ BOOST_AUTO_TEST_CASE(a_trial_beyond_the_best_ones_steps_is_hopeless_and_stays_so
   BOOST_TEST((state() == TrialState::waiting));  // 126 <= 1.25 x 101
   sweep.standings["kn8-p03"] = {End::reached, 100, 100, 800};
   BOOST_TEST((state() == TrialState::hopeless));
+  sweep.standings["kn8-p05"] = {End::none, 125};
+  BOOST_TEST((sweep.plan().find("kn8-p05")->state == TrialState::waiting));  // 125 = 1.25 x 100
   sweep.standings["kn8-p04"] = {End::reached, 50, 50, 400};
   BOOST_TEST((state() == TrialState::hopeless));
   const SweepPlan plan = sweep.plan();

@@ -55,6 +55,13 @@ BOOST_AUTO_TEST_CASE(what_learns_is_left_alone) {
   BOOST_TEST(classless.evaluation(1200, true, 0.9, 1000) == "");
 }
 
+// A first loss of 0.001 is luck: a loss of ln 10 is no divergence. No class has 0 samples by accident.
+BOOST_AUTO_TEST_CASE(a_lucky_start_and_an_empty_class_say_nothing) {
+  LearningWatch lucky(10, 0), empty(3, 0, {0, 5, 5});
+  BOOST_TEST(lucky.step(0, 0.001, kLr) + lucky.step(1, kGuess, kLr) == "");
+  BOOST_TEST(empty.evaluation(1000, false, 1, 10) == "");
+}
+
 BOOST_AUTO_TEST_CASE(a_warmup_is_waited_for) {
   LearningWatch watch(10, 100);
   steps(watch, 0, 140, kGuess);

@@ -166,6 +166,7 @@ BOOST_AUTO_TEST_CASE(tokens_give_each_bucket_its_minibatch) {
   trained(task_of(), config, seen);
   BOOST_REQUIRE(seen.buckets.size() == 3u);
   for (const auto& [length, n] : seen.buckets) BOOST_TEST(n == 32 / length);
+  BOOST_TEST(per_worker_at(100, config.batch, make_batch_plan(8, 4, 1)) == 1);
   std::set<double> lengths;
   for (const StepMetrics& step : seen.steps) lengths.insert(step.length.value());
   BOOST_TEST(lengths.size() == 3u);
@@ -184,6 +185,16 @@ BOOST_AUTO_TEST_CASE(the_noise_scale_is_of_the_samples_of_each_bucket) {
     average.add(noise_sample(step.norms.value(), 2, 32 / static_cast<int64_t>(step.length.value())));
   BOOST_TEST(seen.noise.value().trace == average.estimate().value().trace, kClose);
   BOOST_TEST(seen.noise.value().gradient2 == average.estimate().value().gradient2, kClose);
+}
+
+BOOST_AUTO_TEST_CASE(the_last_bucket_holds_what_is_judged) {
+  Task task = task_of();
+  RaggedTokens brief;
+  brief.append(std::vector<int32_t>{1, 2});
+  task.train = std::make_shared<RaggedSource>(std::vector{brief}, "");
+  const RaggedTokens judged = sequences(kTest, 8);
+  BOOST_TEST(choose_buckets(task, {.bucket_count = 1}, make_batch_plan(1, 1, 1)).back().length ==
+             std::ranges::max(judged.lengths()));
 }
 
 BOOST_AUTO_TEST_CASE(a_minibatch_grows_at_any_step) {
