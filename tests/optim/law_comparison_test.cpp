@@ -80,17 +80,17 @@ BOOST_AUTO_TEST_CASE(ratios_to_a_study_of_three_minibatches_hold_the_truth) {
 // About 96 % of all pairs hold the truth; with 200 pairs the standard error of this share is 1.4 %.
 BOOST_AUTO_TEST_CASE(ratios_of_two_laws_hold_the_truth) {
   constexpr int kPairs = 100;
+  const auto fitted = [](double s_min, uint64_t seed) {
+    const std::vector<StepsToTarget> runs =
+        test::synthetic_study({.law = {s_min, 200, 1.5}, .minibatches = test::doublings(10)}, seed);
+    return fit_critical_batch(pooled_steps(runs).means).answer;
+  };
+  std::vector<ScalingFit> second;
+  for (uint64_t pair = 0; pair < kPairs; ++pair) second.push_back(fitted(150, 2 * pair + 2));
   for (const double factor : {1.0, 2.0}) {
-    const ScalingLaw law{150, 200, 1.5}, other{150 * factor, 200, 1.5};
     int s_min = 0, b_crit = 0, gain = 0;
-    for (int pair = 0; pair < kPairs; ++pair) {
-      const auto fitted = [&](const ScalingLaw& of, uint64_t seed) {
-        const std::vector<StepsToTarget> runs =
-            test::synthetic_study({.law = of, .minibatches = test::doublings(10)}, seed);
-        return fit_critical_batch(pooled_steps(runs).means).answer;
-      };
-      const ScalingFit a = fitted(other, 2 * static_cast<uint64_t>(pair) + 1),
-                       b = fitted(law, 2 * static_cast<uint64_t>(pair) + 2);
+    for (uint64_t pair = 0; pair < kPairs; ++pair) {
+      const ScalingFit a = fitted(150 * factor, 2 * pair + 1), &b = second[pair];
       s_min += test::holds(ratio_of(a, b, &ScalingFit::s_min).interval, factor);
       b_crit += test::holds(ratio_of(a, b, &ScalingFit::b_crit).interval, 1);
       gain += test::holds(ratio_of(a, b, &ScalingFit::gain_end).interval, 1);
