@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "recipes/config/flag_names.h"
 
@@ -193,10 +194,12 @@ int64_t mean_minibatch(const std::vector<BucketSize>& buckets) {
                       static_cast<double>(order.steps_per_epoch()));
 }
 
-void check_minibatch(const std::vector<BucketSize>& buckets) {
+void check_minibatch(const std::vector<BucketSize>& buckets, int64_t held_out) {
   const int64_t samples = sum_of_samples(buckets), most = buckets.back().minibatch;
   if (most > samples)
-    throw Error(fmt::format("batch.minibatch: expected at most the {} training samples, got {}", samples, most));
+    throw Error(
+        fmt::format("batch.minibatch: expected at most the {} training samples, got {}{}", samples, most,
+                    held_out > 0 ? fmt::format("\n  hint:     judging.validation holds out {} more", held_out) : ""));
 }
 
 std::vector<const Learning*> learnings_of(const TrainConfig& config) {
@@ -234,11 +237,14 @@ void check_local(const TrainConfig& config, const BatchPlan& batch) {
         fmt::format("sync.replicas = {}: expected a multiple or a divisor of the {} processes, which have equal shares "
                     "of the replicas, got neither",
                     replicas, batch.processes));
-  if (batch.workers() % replicas != 0)
-    throw Error(
-        fmt::format("sync.replicas = {}: expected a divisor of the {} workers of a step, got none\n"
-                    "  hint:     batch.per_worker = {}",
-                    replicas, batch.workers(), std::max<int64_t>(1, batch.global / replicas)));
+  if (batch.workers() % replicas == 0) return;
+  const std::string hint =
+      batch.global % replicas == 0
+          ? fmt::format("batch.per_worker = {}, a worker a replica", batch.global / replicas)
+          : fmt::format("sync.replicas = {}, or 0, one a worker", std::gcd(batch.workers(), replicas));
+  throw Error(
+      fmt::format("sync.replicas = {}: expected a divisor of the {} workers of a step, got none\n  hint:     {}",
+                  replicas, batch.workers(), hint));
 }
 
 // Throws Error for members that need all gradients of a step at once, where an order applies them.
@@ -286,7 +292,7 @@ RunPlan make_plan(const TrainConfig& config, const BatchPlan& batch, int64_t sam
 }
 
 RunPlan make_plan(const TrainConfig& config, const BatchPlan& batch, const std::vector<BucketSize>& buckets) {
-  check_minibatch(buckets);
+  check_minibatch(buckets, config.judging.validation);
   const int64_t samples = sum_of_samples(buckets);
   const int64_t n = batch.per_worker;
   if (config.judging.recompute_bn > samples / n)

@@ -358,7 +358,10 @@ BOOST_AUTO_TEST_CASE(what_does_not_go_with_replicas_is_refused) {
     BOOST_CHECK_EXCEPTION(trained(task_of(line), config), Error, says(why));
   };
   refused([](TrainConfig& config) { config.sync.replicas = 3; },
-          "sync.replicas = 3: expected a divisor of the 8 workers");
+          "sync.replicas = 3: expected a divisor of the 8 workers of a step, got none\n  hint:     sync.replicas = 1, "
+          "or 0,");
+  refused([](TrainConfig& config) { config.sync.replicas = 6; }, "hint:     sync.replicas = 2, or 0, one a worker");
+  refused([](TrainConfig& config) { config.sync.replicas = 16; }, "hint:     batch.per_worker = 1, a worker a replica");
   TrainConfig of_three = local(config_of_run(4), 4, 2);
   of_three.batch.minibatch = 24;
   BOOST_CHECK_EXCEPTION(make_plan(of_three, batch_plan(of_three.batch, 3), kTrain), Error,

@@ -116,6 +116,9 @@ BOOST_FIXTURE_TEST_CASE(a_minibatch_larger_than_the_data_is_refused_before_anyth
   refused(config, "batch.minibatch: expected at most the 40 training samples, got 41");
   config.batch.fit = true;
   refused(config, "batch.minibatch: expected at most the 40 training samples, got 41");
+  config.batch.fit = false;
+  config.judging.validation = 4;
+  refused(config, "at most the 36 training samples, got 41\n  hint:     judging.validation holds out 4 more");
   config = short_config();
   config.batch.growths = {{{1}, 8}};
   refused(config, "expected minibatches of at most the 40 training samples, got 64");
