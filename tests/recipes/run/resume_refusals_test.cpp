@@ -64,7 +64,8 @@ BOOST_AUTO_TEST_CASE(a_group_of_batch_norm_stays) {
   die_after(8);
   BOOST_TEST(contains(complaint(out, {"--batch-norm", "ghost(1)"}),
                       "- --per-worker 5   the run has\n+ --per-worker 1   given beside --resume"));
-  BOOST_TEST(complaint(out, {"--batch-norm", "ghost(2)"}).starts_with("--batch-norm: expected ghost(M), M a divisor"));
+  BOOST_TEST(
+      complaint(out, {"--batch-norm", "ghost(2)"}).starts_with("batch.batch_norm: expected ghost(M), M a divisor"));
   BOOST_TEST(run({"--resume", out.string(), "--batch-norm", "ghost(5)"}) == 0);
   BOOST_TEST(trace(out) == trace(whole));
 }
