@@ -67,6 +67,7 @@ runtime:
 runtime/comm: .
 runtime/comm/mpi: . comm
 runtime/cpu: . comm
+runtime/cpu/amx: . cpu
 runtime/cpu/eigen: . cpu
 runtime/cpu/onednn: . cpu
 runtime/cpu/onednn_absent: . cpu

@@ -3,9 +3,6 @@
 #include <algorithm>
 
 #include "graph/error.h"
-#include "runtime/cpu/amx/conv.h"
-#include "runtime/cpu/amx/tiles.h"
-#include "runtime/cpu/amx/weight_grad.h"
 #include "runtime/cpu/library_parts.h"
 #include "runtime/cpu/weight_grad.h"
 #include "runtime/processor.h"

@@ -2,10 +2,7 @@
 // and by tiles where this one has them.
 #include <boost/test/unit_test.hpp>
 
-#include "runtime/cpu/amx/conv.h"
-#include "runtime/cpu/amx/tiles.h"
-#include "runtime/cpu/amx/weight_grad.h"
-#include "runtime/cpu/library_parts.h"
+#include "runtime/cpu/amx/loops.h"
 #include "tests/runtime/library_runs.h"
 
 namespace kb::library_test {

@@ -3,11 +3,10 @@
 // on; its rows are as long for all taps, and the sums of the pixels between rows are dropped. The source of an input
 // gradient is the output's gradient, N are the input's channels, and shifts change their sign; with a stride the pixels
 // of the result fall into planes, to each of which some of the taps contribute.
-#include "runtime/cpu/amx/conv.h"
-
 #include <algorithm>
 
 #include "runtime/cpu/amx/axis.h"
+#include "runtime/cpu/amx/loops.h"
 #include "runtime/cpu/amx/sequence.h"
 
 namespace kb::amx {
@@ -201,14 +200,14 @@ class ConvOp : public LibraryOp {
   size_t zeros_ = 0, copies_ = 0, copy_bytes_ = 0;
 };
 
-}  // namespace
-
 bool computes(const ConvSpec& s) {
   const bool stride_fits = s.kind == ConvKind::input_grad || (s.stride[0] == 1 && s.stride[1] == 1);
   return s.kind != ConvKind::weight_grad && s.dtype == DType::bf16 && s.groups == 1 && s.block_in == s.c &&
          s.block_out == s.o && s.c % kSide == 0 && s.o % kSide == 0 && s.dilation[0] == 1 && s.dilation[1] == 1 &&
          stride_fits;
 }
+
+}  // namespace
 
 bool is_faster(const ConvSpec& s) {
   const bool strided = s.stride[0] > 1 || s.stride[1] > 1;

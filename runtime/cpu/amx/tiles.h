@@ -187,7 +187,4 @@ using MachineTiles = LoopTiles;
 
 #endif
 
-// Returns whether this process may use tiles with products in bf16. The system is asked for the state of its tiles.
-bool available();
-
 }  // namespace kb::amx

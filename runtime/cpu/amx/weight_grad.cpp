@@ -3,11 +3,10 @@
 // channel side by side, output gradients in pairs of pixels. Rows of both are equally long, with zeros where an input
 // lies outside of its image, so that a tap is the same product with inputs from another pixel on. With a stride the
 // inputs are several planes, one for each remainder of rows and columns, in each of which the stride is 1.
-#include "runtime/cpu/amx/weight_grad.h"
-
 #include <algorithm>
 
 #include "runtime/cpu/amx/axis.h"
+#include "runtime/cpu/amx/loops.h"
 #include "runtime/cpu/amx/sequence.h"
 
 namespace kb::amx {

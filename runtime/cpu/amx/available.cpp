@@ -1,4 +1,5 @@
-#include "runtime/cpu/amx/tiles.h"
+// Asks the processor and the system for matrix tiles.
+#include "runtime/cpu/library_parts.h"
 
 #if defined(__x86_64__) && defined(__linux__)
 #include <cpuid.h>
