@@ -211,7 +211,7 @@ bool computes(const ConvSpec& s) {
 
 bool is_faster(const ConvSpec& s) {
   const bool strided = s.stride[0] > 1 || s.stride[1] > 1;
-  return computes(s) && (strided || (s.kind == ConvKind::forward ? s.c : s.o) == kSide);
+  return computes(s) && ((strided && s.c > kSide) || (s.kind == ConvKind::forward ? s.c : s.o) == kSide);
 }
 
 std::unique_ptr<LibraryOp> plan_conv(const ConvSpec& spec, int shards) {
