@@ -171,15 +171,6 @@ void check_half_life(const TrainConfig& config) {
         "minibatch");
 }
 
-}  // namespace
-
-RunPlan schedule_plan(const Learning& learning, const RunPlan& plan) {
-  if (!reference_rate(learning).has_gains()) return plan;
-  return {plan.samples, learning.base_minibatch, plan.samples / learning.base_minibatch, plan.steps};
-}
-
-namespace {
-
 int64_t sum_of_samples(const std::vector<BucketSize>& buckets) {
   int64_t samples = 0;
   for (const BucketSize& bucket : buckets) samples += bucket.samples;
@@ -286,6 +277,11 @@ Rounds make_rounds(const TrainConfig& config, const BatchPlan& batch, const RunP
 }
 
 }  // namespace
+
+RunPlan schedule_plan(const Learning& learning, const RunPlan& plan) {
+  if (!reference_rate(learning).has_gains()) return plan;
+  return {plan.samples, learning.base_minibatch, plan.samples / learning.base_minibatch, plan.steps};
+}
 
 RunPlan make_plan(const TrainConfig& config, const BatchPlan& batch, int64_t samples) {
   return make_plan(config, batch, {{samples, config.batch.minibatch}});

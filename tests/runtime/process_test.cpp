@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(output_and_status) {
   BOOST_TEST(result.output == "out\nerr\n");
 }
 
-// Where standard output is closed, the file that catches the output has its number.
+// If standard output is closed, the file that catches the output has its number.
 BOOST_AUTO_TEST_CASE(output_of_a_process_whose_own_is_closed) {
   const pid_t closed = ::fork();
   if (closed == 0) {

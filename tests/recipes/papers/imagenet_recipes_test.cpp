@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(the_hour_has_the_papers_rates) {
   BOOST_TEST((config.learning.no_decay == std::vector<Role>{Role::norm_scale, Role::norm_shift}));
   BOOST_TEST(notes_say(recipe, {"--baseline"}, "23.60 % +- 0.12"));
   BOOST_TEST(notes_say(recipe, {"--depth", "101"}, "22.36 % +- 0.09"));
-  // Of kn 64 the paper has a graph alone.
+  // The paper has a graph alone for kn 64.
   BOOST_TEST(preset_notes(recipe, settings(recipe, {"--minibatch", "64"})).size() == 1u);
   BOOST_TEST(notes_say(recipe, {"--minibatch", "64"}, "crops are torchvision's, bilinear"));
 }
