@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""LeNet trained by PyTorch under the schedule of lenet_mnist: test errors of a few seeds, for BENCHMARKS.md.
+"""LeNet trained by PyTorch under the schedule of lenet_mnist: test errors of a few seeds, for recipes/BENCHMARKS.md.
 
     lenet_reference.py --data DIR                        MNIST, 6 epochs
     lenet_reference.py --data DIR --dataset fashion-mnist --epochs 10
