@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
+#include <iostream>
 
 #include "compiler/passes/layout_table.h"
 #include "compiler/schedule/describe_steps.h"
@@ -123,6 +125,7 @@ void print_json(const RunConfig& config, const StepTimes& times, int threads, co
                  {"library", backend.library()},
                  {"library_bf16", name(backend.library_dtype(DType::bf16))}};
   fmt::print("{}\n", object.dump());
+  std::fflush(stdout);
 }
 
 // Prints the time of the step relative to its convolutions alone: the median ratio of interleaved rounds.
@@ -152,10 +155,14 @@ void print_convolutions(Session& session, int threads, const Target& target) {
 }  // namespace
 
 int bench_command(const ToolArguments& arguments) {
-  bool json = false;
-  std::optional<ToolCall> call =
-      parse_tool_call(arguments, "Times a recipe's compiled training step on synthetic input.",
-                      {{{"--json", "", "one JSON object in place of the table"}, &json}});
+  bool json = false, turns = false;
+  std::optional<ToolCall> call = parse_tool_call(
+      arguments, "Times a recipe's compiled training step on synthetic input.",
+      {{{"--json", "", "one JSON object in place of the table"}, &json},
+       {{"--turns", "",
+         "after the JSON object, lets a rival step in turns: for each number of milliseconds that stands on a line of "
+         "standard input, steps for so long and writes a list of the milliseconds per step"},
+        &turns}});
   if (!call) return 0;
   const RunConfig& config = call->config;
   Device device = choose_device(config.machine, config.arithmetic.shards);
@@ -168,7 +175,11 @@ int bench_command(const ToolArguments& arguments) {
   store.initialise(static_cast<uint32_t>(config.arithmetic.seed));
   fill_timed_inputs(session, task, config);
   const StepTimes times = time_steps(session, config.length.steps);
-  if (json) return print_json(config, times, threads, *device.backend, session.compiled()), 0;
+  if (json || turns) {
+    print_json(config, times, threads, *device.backend, session.compiled());
+    if (turns) take_turns(session, std::cin, std::cout);
+    return 0;
+  }
   const double median = times.median();
   const std::string note = with_flags(precision_note(*device.backend, config.arithmetic.precision));
   fmt::print("{} on {}\n{}\nminibatch {}, {}\n", call->recipe.name, device.backend->description(),

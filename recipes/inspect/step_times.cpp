@@ -2,6 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <istream>
+#include <ostream>
+#include <string>
+
+#include "graph/error.h"
+#include "graph/parsed_number.h"
+#include "runtime/json.h"
 
 namespace kb {
 namespace {
@@ -21,13 +28,22 @@ void run_group(Session& session, int64_t steps) {
   if (session.lag() > 0) session.wait();
 }
 
+// Returns the milliseconds that a group takes.
+double time_group(Session& session, int64_t steps) {
+  const auto start = std::chrono::steady_clock::now();
+  run_group(session, steps);
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+int64_t group_of(const Session& session) { return session.lag() > 0 ? kGroup : 1; }
+
 }  // namespace
 
 StepTimes time_steps(Session& session, int64_t steps) {
   for (int i = 0; i < kWarmSteps; ++i) session.step();
   session.wait();
   StepTimes times;
-  times.group = session.lag() > 0 ? kGroup : 1;
+  times.group = group_of(session);
   double total = 0;
   const auto more = [&] {
     if (steps > 0) return times.steps < steps;
@@ -35,15 +51,28 @@ StepTimes time_steps(Session& session, int64_t steps) {
   };
   while (more()) {
     const int64_t group = steps > 0 ? std::min(times.group, steps - times.steps) : times.group;
-    const auto start = std::chrono::steady_clock::now();
-    run_group(session, group);
-    const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    const double ms = time_group(session, group);
     times.ms.push_back(ms / static_cast<double>(group));
     times.steps += group;
     total += ms;
   }
   std::sort(times.ms.begin(), times.ms.end());
   return times;
+}
+
+void take_turns(Session& session, std::istream& in, std::ostream& out) {
+  const int64_t group = group_of(session);
+  for (std::string line; std::getline(in, line);) {
+    const std::optional<double> turn = parsed_number<double>(line);
+    if (!turn)
+      throw Error("--turns: a line of standard input is a turn\n  expected: a number of milliseconds\n  got:      " +
+                  line);
+    run_group(session, group);
+    std::vector<double> times;
+    for (double total = 0; times.empty() || total < *turn; total += times.back() * static_cast<double>(group))
+      times.push_back(time_group(session, group) / static_cast<double>(group));
+    out << Json(times).dump() << std::endl;
+  }
 }
 
 }  // namespace kb

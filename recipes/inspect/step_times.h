@@ -1,6 +1,7 @@
 // Times whole training steps, for bench.
 #pragma once
 #include <cstdint>
+#include <iosfwd>
 #include <vector>
 
 #include "runtime/session.h"
@@ -19,5 +20,10 @@ struct StepTimes {
 // Times `steps` steps (0: about 3 seconds of them) after a few that are not timed. The host enqueues a device's
 // steps ahead, so they are timed in groups of 10, each from one wait for all work to the next.
 StepTimes time_steps(Session& session, int64_t steps);
+
+// Lets another program and this one step in turns. Each line of `in` is a turn, a number of milliseconds: a step (a
+// group, on a device) that is not timed, then steps for so long, at least one. Writes a line for each turn, a JSON list
+// of the milliseconds per step.
+void take_turns(Session& session, std::istream& in, std::ostream& out);
 
 }  // namespace kb

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""Step times here and in PyTorch, in turn, so that both see the same machine.
+"""Step times here and in PyTorch or JAX, in turn, so that both see the same machine.
 
     times.py                               all cases but those for a GPU alone (gpt124m), f32 and bf16
     times.py resnet50 --precision f32      one of them
     times.py --rounds 5 --json times.json
-    times.py --device cuda resnet50        on a GPU, against torch.compile
+    times.py --device cuda resnet50        on a GPU
+    times.py --jax PYTHON mlp128           beside JAX too, which that interpreter has (not transformer)
 
-A round runs each side once, in a process of its own: ours, then PyTorch contiguous and channels_last, each with malloc
-as it is and with one that keeps its pages; on a GPU PyTorch as it is and compiled (torch.compile with CUDA graphs).
---ways and --formats, names with commas between, leave some of that out.
-PyTorch's time is that of its better memory format; a ratio is PyTorch's over ours, of medians and of least times over
-all rounds; of a GPU's memory at its fullest, ours over PyTorch's.
+PyTorch runs as it is (eager) and by torch.compile; on a CPU with malloc as it is and with one that keeps its pages, on a
+GPU compiled code runs by CUDA graphs. Images lie contiguous or channels_last. --ways and --formats, names with commas
+between, leave some of that out. For each of these ways our program and PyTorch's are started side by side, and then step
+in turns of a second or more, one waiting for the other: a round is a turn of each. Its ratio is PyTorch's median step
+over ours. The table has the median, the least and the greatest ratio of the rounds, in PyTorch's better memory format,
+and the ratio of the least steps of all; of a GPU's memory at its fullest, ours over PyTorch's.
 """
 import argparse
 import json
@@ -19,8 +21,9 @@ import pathlib
 import statistics
 import subprocess
 import sys
+import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = pathlib.Path(__file__).resolve().parent
 GPT_FLAGS = ["--dim", "128", "--layers", "4", "--heads", "4", "--context", "128", "--vocabulary", "256"]
 # Radford et al. 2019, the least of its models: 64 samples are 65,536 tokens.
 GPT_124M_FLAGS = ["--dim", "768", "--layers", "12", "--heads", "12", "--context", "1024", "--vocabulary", "50257"]
@@ -32,93 +35,122 @@ CASES = {"resnet50": ("resnet50", 16, []), "resnet_cifar20": ("resnet_cifar", 12
          "mlp128": ("mlp_mnist", 128, []), "gpt": ("gpt", 16, GPT_FLAGS),
          "transformer": ("transformer", 32, TRANSFORMER_FLAGS), "gpt124m": ("gpt", 64, GPT_124M_FLAGS)}
 BY_NAME_ONLY = ("gpt124m",)  # cases that a CPU would take minutes for
+NOT_IN_JAX = ("transformer",)
 ONE_FORMAT = ("mlp_mnist", "gpt", "transformer")  # recipes without images, for which a memory format means nothing
-MALLOCS = {"default": {}, "page-keeping": {"MALLOC_MMAP_THRESHOLD_": "8589934592",
-                                           "MALLOC_TRIM_THRESHOLD_": "17179869184",
-                                           "MALLOC_TOP_PAD_": "268435456"}}
-# The ways to run PyTorch: name, environment, flags of torch_steps.py.
-WAYS = {"cpu": [(name, environment, []) for name, environment in MALLOCS.items()],
+MALLOCS = {"": {}, "+pages": {"MALLOC_MMAP_THRESHOLD_": "8589934592", "MALLOC_TRIM_THRESHOLD_": "17179869184",
+                               "MALLOC_TOP_PAD_": "268435456"}}
+# The ways to run a peer: name, environment, flags of torch_steps.py.
+WAYS = {"cpu": [(name + malloc, environment, flags) for name, flags in (("eager", []), ("compiled", ["--compile"]))
+                for malloc, environment in MALLOCS.items()],
         "cuda": [("eager", {}, []), ("compiled", {}, ["--compile"])]}
+JAX = ("jax", {}, [])
 GPU_MINIBATCH = {"resnet50": 256}  # the other cases keep their minibatch
 FORMATS = ("contiguous", "channels_last")
+TURN_MS = 1000
 
 
-def last_json(command, extra=None):
-    done = subprocess.run(command, env={**os.environ, **(extra or {})}, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True)
-    if done.returncode != 0:
-        last_lines = "\n".join(done.stderr.splitlines()[-20:])
-        raise SystemExit(f"{' '.join(map(str, command))}: exit code {done.returncode}\n{last_lines}")
-    return json.loads(done.stdout.strip().splitlines()[-1])
+class Side:
+    """A program that steps when it is asked to. `told` is what it says of itself."""
+
+    def __init__(self, command, environment=None):
+        self.command = command
+        self.process = subprocess.Popen(command, env={**os.environ, **(environment or {})}, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=(errors := tempfile.TemporaryFile("w+")), text=True)
+        self.errors = errors
+        self.told = self.next_json()
+
+    def next_json(self):
+        for line in self.process.stdout:
+            if line.startswith(("{", "[")):
+                return json.loads(line)
+        self.errors.seek(0)
+        last_lines = "".join(self.errors.readlines()[-20:])
+        raise SystemExit(f"{' '.join(map(str, self.command))}: exit code {self.process.wait()}\n{last_lines}")
+
+    def turn(self, milliseconds):
+        """Returns the milliseconds of each step of a turn."""
+        print(milliseconds, file=self.process.stdin, flush=True)
+        return self.next_json()
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
 
 
-def measure(recipe, minibatch, case_flags, precision, rounds, bench, threads, device, ways, formats):
-    """Returns {side: {median, min, peak}} in ms and bytes; a side is "ours" or (way, format). PyTorch tells bytes on a GPU only."""
-    samples = {}
-    for _ in range(rounds):
-        ours = last_json([bench, recipe, *case_flags, "--minibatch", str(minibatch), "--precision", precision, "--json",
-                          "--device", device, *(["--threads", str(threads)] if threads else [])])
-        samples.setdefault("ours", []).append(ours)
-        for way, environment, flags in ways:
-            for memory_format in formats if recipe not in ONE_FORMAT else FORMATS[:1]:
-                theirs = last_json([sys.executable, pathlib.Path(__file__).with_name("torch_steps.py"), recipe, *case_flags,
-                                    "--minibatch", str(minibatch), "--precision", precision, "--format", memory_format,
-                                    "--device", device, "--threads", str(ours["threads"] if device == "cpu" else 0),
-                                    *flags], environment)
-                samples.setdefault((way, memory_format), []).append(theirs)
-    return {side: {"median": statistics.median(s["step_ms_median"] for s in found),
-                   "min": min(s["step_ms_min"] for s in found),
-                   "peak": max(s.get("peak_bytes", 0) for s in found)} for side, found in samples.items()}
+def pair(ours, theirs, environment, rounds):
+    """Lets two commands step in turns. Returns their medians and least times in ms, the ratios, their bytes at most."""
+    sides = [Side(ours)]
+    sides.append(Side([*theirs, "--threads", str(sides[0].told["threads"])], environment))
+    times = [[side.turn(TURN_MS) for side in sides] for _ in range(rounds)]
+    for side in sides:
+        side.end()
+    medians = [[statistics.median(turn) for turn in both] for both in times]
+    least = [min(min(both[side]) for both in times) for side in range(2)]
+    return {"ours_ms": statistics.median(ours for ours, _ in medians), "ours_ms_min": least[0],
+            "peer_ms": statistics.median(theirs for _, theirs in medians), "peer_ms_min": least[1],
+            "ratios": sorted(theirs / ours for ours, theirs in medians), "ratio_min": least[1] / least[0],
+            "peaks": [side.told.get("peak_bytes", 0) for side in sides]}
+
+
+def measure(case, precision, way, arguments):
+    """Returns the pair of the peer's better memory format."""
+    recipe, minibatch, flags = CASES[case]
+    if arguments.device == "cuda":
+        minibatch = GPU_MINIBATCH.get(case, minibatch)
+    common = [recipe, *flags, "--minibatch", str(minibatch), "--precision", precision, "--device", arguments.device, "--turns"]
+    name, environment, way_flags = way
+    peer = [arguments.jax, HERE / "jax_steps.py"] if way == JAX else [sys.executable, HERE / "torch_steps.py"]
+    formats = FORMATS[:1] if recipe in ONE_FORMAT else FORMATS[1:] if way == JAX else arguments.formats
+    found = []
+    for memory_format in formats:
+        found.append({"case": case, "minibatch": minibatch, "precision": precision, "peer": name, "format": memory_format,
+                      **pair([arguments.bin / "bench", *common, "--threads", str(arguments.threads)],
+                             [*peer, *common, "--format", memory_format, *way_flags], environment, arguments.rounds)})
+    return min(found, key=lambda row: statistics.median(row["ratios"]))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
     parser.add_argument("--precision", choices=["f32", "bf16"])
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=9, help="turns of each side (%(default)s)")
     parser.add_argument("--threads", type=int, default=0, help="of both sides; 0 = as many as bench takes")
     parser.add_argument("--device", choices=list(WAYS), default="cpu")
-    parser.add_argument("--ways", default="", help="how PyTorch is run; all where not given")
-    parser.add_argument("--formats", default=",".join(FORMATS), help="its memory formats")
+    parser.add_argument("--ways", default="", help="how a peer is run; all where not given")
+    parser.add_argument("--formats", default=",".join(FORMATS), help="memory formats of PyTorch")
+    parser.add_argument("--jax", metavar="PYTHON", help="interpreter that has JAX; on a CPU")
     parser.add_argument("--json", type=pathlib.Path, help="file for the figures")
-    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin")
+    parser.add_argument("--bin", type=pathlib.Path, default=HERE.parents[1] / "build" / "bin")
     arguments = parser.parse_args()
-    ways = [way for way in WAYS[arguments.device] if not arguments.ways or way[0] in arguments.ways.split(",")]
-    formats = [name for name in FORMATS if name in arguments.formats.split(",")]
-    if not ways or not formats:
-        parser.error("expected ways of " + ", ".join(way[0] for way in WAYS[arguments.device]) +
+    cuda = arguments.device == "cuda"
+    ways = [*WAYS[arguments.device], *([JAX] if arguments.jax and not cuda else [])]
+    ways = [way for way in ways if not arguments.ways or way[0] in arguments.ways.split(",")]
+    arguments.formats = [name for name in FORMATS if name in arguments.formats.split(",")]
+    if not ways or not arguments.formats:
+        parser.error("expected ways of " + ", ".join(way[0] for way in [*WAYS[arguments.device], JAX]) +
                      " and formats of " + ", ".join(FORMATS))
     unknown = [case for case in arguments.cases if case not in CASES]
     if unknown:
         parser.error(f"expected cases of {', '.join(CASES)}, got {', '.join(unknown)}")
 
-    bench = arguments.bin / "bench"
-    if not bench.exists():
-        parser.error(f"expected {bench}, which `./run bench --help` builds")
+    if not (arguments.bin / "bench").exists():
+        parser.error(f"expected {arguments.bin / 'bench'}, which `./run bench --help` builds")
 
     rows = []
-    print(f"{'case':<15} {'n':>4} {'dtype':<5} {'torch':<13} {'ours ms':>9} {'torch ms':>9} {'format':<13} "
-          f"{'median':>7} {'min':>6}" + (f" {'memory':>7}" if arguments.device == "cuda" else ""), flush=True)
+    print(f"{'case':<15} {'n':>4} {'dtype':<5} {'peer':<14} {'format':<13} {'ours ms':>9} {'peer ms':>9} {'median':>7} "
+          f"{'least':>6} {'most':>6} {'of min':>6}" + (f" {'memory':>7}" if cuda else ""), flush=True)
     for precision in [arguments.precision] if arguments.precision else ["f32", "bf16"]:
         for case in arguments.cases or [name for name in CASES if name not in BY_NAME_ONLY]:
-            recipe, minibatch, case_flags = CASES[case]
-            if arguments.device == "cuda":
-                minibatch = GPU_MINIBATCH.get(case, minibatch)
-            found = measure(recipe, minibatch, case_flags, precision, arguments.rounds, bench,
-                            arguments.threads, arguments.device, ways, formats)
-            ours = found.pop("ours")
-            for way, _, _ in ways:
-                sides = {side: value for side, value in found.items() if side[0] == way}
-                best = min(sides, key=lambda side: sides[side]["median"])
-                theirs = sides[best]
-                row = {"case": case, "minibatch": minibatch, "precision": precision, "torch": way,
-                       "format": best[1], "ours_ms": ours, "torch_ms": theirs,
-                       "all_torch_ms": {side[1]: value for side, value in sides.items()},
-                       "ratio_median": theirs["median"] / ours["median"], "ratio_min": theirs["min"] / ours["min"]}
+            for way in ways:
+                if way == JAX and case in NOT_IN_JAX:
+                    continue
+                row = measure(case, precision, way, arguments)
                 rows.append(row)
-                print(f"{case:<15} {minibatch:>4} {precision:<5} {way:<13} {ours['median']:>9.3f} "
-                      f"{theirs['median']:>9.3f} {best[1]:<13} {row['ratio_median']:>7.2f} {row['ratio_min']:>6.2f}" +
-                      (f" {ours['peak'] / theirs['peak']:>7.2f}" if theirs["peak"] else ""), flush=True)
+                ratios = row["ratios"]
+                print(f"{case:<15} {row['minibatch']:>4} {precision:<5} {row['peer']:<14} {row['format']:<13} "
+                      f"{row['ours_ms']:>9.3f} {row['peer_ms']:>9.3f} {statistics.median(ratios):>7.2f} {ratios[0]:>6.2f} "
+                      f"{ratios[-1]:>6.2f} {row['ratio_min']:>6.2f}" +
+                      (f" {row['peaks'][0] / row['peaks'][1]:>7.2f}" if cuda else ""), flush=True)
     if arguments.json:
         arguments.json.write_text(json.dumps({"rounds": arguments.rounds, "rows": rows}, indent=1) + "\n")
 

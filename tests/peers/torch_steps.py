@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Times whole training steps in PyTorch; one JSON object. Called by times.py, once a process.
 
-On a GPU the optimizer is fused, and no step waits for its loss: steps are timed in groups, each from one wait for the
-device to the next.
+The optimizer is fused. On a GPU no step waits for its loss: steps are timed in groups, each from one wait for the device
+to the next. With --turns, as of `./run bench`, each line of standard input, a number of milliseconds, is a turn.
 """
 import argparse
 import contextlib
 import json
+import sys
 import time
 
 import torch
@@ -28,8 +29,7 @@ def image_parts(arguments):
     net = nets.build(arguments.recipe, shape, classes, {}).to(arguments.device, memory_format=memory_format).train()
     images = torch.randn(arguments.minibatch, *shape).to(arguments.device, memory_format=memory_format)
     labels = (torch.arange(arguments.minibatch) % classes).to(arguments.device)
-    fused = arguments.device == "cuda" or None
-    optimizer = torch.optim.SGD(net.parameters(), lr=1e-4, momentum=0.9, weight_decay=1e-4, fused=fused)
+    optimizer = torch.optim.SGD(net.parameters(), lr=1e-4, momentum=0.9, weight_decay=1e-4, fused=True)
     return net, optimizer, lambda net: F.cross_entropy(net(images), labels)
 
 
@@ -69,6 +69,7 @@ def main():
         parser.add_argument(f"--{name}", type=int, default=256, help="of " + " and ".join(PARTS))
     parser.add_argument("--dropout", type=float, default=0, help="of transformer")
     parser.add_argument("--norm", choices=["pre", "post"], default="pre", help="of transformer")
+    parser.add_argument("--turns", action="store_true", help="step for so many milliseconds for each line of standard input")
     parser.add_argument("--data", choices=["synthetic"], help="what bench takes")
     arguments = parser.parse_args()
 
@@ -78,8 +79,8 @@ def main():
     torch.backends.cudnn.benchmark = True
     net, optimizer, loss_of = PARTS.get(arguments.recipe, image_parts)(arguments)
     cuda = arguments.device == "cuda"
-    if arguments.compile:
-        net = torch.compile(net, mode="reduce-overhead" if cuda else "default")
+    if arguments.compile:  # the loss too
+        loss_of = torch.compile(loss_of, mode="reduce-overhead" if cuda else "default")
     low = arguments.precision == "bf16"
     cast = (lambda: torch.autocast(arguments.device, torch.bfloat16)) if low else contextlib.nullcontext
 
@@ -112,7 +113,13 @@ def main():
     result = {"step_ms_min": 1e3 * times[0], "step_ms_median": 1e3 * times[len(times) // 2]}
     if cuda:
         result["peak_bytes"] = torch.cuda.max_memory_allocated()
-    print(json.dumps(result))
+    print(json.dumps(result), flush=True)
+    for line in sys.stdin if arguments.turns else []:
+        seconds_a_step(group)
+        times = []
+        while not times or sum(times) * group * 1e3 < float(line):
+            times.append(seconds_a_step(group))
+        print(json.dumps([1e3 * seconds for seconds in times]), flush=True)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <iostream>
+#include <numeric>
 #include <set>
 #include <sstream>
 
@@ -154,6 +156,33 @@ BOOST_AUTO_TEST_CASE(every_command_works_for_it) {
   BOOST_TEST(std::filesystem::exists(directory / "step.svg"));
   BOOST_TEST(bench_command(arguments("bench", {"--json", "--steps", "3"})) == 0);
   BOOST_TEST(scale_command(arguments("scale", {"--node", "1", "--between", "50us,1GB/s"})) == 0);
+}
+
+// Answers `bench --turns`, whose standard input is `lines`.
+std::string turns(const Words& flags, const std::string& lines) {
+  std::istringstream in(lines);
+  std::ostringstream out;
+  std::streambuf *const cin = std::cin.rdbuf(in.rdbuf()), *const cout = std::cout.rdbuf(out.rdbuf());
+  try {
+    bench_command({"bench", plane_recipe(), flags});
+  } catch (const Error& error) {
+    out << error.what();
+  }
+  std::cin.rdbuf(cin);
+  std::cout.rdbuf(cout);
+  return out.str();
+}
+
+BOOST_AUTO_TEST_CASE(a_rival_and_bench_step_in_turns) {
+  const Words flags = {"--turns", "--steps", "1", "--data", data, "--minibatch", "8", "--threads", "1"};
+  std::istringstream answers(turns(flags, "0\n20\n"));
+  std::string one, many, end;
+  std::getline(std::getline(answers, one), many);
+  BOOST_TEST(parse_json(one, "a turn").list<double>().size() == 1);
+  const std::vector<double> ms = parse_json(many, "a turn").list<double>();
+  BOOST_TEST(std::accumulate(ms.begin(), ms.end(), 0.0) >= 20);
+  BOOST_TEST(!std::getline(answers, end));
+  BOOST_TEST(turns(flags, "1 s\n").starts_with("--turns: a line of standard input is a turn"));
 }
 
 BOOST_AUTO_TEST_CASE(noise_has_values_that_the_fields_allow) {
