@@ -148,6 +148,18 @@ Tensor log_softmax(Tensor x, int64_t axis, Where where) {
   return z - log(sum(exp(z), {axis}, true));
 }
 
+Tensor logsumexp(Tensor x, Ints axes, bool keep_dims, Where where) {
+  const Call call(where);
+  require_same_graph("logsumexp", {x});
+  require_float("logsumexp", x.type());
+  axes = real_axes("logsumexp", x.type(), std::move(axes));
+  // An infinite maximum is no shift: infinity less itself is no number.
+  Tensor shift = stop_gradient(max(x, axes, true));
+  shift = select(eq(abs(shift), std::numeric_limits<double>::infinity()), 0.0, shift);
+  Tensor total = sum(exp(x - shift), axes, keep_dims);
+  return log(total) + reshape(shift, total.shape());
+}
+
 Tensor cross_entropy(Tensor logits, Tensor labels, Operand smoothing, Where where) {
   const Call call(where);
   check_classification("cross_entropy", logits, labels);
