@@ -22,6 +22,17 @@ std::string flatten_hint(const Type& logits, const Type& labels) {
                            : "";
 }
 
+// Returns a hint for labels [N, H, W] beside logits [N, K, H, W], as PyTorch takes them. Other shapes get an empty
+// text.
+std::string classes_last_hint(const Type& logits, const Type& labels) {
+  Dims without = logits.shape;
+  without.erase(without.begin() + 1);
+  if (logits.rank() < 3 || labels.shape != without) return "";
+  std::string axes = "0";
+  for (int64_t axis = 2; axis < logits.rank(); ++axis) axes += ", " + std::to_string(axis);
+  return "the classes come last: transpose(logits, {" + axes + ", 1})";
+}
+
 // Throws Error unless logits are [N, ..., K] and labels [N, ...] lie below K or equal `ignored`.
 void check_classification(std::string_view op, Tensor logits, Tensor labels, std::optional<int64_t> ignored = {}) {
   require_same_graph(op, {logits, labels});
@@ -30,7 +41,8 @@ void check_classification(std::string_view op, Tensor logits, Tensor labels, std
   require_float(op, logits.type());
   const Type expected = label_type(logits.type());
   if (labels.shape() != expected.shape) {
-    const std::string hint = flatten_hint(logits.type(), labels.type());
+    const std::string hint =
+        classes_last_hint(logits.type(), labels.type()) + flatten_hint(logits.type(), labels.type());
     report(op, {"labels do not fit the logits", "labels " + shape_text(expected),
                 "labels " + shape_text(labels.type()) + ", logits " + shape_text(logits.type()),
                 hint.empty() ? "one class number a sample" : hint});

@@ -182,6 +182,7 @@ const Case kCases[] = {
     KB_CASE("cross_entropy_one_hot", cross_entropy(m.x, one_hot(m.labels, 128))),
     KB_CASE("cross_entropy_labels", cross_entropy(m.x, cast(m.labels, f32))),
     KB_CASE("cross_entropy_flatten", cross_entropy(m.images, slice(m.labels, 0, 0, 8))),
+    KB_CASE("cross_entropy_classes_second", cross_entropy(m.images, argmax(m.images, 1))),
     KB_CASE("cross_entropy_rank", cross_entropy(m.images, m.labels)),
     KB_CASE("cross_entropy_smoothing", cross_entropy(m.x, m.labels, 1.0)),
     KB_CASE("cross_entropy_smoothing_tensor", cross_entropy(m.x, m.labels, m.x)),
