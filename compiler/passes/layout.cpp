@@ -262,11 +262,12 @@ class LayoutPass {
   void join(int32_t n) {
     const Node& node = old(n);
     const ImageLayout first = layout_of_inputs(node), to = layout_with(first, node.type());
+    if (to.is_logical()) return follow(n, {});
     const int64_t axis = node.attrs.integer("axis");
     std::vector<Value> parts;
     for (const Value part : node.inputs) {
       const ImageLayout from = layout_of_part(to, shape_of(part)[1]);
-      if (first.is_logical() || from.is_logical()) return follow(n, {});
+      if (from.is_logical()) return follow(n, {});
       parts.push_back(get(part, from));
       if (to.blocked()) parts.back() = reshape(node, parts.back(), to.physical(shape_of(part)));
     }
