@@ -93,6 +93,8 @@ struct Moments {
 Moments moments(Tensor x, Ints axes, Where where = Where::current());
 // Returns the Euclidean norm. Its gradient at 0 is 0.
 Tensor norm(Tensor x, Ints axes = {}, bool keep_dims = false, Where where = Where::current());
+// Returns log(sum(exp(x))), which overflows for no finite x. It is minus infinity where all of x is.
+Tensor logsumexp(Tensor x, Ints axes = {}, bool keep_dims = false, Where where = Where::current());
 
 // Indexed functions. When a computed index lies outside of its table, gather reads NaN (integers and booleans: 0),
 // scatter_add adds nothing, and one_hot gives a row of zeros.
@@ -164,11 +166,22 @@ Tensor avg_pool2d(Tensor x, const PoolOptions& options,
 Tensor max_pool1d(Tensor x, const PoolOptions& options, Where where = Where::current());
 Tensor avg_pool1d(Tensor x, const PoolOptions& options, Where where = Where::current());
 Tensor global_avg_pool(Tensor x, Where where = Where::current());  // takes (N, C, H, W) or (N, C, L), gives (N, C)
+// Enlarges the axes [H, W] of x [N, C, H, W] by whole factors. `nearest` repeats each element. `bilinear` interpolates
+// between the centres of the elements, and holds the outermost ones beyond theirs: PyTorch's align_corners=False.
+enum class Interpolation : uint8_t { nearest, bilinear };
+Tensor upsample2d(Tensor x, Sides factor, Interpolation how, Where where = Where::current());
 
 // Makes u32 random bits of `shape`, whose axis 0 is the samples. They are a function of the scalar inputs "step",
 // "worker" and "seed", which the graph gets on first use, and of the stream's name, prefixed by the scope. A graph has
 // one stream of a name: two would have equal bits.
 Tensor random_bits(Graph& graph, const std::string& stream, Dims shape, Where where = Where::current());
+// Draw random numbers of `shape`, whose axis 0 is the samples, from a stream as random_bits does: uniform ones are
+// multiples of 2^-24 in [0, 1), rounded to a `dtype` of 16 bits; normal ones have mean 0 and standard deviation 1, and
+// are at most 5.8 in size. They are drawn in every mode; an evaluation gives each of its minibatches the same numbers.
+Tensor random_uniform(Graph& graph, const std::string& stream, Dims shape, DType dtype = DType::f32,
+                      Where where = Where::current());
+Tensor random_normal(Graph& graph, const std::string& stream, Dims shape, DType dtype = DType::f32,
+                     Where where = Where::current());
 
 // Markers: each returns x, and says something about it to the compiler.
 Tensor stop_gradient(Tensor x, Where where = Where::current());

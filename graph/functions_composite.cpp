@@ -22,6 +22,17 @@ std::string flatten_hint(const Type& logits, const Type& labels) {
                            : "";
 }
 
+// Returns a hint for labels [N, H, W] beside logits [N, K, H, W], as PyTorch takes them. Other shapes get an empty
+// text.
+std::string classes_last_hint(const Type& logits, const Type& labels) {
+  Dims without = logits.shape;
+  without.erase(without.begin() + 1);
+  if (logits.rank() < 3 || labels.shape != without) return "";
+  std::string axes = "0";
+  for (int64_t axis = 2; axis < logits.rank(); ++axis) axes += ", " + std::to_string(axis);
+  return "the classes come last: transpose(logits, {" + axes + ", 1})";
+}
+
 // Throws Error unless logits are [N, ..., K] and labels [N, ...] lie below K or equal `ignored`.
 void check_classification(std::string_view op, Tensor logits, Tensor labels, std::optional<int64_t> ignored = {}) {
   require_same_graph(op, {logits, labels});
@@ -30,7 +41,8 @@ void check_classification(std::string_view op, Tensor logits, Tensor labels, std
   require_float(op, logits.type());
   const Type expected = label_type(logits.type());
   if (labels.shape() != expected.shape) {
-    const std::string hint = flatten_hint(logits.type(), labels.type());
+    const std::string hint =
+        classes_last_hint(logits.type(), labels.type()) + flatten_hint(logits.type(), labels.type());
     report(op, {"labels do not fit the logits", "labels " + shape_text(expected),
                 "labels " + shape_text(labels.type()) + ", logits " + shape_text(logits.type()),
                 hint.empty() ? "one class number a sample" : hint});
@@ -146,6 +158,18 @@ Tensor log_softmax(Tensor x, int64_t axis, Where where) {
   axis = real_axis("log_softmax", x.type(), axis);
   Tensor z = shifted(x, axis);
   return z - log(sum(exp(z), {axis}, true));
+}
+
+Tensor logsumexp(Tensor x, Ints axes, bool keep_dims, Where where) {
+  const Call call(where);
+  require_same_graph("logsumexp", {x});
+  require_float("logsumexp", x.type());
+  axes = real_axes("logsumexp", x.type(), std::move(axes));
+  // An infinite maximum is no shift: infinity less itself is no number.
+  Tensor shift = stop_gradient(max(x, axes, true));
+  shift = select(eq(abs(shift), std::numeric_limits<double>::infinity()), 0.0, shift);
+  Tensor total = sum(exp(x - shift), axes, keep_dims);
+  return log(total) + reshape(shift, total.shape());
 }
 
 Tensor cross_entropy(Tensor logits, Tensor labels, Operand smoothing, Where where) {

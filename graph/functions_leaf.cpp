@@ -1,4 +1,5 @@
 #include <cmath>
+#include <numbers>
 
 #include "graph/building.h"
 
@@ -130,6 +131,37 @@ Tensor random_bits(Graph& graph, const std::string& stream, Dims shape, Where wh
   Ints strides = sample_strides(shape);
   return make(Op::random_bits, {step, worker, seed},
               {{"stream", name}, {"shape", std::move(shape)}, {"strides", std::move(strides)}});
+}
+
+namespace {
+
+// Draws multiples of 2^-24 in [0, 1), which f32 holds.
+Tensor unit_numbers(Graph& graph, const std::string& stream, Dims shape, DType dtype) {
+  return cast(shift_right(random_bits(graph, stream, std::move(shape)), 8.0), dtype) * 0x1p-24;
+}
+
+void require_float_dtype(std::string_view op, DType dtype) {
+  if (!is_float(dtype))
+    report(op, {"dtype is no float", "f64, f32, bf16 or f16", std::string(kb::name(dtype)),
+                "random_bits(...) for integers"});
+}
+
+}  // namespace
+
+Tensor random_uniform(Graph& graph, const std::string& stream, Dims shape, DType dtype, Where where) {
+  const Call call(where);
+  require_float_dtype("random_uniform", dtype);
+  return cast(unit_numbers(graph, stream, std::move(shape), arithmetic_dtype(dtype)), dtype);
+}
+
+Tensor random_normal(Graph& graph, const std::string& stream, Dims shape, DType dtype, Where where) {
+  constexpr double kTurn = 2 * std::numbers::pi;
+  const Call call(where);
+  require_float_dtype("random_normal", dtype);
+  // Box and Muller 1958. 1 - u is in (0, 1], and its logarithm finite.
+  const DType wide = arithmetic_dtype(dtype);
+  const Tensor radius = sqrt(-2.0 * log(1.0 - unit_numbers(graph, stream, shape, wide)));
+  return cast(radius * cos(kTurn * unit_numbers(graph, stream + ".angle", std::move(shape), wide)), dtype);
 }
 
 Tensor stop_gradient(Tensor x, Where where) {

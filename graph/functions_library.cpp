@@ -106,4 +106,47 @@ Tensor global_avg_pool(Tensor x, Where where) {
   return mean(x, {2, 3});
 }
 
+namespace {
+
+// Interpolates along one axis. Element i lies at i + 1/2, and results at the centres of `factor` parts of it.
+Tensor bilinear_along(Tensor x, int64_t axis, int64_t factor) {
+  if (factor == 1) return x;
+  const int64_t extent = x.size(axis);
+  const Tensor held = concat({slice(x, axis, 0, 1), x, slice(x, axis, extent - 1, extent)}, axis);
+  const auto from = [&](int64_t begin) { return slice(held, axis, begin, begin + extent); };
+  const auto along = [&](int64_t value) {
+    Ints values(x.shape().size(), 0);
+    values[static_cast<size_t>(axis)] = value;
+    return values;
+  };
+  Tensor y;
+  for (int64_t part = 0; part < factor; ++part) {
+    const double at = (static_cast<double>(part) + 0.5) / static_cast<double>(factor) - 0.5;
+    const int64_t left = at < 0 ? 0 : 1;
+    const double share = at < 0 ? at + 1 : at;
+    const Tensor mixed = 2 * part + 1 == factor ? from(1) : from(left) * (1 - share) + from(left + 1) * share;
+    const Tensor apart = pad(mixed, along(part), along(factor - 1 - part), 0, along(factor - 1));
+    y = y.valid() ? y + apart : apart;
+  }
+  return y;
+}
+
+}  // namespace
+
+Tensor upsample2d(Tensor x, Sides factor, Interpolation how, Where where) {
+  const Call call(where);
+  require_same_graph("upsample2d", {x});
+  require_rank("upsample2d", x.type(), 4, "[N, C, H, W]");
+  require_float("upsample2d", x.type());
+  require_positive("upsample2d", factor.height, "the factor of the height");
+  require_positive("upsample2d", factor.width, "the factor of the width");
+  if (how == Interpolation::bilinear)
+    return cast(bilinear_along(bilinear_along(widened(x), 2, factor.height), 3, factor.width), x.dtype());
+  // The gradient of a sum over windows that do not overlap gives each element to all of its window.
+  const Ints sides{factor.height, factor.width};
+  Attrs attrs = window_attrs({.kernel = sides, .stride = sides}, {2, 3});
+  attrs.set("input_size", Ints{x.size(2) * sides[0], x.size(3) * sides[1]});
+  return make(Op::sum_pool_grad, {x}, std::move(attrs));
+}
+
 }  // namespace kb

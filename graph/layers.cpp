@@ -119,22 +119,34 @@ Tensor batch_norm(const std::string& name, Tensor x, const BatchNormOptions& opt
   return cast((x - over_channels(by.mean, x)) * over_channels(scale, x) + over_channels(bias, x), dtype);
 }
 
+namespace {
+
+// Checks the arguments of a norm over the last `axes` axes of x.
+void check_norm_of_last(std::string_view op, Tensor x, int64_t axes, double epsilon) {
+  require_same_graph(op, {x});
+  require_float(op, x.type());
+  require_epsilon(op, epsilon);
+  if (axes < 1 || axes >= x.rank())
+    report(op,
+           {"wrong number of axes", "1 to " + std::to_string(x.rank() - 1) + " last axes of x " + shape_text(x.type()),
+            std::to_string(axes), "the samples' axis stays"});
+}
+
+// Returns the type of a parameter over the last `axes` axes of x.
+Type type_of_last(Tensor x, int64_t axes) { return {x.dtype(), Dims(x.shape().end() - axes, x.shape().end()), ""}; }
+
+}  // namespace
+
 Tensor layer_norm(const std::string& name, Tensor x, const LayerNormOptions& options, Where where) {
   const Call call(where);
   const Scope scope(name);
-  require_same_graph("layer_norm", {x});
-  require_float("layer_norm", x.type());
-  require_epsilon("layer_norm", options.epsilon);
   const int64_t axes = options.axes;
-  if (axes < 1 || axes >= x.rank())
-    report("layer_norm",
-           {"wrong number of axes", "1 to " + std::to_string(x.rank() - 1) + " last axes of x " + shape_text(x.type()),
-            std::to_string(axes), "the samples' axis stays"});
+  check_norm_of_last("layer_norm", x, axes, options.epsilon);
   const DType dtype = x.dtype();
   x = widened(x);
   Ints last, first;
   for (int64_t i = 0; i < x.rank(); ++i) (i < x.rank() - axes ? first : last).push_back(i);
-  const Type type{x.dtype(), Dims(x.shape().end() - axes, x.shape().end()), ""};
+  const Type type = type_of_last(x, axes);
   const Init init = resolve("layer_norm", options.init.value_or(ones), {});
   Tensor weight = parameter(x.graph(), "weight", Role::norm_scale, type, init);
   Tensor bias = parameter(x.graph(), "bias", Role::norm_shift, type, zero_init());
@@ -142,6 +154,19 @@ Tensor layer_norm(const std::string& name, Tensor x, const LayerNormOptions& opt
   Tensor normalised = (x - broadcast_axes(row.mean, x.shape(), first)) *
                       broadcast_axes(rsqrt(row.variance + options.epsilon), x.shape(), first);
   return cast(normalised * weight + bias, dtype);
+}
+
+Tensor rms_norm(const std::string& name, Tensor x, const RmsNormOptions& options, Where where) {
+  const Call call(where);
+  const Scope scope(name);
+  check_norm_of_last("rms_norm", x, options.axes, options.epsilon);
+  const DType dtype = x.dtype();
+  x = widened(x);
+  Ints last;
+  for (int64_t i = x.rank() - options.axes; i < x.rank(); ++i) last.push_back(i);
+  const Init init = resolve("rms_norm", options.init.value_or(ones), {});
+  Tensor weight = parameter(x.graph(), "weight", Role::norm_scale, type_of_last(x, options.axes), init);
+  return cast(x * rsqrt(mean(x * x, last, true) + options.epsilon) * weight, dtype);
 }
 
 namespace {

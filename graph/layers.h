@@ -91,6 +91,16 @@ struct GroupNormOptions {
 Tensor group_norm(const std::string& name, Tensor x, const GroupNormOptions& options = {},
                   Where where = Where::current());
 
+struct RmsNormOptions {
+  int64_t axes = 1;
+  double epsilon = 1e-6;
+  std::optional<Initialiser> init = {};  // the weight has no fans, so this is normal(s), zeros or ones
+};
+// Divides by the root mean square over the last `axes` axes, and multiplies by a weight of their shape (Zhang and
+// Sennrich 2019, equation 4, with epsilon added to the mean square). PyTorch's RMSNorm has another default of epsilon,
+// that of the dtype. Without `init` the weight starts at 1.
+Tensor rms_norm(const std::string& name, Tensor x, const RmsNormOptions& options = {}, Where where = Where::current());
+
 struct EmbeddingOptions {
   std::optional<Initialiser> init = {};
   DType dtype = DType::f32;  // that of the weight; a model that also runs in f64 gives Inputs::real()

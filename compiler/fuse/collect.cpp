@@ -10,6 +10,11 @@ bool has_value(const std::vector<Value>& values, Value v) {
   return std::find(values.begin(), values.end(), v) != values.end();
 }
 
+// Returns whether the group's product of matrices reads the value, which has to lie in memory as it is multiplied.
+bool is_multiplied(const Drafts& drafts, const Group& group, Value v) {
+  return group.product >= 0 && has_value(drafts.node(group.product).inputs, v);
+}
+
 // Marks the cheap values among `inputs` whose large inputs the group reads anyway: it computes them again instead of
 // reading them, for example a mask from the input that it was made from. Returns whether there are any.
 bool repeats_derived(Drafts& drafts, const Group& group, const std::vector<Value>& inputs) {
@@ -20,6 +25,7 @@ bool repeats_derived(Drafts& drafts, const Group& group, const std::vector<Value
   for (Value input : inputs) {
     const size_t id = drafts.id(input);
     if (drafts.owner(input) != input || !materialised.root[id] || !materialised.cheap[id]) continue;
+    if (is_multiplied(drafts, group, input)) continue;
     const int64_t elements = graph.type(input).elements();
     const Trace alone = drafts.trace(input.node, -1);
     if (!std::all_of(alone.inputs.begin(), alone.inputs.end(),

@@ -7,9 +7,9 @@
 // that wants it, once. Weights of convolutions go through pack_weights where the library keeps a format of its own; on
 // a GPU they are transposed to (O, H, W, I), in which their gradients leave the library too.
 #include <algorithm>
-#include <iterator>
 #include <numeric>
 
+#include "compiler/passes/layout_parts.h"
 #include "compiler/passes/layout_table.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
@@ -174,6 +174,7 @@ class LayoutPass {
         return library(n);
       case OpClass::movement:
         if (node.op == Op::slice || node.op == Op::pad) return cut(n);
+        if (node.op == Op::concat) return join(n);
         if (node.op == Op::reshape) return reshape_image(n);
         if (node.op == Op::transpose) return transpose_image(n);
         return plain(n);
@@ -186,14 +187,6 @@ class LayoutPass {
     const Node& node = old(n);
     if (node.op == Op::variable) return rewriter_.copy(n);
     follow(n, {});
-  }
-
-  static Ints physical_axes(const ImageLayout& layout, const Ints& logical) {
-    Ints axes;
-    for (int64_t axis : logical)
-      for (int64_t physical : layout.axes_of(axis)) axes.push_back(physical);
-    std::sort(axes.begin(), axes.end());
-    return axes;
   }
 
   static Ints spatial_axes(const ImageLayout& layout) {
@@ -257,20 +250,39 @@ class LayoutPass {
     follow(n, layout, &attrs);
   }
 
-  // Slices and pads have attributes with one number for each axis; they are put into physical order. A cut through the
-  // channels needs NHWC or whole blocks.
   void cut(int32_t n) {
     const Node& node = old(n);
-    ImageLayout layout = native(node.inputs[0]);
-    if (layout.is_logical() || node.type().shape[1] != layout.channels) return follow(n, {});
-    Attrs attrs = node.attrs;
-    for (const char* key : {"begin", "end", "step", "low", "high", "interior"}) {
-      if (!attrs.has(key)) continue;
-      const Ints& v = attrs.ints(key);
-      const bool end = key == std::string_view("end");
-      attrs.set(key, layout.in_memory_order(v, end ? v[1] / layout.block : v[1], end ? layout.block : v[1]));
+    const ImageLayout layout = native(node.inputs[0]), to = layout_with(layout, node.type());
+    const std::optional<Attrs> attrs = cut_attrs(node, layout, to);
+    if (!attrs) return follow(n, {});
+    place_image(n, add(node, node.op, {get(node.inputs[0], layout)}, *attrs), to);
+  }
+
+  // A concatenation of images lies as its parts do.
+  void join(int32_t n) {
+    const Node& node = old(n);
+    const ImageLayout first = layout_of_inputs(node), to = layout_with(first, node.type());
+    if (to.is_logical()) return follow(n, {});
+    const int64_t axis = node.attrs.integer("axis");
+    std::vector<Value> parts;
+    for (const Value part : node.inputs) {
+      const ImageLayout from = layout_of_part(to, shape_of(part)[1]);
+      if (from.is_logical()) return follow(n, {});
+      parts.push_back(get(part, from));
+      if (to.blocked()) parts.back() = reshape(node, parts.back(), to.physical(shape_of(part)));
     }
-    follow(n, layout, &attrs);
+    place_image(n, add(node, Op::concat, std::move(parts), {{"axis", to.axes_of(axis).front()}}), to);
+  }
+
+  // Returns the layout of an image that is made of one in `layout`.
+  ImageLayout layout_with(const ImageLayout& layout, const Type& type) const {
+    if (layout.is_logical() || type.shape[1] == layout.channels) return layout;
+    return wanted(type.dtype, type.shape[1], layout.spatial);
+  }
+
+  void place_image(int32_t n, Value fresh, const ImageLayout& layout) {
+    rewriter_.replace({n, 0}, reshape(old(n), fresh, layout.physical(old(n).type().shape)));
+    native({n, 0}) = layout;
   }
 
   // A reshape that only adds or drops spatial axes of extent 1, as 1-D convolutions do, leaves an image where it lies.
@@ -292,15 +304,6 @@ class LayoutPass {
                          layout.from_split() == old(n).attrs.ints("perm");
     if (!is_view) return follow(n, {});
     rewriter_.replace({n, 0}, rewriter_.map(x));
-  }
-
-  static bool is_same_image(const Dims& a, const Dims& b) {
-    const auto proper = [](const Dims& shape) {
-      Dims extents{shape[0], shape[1]};
-      std::copy_if(shape.begin() + 2, shape.end(), std::back_inserter(extents), [](int64_t e) { return e != 1; });
-      return extents;
-    };
-    return a.size() > 2 && b.size() > 2 && proper(a) == proper(b);
   }
 
   // ---- convolutions ----

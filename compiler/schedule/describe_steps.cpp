@@ -60,7 +60,7 @@ bool is_arithmetic(const std::string& words) {
 
 bool is_layer_with_weights(std::string_view function) {
   constexpr std::string_view kLayers[] = {"conv1d",     "conv2d",     "linear",   "batch_norm",
-                                          "layer_norm", "group_norm", "embedding"};
+                                          "layer_norm", "group_norm", "rms_norm", "embedding"};
   return std::find(std::begin(kLayers), std::end(kLayers), function) != std::end(kLayers);
 }
 

@@ -133,17 +133,66 @@ BOOST_AUTO_TEST_CASE(sum_pool_of_any_window) {
   BOOST_TEST((sum_pool(image, {.kernel = {2, 3}, .stride = {2, 3}}).shape() == Dims{1, 2, 2, 2}));
 }
 
-// The row of graph/README.md for F.interpolate(x, scale_factor=2).
-BOOST_AUTO_TEST_CASE(images_grow_by_repeating) {
+// The row of graph/README.md for F.pixel_shuffle(x, 2).
+BOOST_AUTO_TEST_CASE(pixels_shuffled_out_of_channels) {
   constexpr int64_t n = 2, c = 3, h = 3, w = 2;
-  const Dims small{n, c, h, w}, twice{n, c, 2 * h, 2 * w};
+  const Dims small{n, 4 * c, h, w}, twice{n, c, 2 * h, 2 * w};
   Graph g;
   const Reals pixels = numbers(small);
   const Tensor x = constant(g, f64, small, pixels);
-  const Tensor repeated = broadcast_to(reshape(x, {n, c, h, 1, w, 1}), {n, c, h, 2, w, 2});
-  Reals grown;
-  each_index(twice, [&](const Ints& i) { grown.push_back(at(pixels, small, {i[0], i[1], i[2] / 2, i[3] / 2})); });
-  check_equal(values(reshape(repeated, twice)), grown);
+  Reals expected;
+  each_index(twice, [&](const Ints& i) {
+    expected.push_back(at(pixels, small, {i[0], 4 * i[1] + 2 * (i[2] % 2) + i[3] % 2, i[2] / 2, i[3] / 2}));
+  });
+  const Tensor parts = transpose(reshape(x, {n, c, 2, 2, h, w}), {0, 1, 4, 2, 5, 3});
+  check_equal(values(reshape(parts, twice)), expected);
+}
+
+BOOST_AUTO_TEST_CASE(upsample2d_repeats_or_interpolates) {
+  const Dims small{2, 3, 3, 2};
+  const Reals pixels = numbers(small);
+  for (const Sides factor : {Sides(2), Sides(1, 3), Sides(4, 5)}) {
+    const Ints factors{factor.height, factor.width};
+    const Dims large{2, 3, 3 * factors[0], 2 * factors[1]};
+    Graph graph;
+    const Tensor x = constant(graph, f64, small, pixels);
+    const auto near = [&](const Ints& i) {
+      return at(pixels, small, {i[0], i[1], i[2] / factors[0], i[3] / factors[1]});
+    };
+    // The mean over both axes of the two elements whose centres are next, weighted by the distances of the other one.
+    const auto mixed = [&](const Ints& i) {
+      double total = 0;
+      for (int64_t corner = 0; corner < 4; ++corner) {
+        Ints place = i;
+        double weight = 1;
+        for (size_t a = 0; a < 2; ++a) {
+          const double scale = static_cast<double>(factors[a]);
+          const double centre = std::max(0.0, (static_cast<double>(i[2 + a]) + 0.5) / scale - 0.5);
+          const auto low = static_cast<int64_t>(centre);
+          const bool high = (corner >> a & 1) != 0;
+          place[2 + a] = high ? std::min(low + 1, small[2 + a] - 1) : low;
+          weight *= high ? centre - static_cast<double>(low) : 1 - centre + static_cast<double>(low);
+        }
+        total += weight * at(pixels, small, place);
+      }
+      return total;
+    };
+    Reals repeated, interpolated;
+    each_index(large, [&](const Ints& i) { repeated.push_back(near(i)), interpolated.push_back(mixed(i)); });
+    check_equal(values(upsample2d(x, factor, Interpolation::nearest)), repeated);
+    const Tensor smooth = upsample2d(x, factor, Interpolation::bilinear);
+    BOOST_TEST((smooth.shape() == large));
+    check_equal(values(smooth), interpolated, 1e-14);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(logsumexp_does_not_overflow) {
+  Graph graph;
+  const double inf = std::numeric_limits<double>::infinity();
+  const Tensor x = constant(graph, f64, {4, 2}, {1000, 1000 + std::log(3.0), -inf, -inf, 1, -inf, inf, 0});
+  const Reals got = values(logsumexp(x, {1}));
+  check_equal({got.at(0), got.at(2)}, {1000 + std::log(4.0), 1}, 1e-12);
+  BOOST_TEST((got.at(1) == -inf && got.at(3) == inf));
 }
 
 // The labels have one, two or three axes, and one number among them is ignored.

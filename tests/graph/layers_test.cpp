@@ -339,6 +339,17 @@ BOOST_AUTO_TEST_CASE(group_norm_normalises_groups_of_channels) {
     }
 }
 
+// The mean square of the four numbers is 29.
+BOOST_AUTO_TEST_CASE(rms_norm_divides_by_the_root_mean_square) {
+  Graph graph;
+  const Tensor x = input(graph, "x", f64, {1, 2, 2}, "");
+  graph.outputs.push_back({"y", rms_norm("rms", x, {.axes = 2, .epsilon = 7}).value(), Merge::per_sample});
+  const Bindings bindings{{"x", {x.type(), {1, 3, 5, 9}}},
+                          {"rms.weight", {graph.find_variable("rms.weight")->type, {6, 12, 6, -6}}}};
+  const std::vector<double> expected{1, 6, 5, -9}, got = run(graph, bindings);
+  for (size_t i = 0; i < expected.size(); ++i) BOOST_TEST(near(got.at(i), expected[i], 1e-14));
+}
+
 BOOST_AUTO_TEST_CASE(linear_keeps_leading_axes) {
   Graph graph;
   Tensor x = input(graph, "x", f64, {2, 3, 4}, "NTC");

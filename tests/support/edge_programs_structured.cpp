@@ -253,6 +253,8 @@ void composites(EdgeTable& table, DType dtype, bool trains, bool all) {
     draft.gives("clamp", clamp(logits, -1, 1.5));
     draft.gives("norm", norm(logits, {1}));
     draft.gives("layer_norm", layer_norm("ln" + text_of(shape), logits, {.epsilon = 0.125}));
+    draft.gives("rms_norm", rms_norm("rms" + text_of(shape), logits, {.epsilon = 0.125}));
+    draft.gives("logsumexp", logsumexp(logits, {1}));
     draft.gives("dropout", dropout("drop" + text_of(shape), logits, 0.5));
     draft.gives("linear", linear("fc" + text_of(shape), logits, 3));
     if (shape[0] > 1)
@@ -264,6 +266,9 @@ void composites(EdgeTable& table, DType dtype, bool trains, bool all) {
   draft.gives("conv2d", conv2d("conv", image, 2, {.kernel = 1, .bias = true}));
   draft.gives("conv_transpose2d", conv_transpose2d("up", image, 2, {.kernel = {2, 1}, .stride = {2, 1}, .bias = true}));
   draft.gives("global_avg_pool", global_avg_pool(image));
+  draft.gives("upsample2d", upsample2d(image, 2, Interpolation::nearest));
+  draft.gives("upsample2d bilinear", upsample2d(image, {2, 3}, Interpolation::bilinear));
+  draft.gives("random_normal", image * random_normal(draft.graph(), "normal", image.shape(), dtype));
   const Tensor steps = without_infinity(x({2, 2, 3}));
   draft.gives("lstm", lstm("lstm", steps, 2));
   draft.gives("gru", gru("gru", steps, 2));

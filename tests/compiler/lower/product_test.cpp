@@ -96,6 +96,16 @@ BOOST_AUTO_TEST_CASE(steps_are_those_of_the_interpreter) {
   check_compiled(convolution_with_moments({.in = 40, .size = 9, .out = 136}), check_with(with_products(2)));
 }
 
+// No part has half as many elements as the whole, which a launch of point-wise ops would compute again from all parts.
+BOOST_AUTO_TEST_CASE(joined_images_are_written_before_they_are_multiplied) {
+  Graph graph;
+  std::vector<Tensor> parts;
+  for (const char* name : {"a", "b", "c"}) parts.push_back(input_of(graph, {3, 8, 7, 7}, DType::bf16, name));
+  const Tensor filters = input_of(graph, {40, 24, 1, 1}, DType::bf16, "w");
+  output("y", convolution(relu(concat(parts, 1)), filters, {{1, 1}}));
+  check_compiled(graph, check_with(with_products()));
+}
+
 // A multiprocessor of sm_80 has 164 KB of block storage, one of sm_90 228 KB; each block takes up to 2 KB beside its
 // own.
 BOOST_AUTO_TEST_CASE(blocks_that_are_to_be_resident_have_room) {

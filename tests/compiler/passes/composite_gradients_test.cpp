@@ -56,6 +56,18 @@ BOOST_AUTO_TEST_CASE(sums_of_windows) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(enlarged_images) {
+  check([](GradientCase& c) {
+    const Sides factor(c.integer(1, 3), c.integer(1, 3));
+    return std::vector<Tensor>{upsample2d(c.x({2, 1, 2, 3}), factor, Interpolation::nearest),
+                               upsample2d(c.x({1, 2, 3, 2}), factor, Interpolation::bilinear)};
+  });
+}
+
+BOOST_AUTO_TEST_CASE(logarithms_of_sums) {
+  check([](GradientCase& c) { return std::vector<Tensor>{logsumexp(c.x(c.shape(3)), c.axes(3), c.coin())}; });
+}
+
 BOOST_AUTO_TEST_CASE(cross_entropy_with_ignored_labels) {
   check([](GradientCase& c) {
     const Tensor labels = c.indices({3, 4}, 5);

@@ -61,6 +61,14 @@ Tensor recurrent_network(Graph& graph) {
   return sum(y * sin(y));
 }
 
+// The feed-forward part of a decoder as in Touvron et al. 2023: a norm over the last axis, and another over two.
+Tensor gated_part(Graph& graph) {
+  const Tensor x = input(graph, "x", DType::f64, {2, 3, 4}, "NTC"), normed = rms_norm("norm", x);
+  const Tensor gate = silu(linear("gate", normed, 5, {.bias = false})), up = linear("up", normed, 5, {.bias = false});
+  const Tensor y = rms_norm("last", x + linear("down", gate * up, 4), {.axes = 2, .epsilon = 0.25});
+  return sum(y * sin(y));
+}
+
 // Compares the gradient of the loss by each parameter, element by element, with a difference quotient of order 4.
 void check_gradients(Graph& graph, Tensor loss) {
   std::vector<Tensor> parameters;
@@ -102,6 +110,11 @@ BOOST_AUTO_TEST_CASE(of_a_network_that_is_called_twice) {
 BOOST_AUTO_TEST_CASE(of_a_block_of_a_transformer) {
   Graph graph("transformer");
   check_gradients(graph, transformer_block(graph));
+}
+
+BOOST_AUTO_TEST_CASE(of_a_gated_feed_forward_part) {
+  Graph graph("gated");
+  check_gradients(graph, gated_part(graph));
 }
 
 BOOST_AUTO_TEST_CASE(of_an_encoder_and_a_decoder_layer) {

@@ -154,6 +154,41 @@ BOOST_AUTO_TEST_CASE(layout_leaves_one_transposition_at_each_edge) {
     }
 }
 
+// Two ways of an image that meet again, as in U-Net (Ronneberger et al. 2015) and Inception.
+Graph joined_images(const Ints& channels, int64_t axis) {
+  Graph g("joined");
+  const Tensor x = input(g, "x", DType::f32, {2, 3, 4, 4}, "NCHW"), weights = input(g, "weights", DType::f32, {2}, "N");
+  const Tensor wide = relu(conv2d("a", x, channels[0], {.kernel = 3, .padding = 1}));
+  const Tensor low = relu(conv2d("b", max_pool2d(wide, {}), channels[1], {.kernel = 1}));
+  const Tensor both = concat({upsample2d(low, 2, Interpolation::bilinear), wide}, axis);
+  const Tensor y = global_avg_pool(conv2d("c", both, channels[0], {.kernel = 3, .padding = 1}));
+  g.outputs.push_back({"loss", sum(sum(y * y, {1}) * weights).value(), Merge::sum});
+  return g;
+}
+
+// Channels in whole blocks stay where they are, from the first convolution to the last and back.
+BOOST_AUTO_TEST_CASE(layout_reaches_through_concatenations) {
+  const auto transposes = [](CompileOptions options, const Ints& channels, int64_t axis) {
+    options.groups = {{.rule = test::momentum_sgd()}};
+    options.check_passes = true;
+    CompileState state{options, {}, {}};
+    std::vector<PassReport> reports;
+    return count(run_graph_passes(joined_images(channels, axis), state, reports), Op::transpose);
+  };
+  const int of_images = transposes(options_for("avx512"), {32, 32}, 2);
+  BOOST_TEST(of_images <= 2);
+  for (const Ints& channels : {Ints{32, 16}, Ints{16, 32}, Ints{48, 16}})
+    BOOST_TEST_CONTEXT(channels[0] << " and " << channels[1])
+  BOOST_TEST(transposes(options_for("avx512"), channels, 1) == of_images);
+  CompileOptions gpu;
+  gpu.target = gpu_target("sm_90");
+  BOOST_TEST(transposes(gpu, {24, 40}, 1) == transposes(gpu, {24, 24}, 2));
+  // Parts of blocks are brought to logical order.
+  for (const char* isa : {"avx512", "avx2", "generic"})
+    for (const Ints& channels : {Ints{24, 40}, Ints{20, 12}, Ints{4, 32}})
+      BOOST_TEST(transposes(options_for(isa), channels, 1) >= of_images);
+}
+
 BOOST_AUTO_TEST_CASE(layout_for_a_gpu_is_nhwc) {
   CompileOptions options;
   options.target = gpu_target("sm_90");
