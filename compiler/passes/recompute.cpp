@@ -111,9 +111,12 @@ class Recompute {
     return nodes;
   }
 
-  // Returns whether something beside the value `n` still needs its source at the node `late`: a reader of the source,
-  // or of what leads from it to `n`. Else the source would be kept in the place of the value.
+  // Returns whether the source is in memory at the node `late` anyway: it is no result that a launch writes, as an
+  // input is none, or something beside the value `n` needs it there: a reader of the source, or of what leads from it
+  // to `n`. Else the source would be kept in the place of the value.
   bool lives_anyway(int32_t source, const std::vector<int32_t>& nodes, int32_t n, int32_t late) const {
+    const OpClass cls = info(node(source).op).cls;
+    if (cls != OpClass::library && cls != OpClass::window) return true;
     const auto is_read = [&](int32_t m) {
       return m != n && std::ranges::any_of(users_[static_cast<size_t>(m)], [&](int32_t user) {
                return !std::ranges::binary_search(nodes, user) && last_read(user) >= late;
