@@ -2,6 +2,10 @@
 #include "tests/runtime/library_runs.h"
 
 #include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <limits>
+
+#include "runtime/cpu/library_parts.h"
 
 namespace kb::library_test {
 
@@ -145,6 +149,28 @@ BOOST_AUTO_TEST_CASE(matmuls_of_random_shapes_equal_plain_loops_in_double) {
     compare(got, c.expected(), tolerance(c.result_dtype()), describe(c.spec));
     BOOST_REQUIRE_MESSAGE(run(*op, one, c.inputs(), c.result()) == got, describe(c.spec));
     BOOST_REQUIRE_MESSAGE(run(*op, three, c.inputs(), c.result()) == got, describe(c.spec));
+  }
+}
+
+// A shard has 16 rows or columns at least, and a product of fewer is one shard however deep it is.
+BOOST_AUTO_TEST_CASE(a_product_of_few_rows_and_columns_is_cut_into_no_empty_shards) {
+  BOOST_TEST((cut_matmul({.m = 16, .n = 16, .k = 100000}, 4).bounds == std::vector<int64_t>{0, 16}));
+  BOOST_TEST((cut_matmul({.m = 40, .n = 16, .k = 100000}, 8).bounds == std::vector<int64_t>{0, 16, 32, 40}));
+}
+
+// The length leaves a rest behind whole vectors, in which each value comes once.
+BOOST_AUTO_TEST_CASE(relu_keeps_nan_and_what_is_positive) {
+  constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> values = {-kInf, -1, -0.0, 0, 0.5, kInf, kNaN};
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    Array x(dtype, 5 * std::ssize(values));
+    for (int64_t i = 0; i < x.count(); ++i) x.set(i, values[static_cast<size_t>(i) % values.size()]);
+    relu_in_place(dtype, x.data(), x.count());
+    BOOST_REQUIRE(x.guarded());
+    for (int64_t i = 0; i < x.count(); ++i) {
+      const double before = values[static_cast<size_t>(i) % values.size()], after = x.get(i);
+      BOOST_TEST((std::isnan(before) ? std::isnan(after) : after == std::max(before, 0.0)), before << " -> " << after);
+    }
   }
 }
 
