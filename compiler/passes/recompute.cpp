@@ -111,10 +111,24 @@ class Recompute {
     return nodes;
   }
 
+  // Returns whether the source is in memory at the node `late` anyway: it is no result that a launch writes, as an
+  // input is none, or something beside the value `n` needs it there: a reader of the source, or of what leads from it
+  // to `n`. Else the source would be kept in the place of the value.
+  bool lives_anyway(int32_t source, const std::vector<int32_t>& nodes, int32_t n, int32_t late) const {
+    const OpClass cls = info(node(source).op).cls;
+    if (cls != OpClass::library && cls != OpClass::window) return true;
+    const auto is_read = [&](int32_t m) {
+      return m != n && std::ranges::any_of(users_[static_cast<size_t>(m)], [&](int32_t user) {
+               return !std::ranges::binary_search(nodes, user) && last_read(user) >= late;
+             });
+    };
+    return is_read(source) || std::ranges::any_of(nodes, is_read);
+  }
+
   bool is_recomputable(int32_t n, int32_t late) {
     Value source;
     std::vector<int32_t> nodes = cone(n, source);
-    if (nodes.empty() || !source.valid() || last_use_[static_cast<size_t>(source.node)] < late) return false;
+    if (nodes.empty() || !source.valid() || !lives_anyway(source.node, nodes, n, late)) return false;
     const Node& value = node(n);
     state_.recomputed.push_back(fmt::format("recompute {} {} ({}): {} bytes not kept, {} bytes read again",
                                             name(value.op), from_.scopes[static_cast<size_t>(value.scope)],

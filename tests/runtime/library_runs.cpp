@@ -231,6 +231,9 @@ MatmulSpec random_matmul(std::mt19937& random) {
 
 Array run(const LibraryOp& op, Pool& pool, std::vector<const void*> in, Array result) {
   Array scratch = array_of_bytes(op.scratch_bytes());
+  // In a step both hold what another launch left there; these bytes are a NaN of every dtype.
+  std::memset(scratch.data(), 0xff, scratch.bytes());
+  std::memset(result.data(), 0xff, result.bytes());
   void* out[] = {result.data()};
   op.run(pool, in, out, scratch.data());
   BOOST_REQUIRE(result.guarded());

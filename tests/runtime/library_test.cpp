@@ -2,6 +2,10 @@
 #include "tests/runtime/library_runs.h"
 
 #include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <limits>
+
+#include "runtime/cpu/library_parts.h"
 
 namespace kb::library_test {
 
@@ -71,6 +75,25 @@ BOOST_AUTO_TEST_CASE(strided_1x1_weight_gradients_in_nhwc_stay_inside_their_buff
   }
 }
 
+// A tap beside a small image meets no input. oneDNN 2.6 leaves its gradient unwritten on a processor with AMX.
+BOOST_AUTO_TEST_CASE(weight_gradients_of_taps_that_meet_no_input_are_zero) {
+  LibraryContext context;
+  Pool pool(2);
+  std::mt19937 random(8);
+  for (const DType dtype : {DType::f32, DType::bf16})
+    for (const int64_t channels : {16, 32})
+      for (const int64_t width : {1, 2}) {
+        ConvSpec s{.kind = ConvKind::weight_grad, .dtype = dtype, .n = 2, .c = channels, .h = 2, .w = width, .o = 2};
+        s.kh = s.kw = 3;
+        s.stride[0] = s.stride[1] = 2;
+        s.padding[0] = s.padding[1] = 1;
+        s.block_in = channels;
+        s.block_out = 2;
+        const ConvCase c(s, random);
+        compare(run_conv(context, pool, c, 2), c.expected(), tolerance(dtype), describe(s));
+      }
+}
+
 BOOST_AUTO_TEST_CASE(packed_weights_serve_every_minibatch_and_epilogue) {
   LibraryContext context;
   Pool pool(2);
@@ -126,6 +149,28 @@ BOOST_AUTO_TEST_CASE(matmuls_of_random_shapes_equal_plain_loops_in_double) {
     compare(got, c.expected(), tolerance(c.result_dtype()), describe(c.spec));
     BOOST_REQUIRE_MESSAGE(run(*op, one, c.inputs(), c.result()) == got, describe(c.spec));
     BOOST_REQUIRE_MESSAGE(run(*op, three, c.inputs(), c.result()) == got, describe(c.spec));
+  }
+}
+
+// A shard has 16 rows or columns at least, and a product of fewer is one shard however deep it is.
+BOOST_AUTO_TEST_CASE(a_product_of_few_rows_and_columns_is_cut_into_no_empty_shards) {
+  BOOST_TEST((cut_matmul({.m = 16, .n = 16, .k = 100000}, 4).bounds == std::vector<int64_t>{0, 16}));
+  BOOST_TEST((cut_matmul({.m = 40, .n = 16, .k = 100000}, 8).bounds == std::vector<int64_t>{0, 16, 32, 40}));
+}
+
+// The length leaves a rest behind whole vectors, in which each value comes once.
+BOOST_AUTO_TEST_CASE(relu_keeps_nan_and_what_is_positive) {
+  constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> values = {-kInf, -1, -0.0, 0, 0.5, kInf, kNaN};
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    Array x(dtype, 5 * std::ssize(values));
+    for (int64_t i = 0; i < x.count(); ++i) x.set(i, values[static_cast<size_t>(i) % values.size()]);
+    relu_in_place(dtype, x.data(), x.count());
+    BOOST_REQUIRE(x.guarded());
+    for (int64_t i = 0; i < x.count(); ++i) {
+      const double before = values[static_cast<size_t>(i) % values.size()], after = x.get(i);
+      BOOST_TEST((std::isnan(before) ? std::isnan(after) : after == std::max(before, 0.0)), before << " -> " << after);
+    }
   }
 }
 

@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include "graph/error.h"
 #include "runtime/cpu/onednn/conv_primitive.h"
 
@@ -5,10 +7,28 @@ namespace kb::onednn {
 
 namespace {
 
+// Returns whether every tap of an axis meets an input of some output.
+bool every_tap_meets_input(const ConvSpec& s, int axis) {
+  const int64_t taps = axis == 0 ? s.kh : s.kw, inputs = axis == 0 ? s.h : s.w,
+                outputs = axis == 0 ? s.out_h() : s.out_w();
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    const int64_t first = tap * s.dilation[axis] - s.padding[axis];  // the input that it joins with output 0
+    int64_t output = 0;
+    while (output < outputs && (first + output * s.stride[axis] < 0 || first + output * s.stride[axis] >= inputs))
+      ++output;
+    if (output == outputs) return false;
+  }
+  return true;
+}
+
 class ConvOp : public LibraryOp {
  public:
   ConvOp(Engine& engine, const ConvSpec& spec, int shards)
-      : spec_(spec), detour_(plan_detour(engine, spec)), element_(static_cast<size_t>(size_of(spec.dtype))) {
+      : spec_(spec),
+        detour_(plan_detour(engine, spec)),
+        element_(static_cast<size_t>(size_of(spec.dtype))),
+        reads_own_(spec.kind == ConvKind::weight_grad &&
+                   !(every_tap_meets_input(spec, 0) && every_tap_meets_input(spec, 1))) {
     const int64_t largest = shard_bound(spec.n, shards, shards) - shard_bound(spec.n, shards, shards - 1);
     ConvSpec part = detour_.spec;
     part.n = largest;
@@ -39,6 +59,7 @@ class ConvOp : public LibraryOp {
   struct Shard {
     int64_t first, count;
     size_t own, input, output;  // offsets in scratch: oneDNN's own, and those of the tensors in another layout
+    size_t own_bytes;
     Call call;
   };
 
@@ -52,7 +73,7 @@ class ConvOp : public LibraryOp {
   int64_t input_step(int axis) const { return detour_.spec.stride[axis] == 1 ? spec_.stride[axis] : 1; }
 
   void add_shard(Engine& engine, int64_t first, int64_t count, std::shared_ptr<const Primitive> primitive) {
-    Shard shard{first, count, scratch_.add(primitive->scratch), 0, 0, Call(engine, primitive)};
+    Shard shard{first, count, scratch_.add(primitive->scratch), 0, 0, primitive->scratch, Call(engine, primitive)};
     if (detour_.input) shard.input = scratch_.add(input_change().out_bytes(count));
     if (detour_.output) shard.output = scratch_.add(output_change().out_bytes(count));
     const bool forward = spec_.kind == ConvKind::forward, input_grad = spec_.kind == ConvKind::input_grad;
@@ -78,6 +99,7 @@ class ConvOp : public LibraryOp {
     if (detour_.output && !forward) output_change().run(shard.count, y, own_y);
     const void* weights =
         spec_.kind == ConvKind::weight_grad ? at(scratch, partials_ + index * gradient_.bytes()) : in[1];
+    if (reads_own_) std::memset(at(scratch, shard.own), 0, shard.own_bytes);
     const void* call_x = detour_.input ? own_x : x;
     const void* call_y = detour_.output ? own_y : y;
     if (spec_.bias)
@@ -98,6 +120,9 @@ class ConvOp : public LibraryOp {
   ConvSpec spec_;
   Detour detour_;
   size_t element_;
+  // For a tap that meets no input oneDNN 2.6's gradients of weights in bf16 multiply by what they find in their own
+  // scratch memory, which then has to be zeros.
+  bool reads_own_;
   ScratchLayout scratch_;
   WeightLayout gradient_;
   size_t partials_ = 0;

@@ -94,6 +94,19 @@ BOOST_AUTO_TEST_CASE(products_with_zeros) {
   }
 }
 
+// Two signs, a factor and a divisor that vary along an axis which stays.
+BOOST_AUTO_TEST_CASE(a_sum_without_the_factors_that_do_not_vary_equals_the_whole_sum) {
+  Graph g("g");
+  const Dims shape = {2, 3, 4, 5};
+  const Tensor x = input(g, "x", DType::f64, shape, ""), y = input(g, "y", DType::f64, shape, "");
+  const Tensor factor = broadcast_axes(input(g, "factor", DType::f64, {5}, ""), shape, {3});
+  const Tensor divisor = broadcast_axes(exp(input(g, "divisor", DType::f64, {1, 3}, "")), shape, {0, 1});
+  const Tensor product = -(x * factor) * -(y / divisor);
+  const Tensor pulled = sum_of_product(product, {0, 2}), whole = sum(product, {0, 2});
+  const auto got = interpret_values(g, random_bindings(g, 3), std::vector<Value>{pulled.value(), whole.value()});
+  for (size_t i = 0; i < got[1].data.size(); ++i) BOOST_TEST(std::abs(got[0].data[i] - got[1].data[i]) < 1e-12);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace kb::gradients_test

@@ -315,6 +315,35 @@ BOOST_AUTO_TEST_CASE(gradients_parameters_and_slots_stay_in_f32) {
   BOOST_TEST(reductions >= 6);  // biases and norms
 }
 
+// Returns how many activations of four convolutions, with batch norm or with a bias, are computed again.
+size_t recomputed(bool norm) {
+  Graph g("layers");
+  Tensor x = cast(input(g, "x", DType::u8, {2, 16, 8, 8}, "NCHW"), DType::f32);
+  for (const char* layer : {"1", "2", "3", "4"}) {
+    const Scope scope(layer);
+    x = conv2d("conv", x, 16, {.kernel = 3, .padding = 1, .bias = !norm});
+    x = relu(norm ? batch_norm("bn", x) : x);
+  }
+  Tensor y = global_avg_pool(x);
+  for (int i = 0; i < 40; ++i) y = tanh(y * 1.5);
+  g.outputs.push_back({"loss", sum(y * y).value(), Merge::sum});
+  CompileOptions options = options_for("avx512");
+  options.groups = {{.rule = test::plain_sgd()}};
+  CompileState state{options, {}, {}};
+  for (const Pass pass : {differentiate, add_optimizer, simplify}) g = pass(std::move(g), state);
+  const Graph after = recompute(g, state);
+  verify(after);
+  check_pass("recompute", g, after, state);
+  return state.recomputed.size();
+}
+
+// The gradient of a batch norm needs its input, from which the activation behind it is computed again. Nothing needs a
+// convolution's result beside the relu behind it, in whose place it would be kept. The images are an input of the step.
+BOOST_AUTO_TEST_CASE(activations_are_computed_again_from_what_lives_anyway) {
+  BOOST_TEST(recomputed(true) == 4u);
+  BOOST_TEST(recomputed(false) == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(random_graphs_mean_the_same_after_every_pass) {
   CompileOptions options = options_for("avx512");
   options.check_passes = true;
