@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 
 #include "graph/error.h"
 #include "optim/law_comparison.h"
@@ -34,27 +36,46 @@ constexpr const char* kCostWords =
     "Virtual time is that of the order of gradients until the target, at the best rate of each minibatch. A process "
     "sends bytes until the target as one of as many as there are workers; what it receives is not counted.";
 
+// Returns the log of the factor between the rates that were tried around the best one, the mean of both sides.
+double spacing_of(const StudyAnswer& answer, const BestResult& one) {
+  std::set<double> tried;
+  for (const MinibatchResults& at : answer.all)
+    for (const RateResult& rate : at.rates)
+      if (at.minibatch == one.minibatch && rate.rate) tried.insert(*rate.rate);
+  const auto here = tried.find(*one.best.rate);
+  if (tried.size() < 2 || here == tried.end()) return 0;
+  const double low = here == tried.begin() ? *here : *std::prev(here),
+               high = std::next(here) == tried.end() ? *here : *std::next(here);
+  return std::log(high / low) / (low < *here && *here < high ? 2 : 1);
+}
+
 std::optional<RateLaw> rate_law_of(const StudyAnswer& answer) {
-  std::vector<std::pair<double, double>> best;
+  std::vector<BestRateAt> best;
   for (const BestResult& one : answer.best) {
     if (!one.best.rate) continue;
-    best.emplace_back(static_cast<double>(one.minibatch), one.effective_rate.value_or(*one.best.rate));
+    best.push_back(
+        {static_cast<double>(one.minibatch), one.effective_rate.value_or(*one.best.rate), spacing_of(answer, one)});
   }
   return fit_rate_law(best);
+}
+
+// Returns "1.32 [1.1, 1.6]"; ".." stands for an open end.
+std::string with_interval(const std::string& value, const ConfidenceInterval& interval) {
+  return fmt::format("{} [{}, {}]", value, interval.has_low() ? fmt::format("{:.3g}", interval.low) : "..",
+                     interval.has_high() ? fmt::format("{:.3g}", interval.high) : "..");
 }
 
 std::string rate_law_text(const StudyAnswer& answer) {
   const std::optional<RateLaw> law = rate_law_of(answer);
   if (!law) return "not told by these rates";
-  return fmt::format("eta_max {:.3g}, B_n {}", law->eta_max, count_text(law->noise_batch, 3));
+  return fmt::format("eta_max {}, B_n {}",
+                     with_interval(fmt::format("{:.3g}", law->eta_max.value), law->eta_max.interval),
+                     with_interval(count_text(law->noise_batch.value, 3), law->noise_batch.interval));
 }
 
-// Returns "1.32 [1.1, 1.6]"; ".." stands for an open end, "unknown" for two.
+// Returns "1.32 [1.1, 1.6]"; "unknown" if both ends are open.
 std::string ratio_text(const Estimate& ratio) {
-  if (!ratio.is_told()) return "unknown";
-  const ConfidenceInterval& interval = ratio.interval;
-  return fmt::format("{:.3g} [{}, {}]", ratio.value, interval.has_low() ? fmt::format("{:.3g}", interval.low) : "..",
-                     interval.has_high() ? fmt::format("{:.3g}", interval.high) : "..");
+  return ratio.is_told() ? with_interval(fmt::format("{:.3g}", ratio.value), ratio.interval) : "unknown";
 }
 
 std::string effort_text(const StudyEffort& effort) {
@@ -104,7 +125,11 @@ Json study_json(const NamedStudy& study, const NamedStudy& first, bool shows_pol
         json[std::string("ratio_of_") + figure.key] = estimate_json(*ratio);
     }
   if (const std::optional<RateLaw> law = rate_law_of(study.answer))
-    json["rate_law"] = {{"eta_max", law->eta_max}, {"noise_batch", law->noise_batch}, {"rms", law->rms}};
+    json["rate_law"] = {{"eta_max", law->eta_max.value},
+                        {"eta_max_interval", interval_json(law->eta_max.interval)},
+                        {"noise_batch", law->noise_batch.value},
+                        {"noise_batch_interval", interval_json(law->noise_batch.interval)},
+                        {"rms", law->rms}};
   if (shows_policy) {
     json["policy"] = policies_text(study.answer);
     json["costs"] = costs_json(study.answer);
