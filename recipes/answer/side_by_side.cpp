@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
 
 #include "graph/error.h"
@@ -90,6 +91,45 @@ std::optional<Estimate> ratio_to(const NamedStudy& first, const NamedStudy& stud
   return ratio_of(study.answer.fit->answer, first.answer.fit->answer, figure.estimate);
 }
 
+// Returns at how many rates and settings a minibatch trained without diverging, the median over the minibatches; 0 if
+// no rates are known.
+int64_t tried_at_minibatch(const StudyAnswer& answer) {
+  std::vector<int64_t> counts;
+  for (const MinibatchResults& at : answer.all)
+    if (at.rates.front().rate)
+      counts.push_back(std::ranges::count_if(at.rates, [](const RateResult& one) { return one.diverged < one.runs; }));
+  std::ranges::sort(counts);
+  return counts.empty() ? 0 : counts[counts.size() / 2];
+}
+
+// Returns what the searches of two studies leave open: best rates at an end of those tried, and a search that tried
+// fewer, which luck favours less.
+std::vector<std::string> search_notes(const NamedStudy& study, const NamedStudy& first) {
+  constexpr int64_t kMore = 2;  // a study that tried twice as many is named
+  std::vector<std::string> notes;
+  std::vector<int64_t> ends;
+  for (const BestResult& one : study.answer.best)
+    if (one.is_least || one.is_greatest) ends.push_back(one.minibatch);
+  if (!ends.empty())
+    notes.push_back(
+        fmt::format("the best rate at minibatch {} is the least or the greatest that was tried: a better one may lie "
+                    "beyond, with fewer steps.",
+                    fmt::join(ends, ", ")));
+  const int64_t own = tried_at_minibatch(study.answer), other = tried_at_minibatch(first.answer);
+  if (own > 0 && other > 0 && std::max(own, other) >= kMore * std::min(own, other))
+    notes.push_back(
+        fmt::format("{} rates and settings were tried at a minibatch (median), {} by {}: ratios favour the one that "
+                    "tried more.",
+                    own, other, first.name));
+  return notes;
+}
+
+std::vector<std::string> all_notes(const NamedStudy& study, const NamedStudy& first) {
+  std::vector<std::string> notes = answer_notes(study.answer);
+  std::ranges::move(search_notes(study, first), std::back_inserter(notes));
+  return notes;
+}
+
 bool assumes_k(const NamedStudy& study) { return study.answer.fit && study.answer.fit->answer.assumes_k(); }
 
 // `shows_policy`: whether the policy, virtual times and bytes are told.
@@ -104,7 +144,7 @@ std::string study_block(const NamedStudy& study, const NamedStudy& first, bool s
   }
   if (assumes_k(study)) text += fmt::format("  {:<16} {}\n", "intervals", level_text(study.answer.fit->answer));
   if (!study.answer.fit) text += wrapped("  no fit: ", study.answer.no_fit);
-  for (const std::string& note : answer_notes(study.answer)) text += wrapped("  NOTE: ", note);
+  for (const std::string& note : all_notes(study, first)) text += wrapped("  NOTE: ", note);
   text += fmt::format("  {:<16} {}\n", "best rates", rate_law_text(study.answer));
   text += wrapped("  effort           ", effort_text(study.effort));
   return shows_policy ? text + costs_text(study.answer) : text;
@@ -240,14 +280,17 @@ std::string side_by_side_json(const std::vector<NamedStudy>& studies, const std:
 
 std::string side_by_side_page(const std::vector<NamedStudy>& studies, const std::string& command,
                               const std::vector<AnswerFigure>& figures) {
-  std::string drawn;
+  std::string notes, drawn;
+  for (const NamedStudy& study : studies)
+    for (const std::string& note : all_notes(study, studies.front()))
+      notes += fmt::format("<p>NOTE: {}: {}</p>\n", xml_text(study.name), xml_text(note));
   for (const AnswerFigure& figure : figures) drawn += "<figure>\n" + figure.svg + "</figure>\n";
-  return html_page(
-      "Studies side by side",
-      fmt::format("<p><code>{}</code></p>\n<p>Intervals are 95 %; a ratio's follow from those of both "
-                  "fits. Best rates: eta_max / (1 + B_n / B), rates over 1 - momentum where that was "
-                  "searched.</p>\n{}{}<div class=\"charts\">\n{}</div>\n{}",
-                  xml_text(command), fits_table(studies), policies_part(studies), drawn, differences_table(studies)));
+  return html_page("Studies side by side",
+                   fmt::format("<p><code>{}</code></p>\n<p>Intervals are 95 %; a ratio's follow from those of both "
+                               "fits. Best rates: eta_max / (1 + B_n / B), rates over 1 - momentum where that was "
+                               "searched.</p>\n{}{}{}<div class=\"charts\">\n{}</div>\n{}",
+                               xml_text(command), fits_table(studies), notes, policies_part(studies), drawn,
+                               differences_table(studies)));
 }
 
 }  // namespace kb
