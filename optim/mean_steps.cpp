@@ -107,14 +107,12 @@ double variance_of_grid(double resolution, double steps) {
   return spacing * spacing / 12;
 }
 
-// Returns the interval of a mean whose log steps have the variance `of_seeds`, known with as many degrees of freedom,
-// and beside it one that is known, of the grid (Welch and Satterthwaite).
-ConfidenceInterval interval_of(double steps, double of_seeds, double degrees, double of_grid) {
-  constexpr double kTail = 0.025, kMostDegrees = 1e9;
-  const double all = of_seeds + of_grid, share = of_seeds / all;
-  const double joined = std::min(kMostDegrees, degrees / std::max(share * share, degrees / kMostDegrees));
-  const double half = student_t(kTail, joined) * std::sqrt(all);
-  return {steps * std::exp(-half), steps * std::exp(half)};
+// Returns the degrees of freedom of a variance of which one part, of seeds, has `degrees` and the rest, of the grid, is
+// known (Satterthwaite 1946).
+double joined_degrees(double of_seeds, double degrees, double of_grid) {
+  constexpr double kMostDegrees = 1e9;
+  const double share = of_seeds / (of_seeds + of_grid);
+  return std::min(kMostDegrees, degrees / std::max(share * share, degrees / kMostDegrees));
 }
 
 }  // namespace
@@ -143,6 +141,7 @@ double censored_mean(const StepsToTarget& runs, double deviation) {
 }
 
 PooledSteps pooled_steps(std::span<const StepsToTarget> measured) {
+  constexpr double kTail = 0.025;
   PooledSteps result;
   std::vector<LogRuns> runs;
   std::vector<const StepsToTarget*> reached;
@@ -165,7 +164,9 @@ PooledSteps pooled_steps(std::span<const StepsToTarget> measured) {
     const double of_seeds = deviation * deviation / runs[i].weight(deviation),
                  of_grid = variance_of_grid(reached[i]->resolution, mean.steps);
     mean.variance = of_seeds + of_grid;
-    mean.interval = interval_of(mean.steps, of_seeds, degrees, of_grid);
+    mean.degrees = joined_degrees(of_seeds, degrees, of_grid);
+    const double half = student_t(kTail, mean.degrees) * std::sqrt(mean.variance);
+    mean.interval = {mean.steps * std::exp(-half), mean.steps * std::exp(half)};
     result.means.push_back(mean);
   }
   return result;

@@ -36,6 +36,7 @@ struct MeanSteps {
   double steps = 0;                                 // geometric mean of the runs' steps
   double variance = 0;                              // variance of the mean's logarithm; 0 if sigma is not known
   std::optional<ConfidenceInterval> interval = {};  // 95 %; nothing if sigma is not known
+  double degrees = 0;                               // degrees of freedom of the variance; 0 if sigma is not known
 };
 
 struct PooledSteps {
