@@ -77,6 +77,7 @@ struct CriticalBatch {
 // Fits the law. An interval holds the values at which the least sum of squares stays below that of the fit times 1 +
 // F(1, degrees; 0.95) / degrees (Bates and Watts 1988, section 6.1). The degrees of freedom are the minibatches less
 // the fitted numbers: all that moves the mean of a minibatch, its seeds or the choice of its rate, counts as scatter.
+// With four degrees of freedom or fewer, the limit is at least the square of Student's t of the seeds above the fit.
 // Throws Error when there are fewer than kLeastMinibatches or they do not ascend.
 CriticalBatch fit_critical_batch(std::span<const MeanSteps> measured);
 

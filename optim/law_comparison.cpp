@@ -40,13 +40,42 @@ struct RatesAt {
 };
 
 // Returns log eta_max that fits best at a given B_n, and the sum of squares that remains.
-RatesAt rates_at(std::span<const std::pair<double, double>> best, double noise_batch) {
+RatesAt rates_at(std::span<const BestRateAt> best, double noise_batch) {
   RatesAt found;
   const auto count = static_cast<double>(best.size());
-  for (const auto& [minibatch, rate] : best) found.log_most += std::log(rate * (1 + noise_batch / minibatch)) / count;
-  for (const auto& [minibatch, rate] : best)
-    found.squares += std::pow(std::log(rate * (1 + noise_batch / minibatch)) - found.log_most, 2);
+  const auto log_most = [&](const BestRateAt& at) { return std::log(at.rate * (1 + noise_batch / at.minibatch)); };
+  for (const BestRateAt& at : best) found.log_most += log_most(at) / count;
+  for (const BestRateAt& at : best) found.squares += std::pow(log_most(at) - found.log_most, 2);
   return found;
+}
+
+// Returns the variance that rates have because those tried lie apart.
+double variance_of_spacing(std::span<const BestRateAt> best) {
+  double sum = 0;
+  for (const BestRateAt& at : best) sum += at.spacing * at.spacing / 12;
+  return sum / static_cast<double>(best.size());
+}
+
+// Adds the intervals: all pairs of eta_max and B_n whose sum of squares stays below a limit. log B_n is sought in
+// [low, high], whose ends stand for open ones.
+void add_intervals(RateLaw& law, std::span<const BestRateAt> best, double low, double high) {
+  constexpr int kPlaces = 4000;
+  const auto count = static_cast<double>(best.size());
+  const double degrees = count - 2, t = student_t(kTailOfRatio, degrees),
+               least = rates_at(best, law.noise_batch.value).squares,
+               limit = least + t * t * std::max(least / degrees, variance_of_spacing(best));
+  ConfidenceInterval &noise = law.noise_batch.interval, &most = law.eta_max.interval;
+  noise = {law.noise_batch.value, law.noise_batch.value}, most = {law.eta_max.value, law.eta_max.value};
+  for (int i = 0; i <= kPlaces; ++i) {
+    const double noise_batch = std::exp(std::lerp(low, high, static_cast<double>(i) / kPlaces));
+    const RatesAt here = rates_at(best, noise_batch);
+    if (here.squares > limit) continue;
+    const double beside = std::sqrt((limit - here.squares) / count);
+    most.low = std::min(most.low, std::exp(here.log_most - beside));
+    most.high = i == kPlaces ? kOpenEnd : std::max(most.high, std::exp(here.log_most + beside));
+    noise.low = i == 0 ? 0 : std::min(noise.low, noise_batch);
+    noise.high = i == kPlaces ? kOpenEnd : std::max(noise.high, noise_batch);
+  }
 }
 
 }  // namespace
@@ -62,20 +91,22 @@ Estimate ratio_of(const ScalingFit& first, const ScalingFit& second, Estimate Sc
   return {ratio, {ratio * std::exp(-down), ratio * std::exp(up)}};
 }
 
-std::optional<RateLaw> fit_rate_law(std::span<const std::pair<double, double>> best) {
+std::optional<RateLaw> fit_rate_law(std::span<const BestRateAt> best) {
   constexpr size_t kFewest = 3;
   constexpr int kBits = 24;
-  constexpr double kEdge = 1.01;  // a minimum so near to an end of the range counts as the end
+  constexpr double kEdge = 0.01;  // a minimum so near to an end of the range, in logarithms, counts as the end
   if (best.size() < kFewest) return std::nullopt;
-  const double low = best.front().first / kWidestCritical, high = best.back().first * kWidestCritical;
+  const double low = std::log(best.front().minibatch / kWidestCritical),
+               high = std::log(best.back().minibatch * kWidestCritical);
   const auto squares = [&](double log_batch) { return rates_at(best, std::exp(log_batch)).squares; };
-  const double log_batch = boost::math::tools::brent_find_minima(squares, std::log(low), std::log(high), kBits).first;
+  const double log_batch = boost::math::tools::brent_find_minima(squares, low, high, kBits).first;
+  if (log_batch < low + kEdge || log_batch > high - kEdge) return std::nullopt;
   RateLaw law;
-  law.noise_batch = std::exp(log_batch);
-  if (law.noise_batch < low * kEdge || law.noise_batch > high / kEdge) return std::nullopt;
-  const RatesAt found = rates_at(best, law.noise_batch);
-  law.eta_max = std::exp(found.log_most);
+  law.noise_batch.value = std::exp(log_batch);
+  const RatesAt found = rates_at(best, law.noise_batch.value);
+  law.eta_max.value = std::exp(found.log_most);
   law.rms = std::sqrt(found.squares / static_cast<double>(best.size()));
+  add_intervals(law, best, low, high);
   return law;
 }
 

@@ -28,9 +28,9 @@ double mean_above(double z) {
 // The runs of one minibatch: logarithms of their steps.
 struct LogRuns {
   std::vector<double> hits, given_up;
-  double mean = 0;
+  double minibatch = 1, mean = 0;
 
-  explicit LogRuns(const StepsToTarget& at) {
+  explicit LogRuns(const StepsToTarget& at) : minibatch(static_cast<double>(at.minibatch)) {
     for (const double steps : at.steps) hits.push_back(std::log(steps));
     for (const double steps : at.given_up) given_up.push_back(std::log(steps));
     for (const double hit : hits) mean += hit / static_cast<double>(hits.size());
@@ -79,26 +79,40 @@ bool tells_scatter(const std::vector<LogRuns>& runs) {
   return std::any_of(runs.begin(), runs.end(), [](const LogRuns& at) { return at.hits.size() > 1; });
 }
 
-// Finds the greatest likelihood; returns sigma and leaves the means in `runs`.
-double maximise(std::vector<LogRuns>& runs, int64_t degrees) {
+// Finds the greatest likelihood; returns the law of sigma and leaves the means in `runs`.
+ScatterLaw maximise(std::vector<LogRuns>& runs) {
   constexpr int kMostSteps = 1000;
-  constexpr double kLeast = 1e-9, kSame = 1e-10;  // kLeast: runs with equal steps have no deviation
-  double deviation = 0.1;
+  constexpr double kSame = 1e-10;
+  std::vector<double> deviations(runs.size(), 0.1);
+  std::vector<ScatterSample> samples(runs.size());
+  ScatterLaw law;
   for (int i = 0; i < kMostSteps; ++i) {
-    double squares = 0;
-    for (LogRuns& at : runs) squares += at.improve(deviation);
-    const double next = std::max(kLeast, std::sqrt(squares / static_cast<double>(degrees)));
-    const bool is_there = std::abs(next - deviation) <= kSame * deviation;
-    deviation = next;
-    if (is_there) break;
+    for (size_t at = 0; at < runs.size(); ++at)
+      samples[at] = {runs[at].minibatch, static_cast<int64_t>(runs[at].runs()) - 1, runs[at].improve(deviations[at])};
+    law = fit_scatter(samples);
+    double moved = 0;
+    for (size_t at = 0; at < runs.size(); ++at) {
+      const double next = law.at(runs[at].minibatch).deviation;
+      moved = std::max(moved, std::abs(next / deviations[at] - 1));
+      deviations[at] = next;
+    }
+    if (moved <= kSame) break;
   }
-  return deviation;
+  return law;
 }
 
 // Returns the variance of log steps that are known to within the distance of evaluations, and to within one step.
 double variance_of_grid(double resolution, double steps) {
   const double spacing = std::max(std::log1p(resolution), std::log1p(1 / steps));
   return spacing * spacing / 12;
+}
+
+// Returns the degrees of freedom of a variance of which one part, of seeds, has `degrees` and the rest, of the grid, is
+// known (Satterthwaite 1946).
+double joined_degrees(double of_seeds, double degrees, double of_grid) {
+  constexpr double kMostDegrees = 1e9;
+  const double share = of_seeds / (of_seeds + of_grid);
+  return std::min(kMostDegrees, degrees / std::max(share * share, degrees / kMostDegrees));
 }
 
 }  // namespace
@@ -137,19 +151,21 @@ PooledSteps pooled_steps(std::span<const StepsToTarget> measured) {
     if (at.steps.empty()) continue;
     reached.push_back(&at);
     runs.emplace_back(at);
-    result.degrees += static_cast<int64_t>(runs.back().runs()) - 1;
   }
   if (!tells_scatter(runs)) {
     for (size_t i = 0; i < runs.size(); ++i) result.means.push_back({reached[i]->minibatch, runs[i].least_mean()});
-    result.degrees = 0;
     return result;
   }
-  result.deviation = maximise(runs, result.degrees);
+  const ScatterLaw law = maximise(runs);
+  result.scatter = law;
   for (size_t i = 0; i < runs.size(); ++i) {
     MeanSteps mean{reached[i]->minibatch, std::exp(runs[i].mean)};
-    mean.variance = result.deviation * result.deviation / runs[i].weight(result.deviation) +
-                    variance_of_grid(reached[i]->resolution, mean.steps);
-    const double half = student_t(kTail, static_cast<double>(result.degrees)) * std::sqrt(mean.variance);
+    const auto [deviation, degrees] = law.at(runs[i].minibatch);
+    const double of_seeds = deviation * deviation / runs[i].weight(deviation),
+                 of_grid = variance_of_grid(reached[i]->resolution, mean.steps);
+    mean.variance = of_seeds + of_grid;
+    mean.degrees = joined_degrees(of_seeds, degrees, of_grid);
+    const double half = student_t(kTail, mean.degrees) * std::sqrt(mean.variance);
     mean.interval = {mean.steps * std::exp(-half), mean.steps * std::exp(half)};
     result.means.push_back(mean);
   }

@@ -1,16 +1,18 @@
 // The mean number of steps to a target at each minibatch, from runs some of which were given up before the target.
 //
-// The steps of a minibatch B are taken as log-normal, log S ~ N(mu_B, sigma^2), with one sigma for all minibatches: two
-// or three seeds of one minibatch say little about sigma, and those of all together enough. A run that was given up
-// says that it needs more steps than it took (right-censored; Tobin 1958). The means and sigma have the greatest
-// likelihood; they are found by expectation and maximisation (Dempster, Laird and Rubin 1977), with sigma^2 divided by
-// its degrees of freedom.
+// The steps of a minibatch B are taken as log-normal, log S ~ N(mu_B, sigma_B^2), where sigma_B is a power of B
+// (optim/seed_scatter.h): two or three seeds of one minibatch say little about it, and those of all together enough. A
+// run that was given up says that it needs more steps than it took (right-censored; Tobin 1958). The means and sigma
+// have the greatest likelihood; they are found by expectation and maximisation (Dempster, Laird and Rubin 1977), with
+// sigma^2 restricted to its degrees of freedom.
 #pragma once
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <span>
 #include <vector>
+
+#include "optim/seed_scatter.h"
 
 namespace kb {
 
@@ -34,12 +36,17 @@ struct MeanSteps {
   double steps = 0;                                 // geometric mean of the runs' steps
   double variance = 0;                              // variance of the mean's logarithm; 0 if sigma is not known
   std::optional<ConfidenceInterval> interval = {};  // 95 %; nothing if sigma is not known
+  double degrees = 0;                               // degrees of freedom of the variance; 0 if sigma is not known
 };
 
 struct PooledSteps {
-  std::vector<MeanSteps> means;  // one for each minibatch at which a run reached the target, ascending
-  double deviation = 0;          // sigma, of the log steps of one seed; 0 if it is not known
-  int64_t degrees = 0;           // degrees of freedom of sigma
+  std::vector<MeanSteps> means;            // one for each minibatch at which a run reached the target, ascending
+  std::optional<ScatterLaw> scatter = {};  // sigma, of the log steps of one seed; nothing if it is not known
+
+  // Returns sigma at a minibatch; 0 if it is not known.
+  double deviation_at(int64_t minibatch) const {
+    return scatter ? scatter->at(static_cast<double>(minibatch)).deviation : 0;
+  }
 };
 
 // Returns the means, with intervals by Student's t. The variance of a mean has two parts: sigma^2 divided by the number

@@ -36,8 +36,8 @@ constexpr DerivedScalar kBias2{"bias2", [](const StepFacts& at) { return 1 - std
 constexpr HyperParameter trust(double value) {
   return {"trust", value, "trust coefficient: a layer moves by this share of its norm at a rate of 1", kNoLimit};
 }
-constexpr HyperParameter kSkipLr{"skip_lr", 0, "greatest rate of layers that are not adapted; 0: the others'",
-                                 kNoLimit};
+constexpr HyperParameter kSkipLr{
+    "skip_lr", 0, "greatest rate of layers that are not adapted, before growths; 0: the others'", kNoLimit};
 // The rate of these layers is 0, too, if all learning rates are.
 constexpr DerivedScalar kSkipScale{
     "skip_scale", [](const StepFacts& at) { return at["skip_lr"] > 0 && at.peak > 0 ? at["skip_lr"] / at.peak : 1; }};

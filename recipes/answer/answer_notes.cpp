@@ -39,9 +39,10 @@ bool looks_rounded(const StepsToTarget& runs, double deviation) {
 }
 
 std::string tie_note(const StudyAnswer& answer) {
+  const double deviation = answer.measured.scatter ? answer.measured.scatter->deviation() : 0;
   std::vector<int64_t> tied;
   for (const StepsToTarget& runs : answer.runs_at_best())
-    if (looks_rounded(runs, answer.measured.deviation)) tied.push_back(runs.minibatch);
+    if (looks_rounded(runs, deviation)) tied.push_back(runs.minibatch);
   if (tied.empty()) return "";
   return fmt::format(
       "all seeds have equal steps at minibatch {}: steps look rounded to evaluations. Intervals leave out how far "
@@ -63,13 +64,16 @@ std::string unknown_note(const StudyAnswer& answer) {
 }
 
 std::string scatter_note(const StudyAnswer& answer) {
-  const std::optional<EqualVariancesTest> test = test_equal_variances(answer.runs_at_best());
+  if (!answer.measured.scatter) return "";
+  const std::optional<EqualVariancesTest> test = test_equal_variances(answer.runs_at_best(), *answer.measured.scatter);
   if (!test || !test->rejects()) return "";
   return fmt::format(
-      "seeds do not scatter equally (Bartlett's test, p = {:.2g}): by {:.2g} % at minibatch {}, by {:.2g} % at {}. One "
-      "sigma is taken for all: intervals are too wide where seeds scatter least, and too narrow where they scatter "
-      "most: if sigma grows threefold over eight minibatches, those of S at the last one hold it in 81 %, not 95.",
-      test->p, 100 * test->least_deviation, test->least, 100 * test->greatest_deviation, test->greatest);
+      "seeds do not scatter by a power of the minibatch (Bartlett's test, p = {:.2g}): by {:.2g} % at minibatch {}, "
+      "where the power has {:.2g} %, by {:.2g} % at {}, where it has {:.2g} %. Intervals follow the power: they are "
+      "too "
+      "wide where seeds scatter less, and too narrow where they scatter more.",
+      test->p, 100 * test->least.deviation, test->least.minibatch, 100 * test->least.of_law,
+      100 * test->greatest.deviation, test->greatest.minibatch, 100 * test->greatest.of_law);
 }
 
 }  // namespace

@@ -68,12 +68,12 @@ class ComparedRates {
   std::vector<bool> counts_;
 };
 
-// Returns the sigma of the runs at these rates.
-double deviation_at(std::span<const MinibatchResults> all, const std::vector<std::optional<BestRate>>& best) {
+// Returns the mean steps of the runs at these rates, with their sigma.
+PooledSteps steps_at(std::span<const MinibatchResults> all, const std::vector<std::optional<BestRate>>& best) {
   std::vector<StepsToTarget> runs;
   for (size_t i = 0; i < all.size(); ++i)
     if (best[i]) runs.push_back(all[i].rates[best[i]->place].steps_to_target(all[i].minibatch));
-  return pooled_steps(runs).deviation;
+  return pooled_steps(runs);
 }
 
 // Returns, by rate, the least mean steps over the settings.
@@ -95,23 +95,31 @@ std::vector<std::optional<BestRate>> best_rates(std::span<const MinibatchResults
   const std::vector<ComparedRates> compared(all.begin(), all.end());
   std::vector<std::optional<BestRate>> best(all.size());
   for (int round = 0; round < kMostRounds; ++round) {
-    const double deviation = deviation_at(all, best);
+    const PooledSteps pooled = steps_at(all, best);
     std::vector<std::optional<BestRate>> next;
-    for (const ComparedRates& at : compared) next.push_back(at.best(deviation));
+    for (size_t i = 0; i < all.size(); ++i) next.push_back(compared[i].best(pooled.deviation_at(all[i].minibatch)));
     if (next == best) break;
     best = std::move(next);
   }
   return best;
 }
 
+std::vector<double> compared_steps(const MinibatchResults& at, double deviation) {
+  const ComparedRates compared(at);
+  std::vector<double> steps;
+  for (size_t i = 0; i < at.rates.size(); ++i) steps.push_back(compared.steps(i, deviation));
+  return steps;
+}
+
 std::optional<ConfidenceInterval> rate_interval(const MinibatchResults& at, const RateResult& best,
                                                 const PooledSteps& pooled) {
   constexpr double kTail = 0.025;
-  if (pooled.degrees == 0 || !best.rate) return std::nullopt;
-  const std::map<double, double> steps = least_steps_by_rate(at, pooled.deviation);
+  if (!pooled.scatter || !best.rate) return std::nullopt;
+  const auto [deviation, degrees] = pooled.scatter->at(static_cast<double>(at.minibatch));
+  const std::map<double, double> steps = least_steps_by_rate(at, deviation);
   if (steps.size() < 2) return std::nullopt;
   const auto seeds = static_cast<double>(std::max<size_t>(1, common_seeds(at).size()));
-  const double told = student_t(kTail, static_cast<double>(pooled.degrees)) * pooled.deviation * std::sqrt(2 / seeds);
+  const double told = student_t(kTail, degrees) * deviation * std::sqrt(2 / seeds);
   const double here = steps.at(*best.rate);
   const auto is_alike = [&](const auto& rate) { return std::log(rate.second / here) <= told; };
   const auto low = std::find_if(steps.begin(), steps.end(), is_alike);

@@ -26,6 +26,10 @@ struct BestRate {
 // Returns the best rate of each minibatch; nothing if no rate counts.
 std::vector<std::optional<BestRate>> best_rates(std::span<const MinibatchResults> all);
 
+// Returns the mean steps by which each rate of the minibatch is compared, with this sigma of the seeds' log steps (0:
+// not known); infinity for a rate that does not count.
+std::vector<double> compared_steps(const MinibatchResults& at, double deviation);
+
 // Returns the least and the greatest of the rates that seeds do not tell from the best one: their mean log steps exceed
 // its own by less than the 95 % bound of a difference, by the scatter of all seeds. A rate at which most runs were
 // given up has the mean that it would have if they had reached the target then, since more steps are not known. An end

@@ -15,12 +15,15 @@ std::vector<Contradiction> contradictions(const PooledSteps& measured, const Sca
   for (const LeastSteps& one : missed) minibatches.push_back(static_cast<double>(one.minibatch));
   if (minibatches.empty()) return {};
   const std::vector<ConfidenceInterval> band = steps_band(measured.means, minibatches);
-  const double of_run =
-      measured.degrees > 0 ? student_t(kTail, static_cast<double>(measured.degrees)) * measured.deviation : 0;
+  const auto of_run = [&](double minibatch) {
+    if (!measured.scatter) return 0.0;
+    const auto [deviation, degrees] = measured.scatter->at(minibatch);
+    return student_t(kTail, degrees) * deviation;
+  };
   std::vector<Contradiction> found;
   for (size_t i = 0; i < missed.size(); ++i) {
     const double fitted = fit.steps_at(minibatches[i]);
-    const double above = std::hypot(std::log(band[i].high / fitted), of_run);
+    const double above = std::hypot(std::log(band[i].high / fitted), of_run(minibatches[i]));
     if (missed[i].steps > fitted * std::exp(above)) found.push_back({missed[i], fitted});
   }
   return found;

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "recipes/answer/best_rates.h"
+
 namespace kb {
 namespace {
 
@@ -19,15 +21,14 @@ PolicyPoint missed_point(const MinibatchResults& at) {
   return {at.minibatch, &*most, kInfinity};
 }
 
-double steps_of(const RateResult& one) { return 2 * one.steps.size() > one.runs ? one.mean_steps() : kInfinity; }
-
 }  // namespace
 
 PolicyPoints::PolicyPoints(const std::vector<NamedStudy>& studies) {
   for (const NamedStudy& study : studies) {
     for (const BestResult& one : study.answer.best) best_.push_back({one.minibatch, &one.best, one.steps});
     for (const MinibatchResults& at : study.answer.all) {
-      for (const RateResult& one : at.rates) tried_.push_back({at.minibatch, &one, steps_of(one)});
+      const std::vector<double> steps = compared_steps(at, study.answer.measured.deviation_at(at.minibatch));
+      for (size_t i = 0; i < at.rates.size(); ++i) tried_.push_back({at.minibatch, &at.rates[i], steps[i]});
       const auto is_here = [&](const MissedResult& missed) { return missed.minibatch == at.minibatch; };
       if (std::any_of(study.answer.missed.begin(), study.answer.missed.end(), is_here))
         best_.push_back(missed_point(at));

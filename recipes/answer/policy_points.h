@@ -15,7 +15,7 @@ namespace kb {
 struct PolicyPoint {
   int64_t minibatch = 0;
   const RateResult* runs = nullptr;
-  double steps = 0;  // mean steps to the target; infinity: more than half of the runs missed it
+  double steps = 0;  // mean steps to the target, as rates are compared (compared_steps); infinity: it does not count
 
   const PolicyFlags& policy() const { return runs->policy; }
   int64_t workers() const { return policy().workers(minibatch); }

@@ -4,6 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <set>
 
 #include "graph/error.h"
 #include "optim/law_comparison.h"
@@ -34,27 +37,46 @@ constexpr const char* kCostWords =
     "Virtual time is that of the order of gradients until the target, at the best rate of each minibatch. A process "
     "sends bytes until the target as one of as many as there are workers; what it receives is not counted.";
 
+// Returns the log of the factor between the rates that were tried around the best one, the mean of both sides.
+double spacing_of(const StudyAnswer& answer, const BestResult& one) {
+  std::set<double> tried;
+  for (const MinibatchResults& at : answer.all)
+    for (const RateResult& rate : at.rates)
+      if (at.minibatch == one.minibatch && rate.rate) tried.insert(*rate.rate);
+  const auto here = tried.find(*one.best.rate);
+  if (tried.size() < 2 || here == tried.end()) return 0;
+  const double low = here == tried.begin() ? *here : *std::prev(here),
+               high = std::next(here) == tried.end() ? *here : *std::next(here);
+  return std::log(high / low) / (low < *here && *here < high ? 2 : 1);
+}
+
 std::optional<RateLaw> rate_law_of(const StudyAnswer& answer) {
-  std::vector<std::pair<double, double>> best;
+  std::vector<BestRateAt> best;
   for (const BestResult& one : answer.best) {
     if (!one.best.rate) continue;
-    best.emplace_back(static_cast<double>(one.minibatch), one.effective_rate.value_or(*one.best.rate));
+    best.push_back(
+        {static_cast<double>(one.minibatch), one.effective_rate.value_or(*one.best.rate), spacing_of(answer, one)});
   }
   return fit_rate_law(best);
+}
+
+// Returns "1.32 [1.1, 1.6]"; ".." stands for an open end.
+std::string with_interval(const std::string& value, const ConfidenceInterval& interval) {
+  return fmt::format("{} [{}, {}]", value, interval.has_low() ? fmt::format("{:.3g}", interval.low) : "..",
+                     interval.has_high() ? fmt::format("{:.3g}", interval.high) : "..");
 }
 
 std::string rate_law_text(const StudyAnswer& answer) {
   const std::optional<RateLaw> law = rate_law_of(answer);
   if (!law) return "not told by these rates";
-  return fmt::format("eta_max {:.3g}, B_n {}", law->eta_max, count_text(law->noise_batch, 3));
+  return fmt::format("eta_max {}, B_n {}",
+                     with_interval(fmt::format("{:.3g}", law->eta_max.value), law->eta_max.interval),
+                     with_interval(count_text(law->noise_batch.value, 3), law->noise_batch.interval));
 }
 
-// Returns "1.32 [1.1, 1.6]"; ".." stands for an open end, "unknown" for two.
+// Returns "1.32 [1.1, 1.6]"; "unknown" if both ends are open.
 std::string ratio_text(const Estimate& ratio) {
-  if (!ratio.is_told()) return "unknown";
-  const ConfidenceInterval& interval = ratio.interval;
-  return fmt::format("{:.3g} [{}, {}]", ratio.value, interval.has_low() ? fmt::format("{:.3g}", interval.low) : "..",
-                     interval.has_high() ? fmt::format("{:.3g}", interval.high) : "..");
+  return ratio.is_told() ? with_interval(fmt::format("{:.3g}", ratio.value), ratio.interval) : "unknown";
 }
 
 std::string effort_text(const StudyEffort& effort) {
@@ -67,6 +89,45 @@ std::string effort_text(const StudyEffort& effort) {
 std::optional<Estimate> ratio_to(const NamedStudy& first, const NamedStudy& study, const ComparedFigure& figure) {
   if (&study == &first || !study.answer.fit || !first.answer.fit) return std::nullopt;
   return ratio_of(study.answer.fit->answer, first.answer.fit->answer, figure.estimate);
+}
+
+// Returns at how many rates and settings a minibatch trained without diverging, the median over the minibatches; 0 if
+// no rates are known.
+int64_t tried_at_minibatch(const StudyAnswer& answer) {
+  std::vector<int64_t> counts;
+  for (const MinibatchResults& at : answer.all)
+    if (at.rates.front().rate)
+      counts.push_back(std::ranges::count_if(at.rates, [](const RateResult& one) { return one.diverged < one.runs; }));
+  std::ranges::sort(counts);
+  return counts.empty() ? 0 : counts[counts.size() / 2];
+}
+
+// Returns what the searches of two studies leave open: best rates at an end of those tried, and a search that tried
+// fewer, which luck favours less.
+std::vector<std::string> search_notes(const NamedStudy& study, const NamedStudy& first) {
+  constexpr int64_t kMore = 2;  // a study that tried twice as many is named
+  std::vector<std::string> notes;
+  std::vector<int64_t> ends;
+  for (const BestResult& one : study.answer.best)
+    if (one.is_least || one.is_greatest) ends.push_back(one.minibatch);
+  if (!ends.empty())
+    notes.push_back(
+        fmt::format("the best rate at minibatch {} is the least or the greatest that was tried: a better one may lie "
+                    "beyond, with fewer steps.",
+                    fmt::join(ends, ", ")));
+  const int64_t own = tried_at_minibatch(study.answer), other = tried_at_minibatch(first.answer);
+  if (own > 0 && other > 0 && std::max(own, other) >= kMore * std::min(own, other))
+    notes.push_back(
+        fmt::format("{} rates and settings were tried at a minibatch (median), {} by {}: ratios favour the one that "
+                    "tried more.",
+                    own, other, first.name));
+  return notes;
+}
+
+std::vector<std::string> all_notes(const NamedStudy& study, const NamedStudy& first) {
+  std::vector<std::string> notes = answer_notes(study.answer);
+  std::ranges::move(search_notes(study, first), std::back_inserter(notes));
+  return notes;
 }
 
 bool assumes_k(const NamedStudy& study) { return study.answer.fit && study.answer.fit->answer.assumes_k(); }
@@ -83,7 +144,7 @@ std::string study_block(const NamedStudy& study, const NamedStudy& first, bool s
   }
   if (assumes_k(study)) text += fmt::format("  {:<16} {}\n", "intervals", level_text(study.answer.fit->answer));
   if (!study.answer.fit) text += wrapped("  no fit: ", study.answer.no_fit);
-  for (const std::string& note : answer_notes(study.answer)) text += wrapped("  NOTE: ", note);
+  for (const std::string& note : all_notes(study, first)) text += wrapped("  NOTE: ", note);
   text += fmt::format("  {:<16} {}\n", "best rates", rate_law_text(study.answer));
   text += wrapped("  effort           ", effort_text(study.effort));
   return shows_policy ? text + costs_text(study.answer) : text;
@@ -104,7 +165,11 @@ Json study_json(const NamedStudy& study, const NamedStudy& first, bool shows_pol
         json[std::string("ratio_of_") + figure.key] = estimate_json(*ratio);
     }
   if (const std::optional<RateLaw> law = rate_law_of(study.answer))
-    json["rate_law"] = {{"eta_max", law->eta_max}, {"noise_batch", law->noise_batch}, {"rms", law->rms}};
+    json["rate_law"] = {{"eta_max", law->eta_max.value},
+                        {"eta_max_interval", interval_json(law->eta_max.interval)},
+                        {"noise_batch", law->noise_batch.value},
+                        {"noise_batch_interval", interval_json(law->noise_batch.interval)},
+                        {"rms", law->rms}};
   if (shows_policy) {
     json["policy"] = policies_text(study.answer);
     json["costs"] = costs_json(study.answer);
@@ -215,14 +280,17 @@ std::string side_by_side_json(const std::vector<NamedStudy>& studies, const std:
 
 std::string side_by_side_page(const std::vector<NamedStudy>& studies, const std::string& command,
                               const std::vector<AnswerFigure>& figures) {
-  std::string drawn;
+  std::string notes, drawn;
+  for (const NamedStudy& study : studies)
+    for (const std::string& note : all_notes(study, studies.front()))
+      notes += fmt::format("<p>NOTE: {}: {}</p>\n", xml_text(study.name), xml_text(note));
   for (const AnswerFigure& figure : figures) drawn += "<figure>\n" + figure.svg + "</figure>\n";
-  return html_page(
-      "Studies side by side",
-      fmt::format("<p><code>{}</code></p>\n<p>Intervals are 95 %; a ratio's follow from those of both "
-                  "fits. Best rates: eta_max / (1 + B_n / B), rates over 1 - momentum where that was "
-                  "searched.</p>\n{}{}<div class=\"charts\">\n{}</div>\n{}",
-                  xml_text(command), fits_table(studies), policies_part(studies), drawn, differences_table(studies)));
+  return html_page("Studies side by side",
+                   fmt::format("<p><code>{}</code></p>\n<p>Intervals are 95 %; a ratio's follow from those of both "
+                               "fits. Best rates: eta_max / (1 + B_n / B), rates over 1 - momentum where that was "
+                               "searched.</p>\n{}{}{}<div class=\"charts\">\n{}</div>\n{}",
+                               xml_text(command), fits_table(studies), notes, policies_part(studies), drawn,
+                               differences_table(studies)));
 }
 
 }  // namespace kb

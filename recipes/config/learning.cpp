@@ -215,11 +215,16 @@ std::string adaptation_text(const Learning& learning, const StepScalars& scalars
   if (others == 0) return text;
   std::vector<std::string_view> roles;
   for (const Role role : learning.no_adapt) roles.push_back(name(role));
-  const double peak = scalars.rate().spec().learning_rate;
+  const ScheduleSpec& spec = scalars.rate().spec();
+  double most = 1;  // greatest factor of the rate by a growth
+  for (const StepGrowth& growth : spec.growths) most = std::max(most, growth.rate);
+  const std::string grown = most > 1 ? fmt::format(", up to {:.6g} times that as the minibatch grows", most) : "";
   text += fmt::format("; not adapted: {} ({}), their rate is ", others, fmt::join(roles, ", "));
   if (skip->value > 0)
-    return text + fmt::format("at most {} (learning.hyper.skip_lr), in the shape of the schedule", skip->value);
-  return text + fmt::format("the learning rate itself, up to {}; learning.hyper.skip_lr gives them a lower one", peak);
+    return text +
+           fmt::format("at most {} (learning.hyper.skip_lr), in the shape of the schedule{}", skip->value, grown);
+  return text + fmt::format("the learning rate itself, up to {}{}; learning.hyper.skip_lr gives them a lower one",
+                            spec.learning_rate, grown);
 }
 
 }  // namespace kb

@@ -41,6 +41,13 @@ constexpr ClaimRow kFull[] = {
     {"does not show at this size", "", true, 0, "the square-root rule is worse than the linear one",
      "26.22 against 23.74 at kn 8k (table 2a)"}};
 
+// Returns the looks of a study that begins with `first_look` seeds: with fewer than kFewestHourLooks there are no
+// further ones.
+Looks looks_from(size_t first_look) {
+  const size_t first = std::max<size_t>(1, first_look);
+  return {first, first < kFewestHourLooks ? first : std::max(first, kMostHourSeeds)};
+}
+
 // Returns the errors of an arm in per cent, infinity for a run that diverged; nothing if one of its trainings is
 // missing.
 std::optional<std::vector<double>> errors_of(const std::map<std::string, Summary>& arms, const std::string& name) {
@@ -71,9 +78,9 @@ HourClaim judged(const ClaimRow& row, const std::map<std::string, Summary>& arms
                                                   row.margin, row.margin == 1 ? "" : "s", row.reference);
   claim.ours = arm_text(arms, row.arm) + "; " + arm_text(arms, row.reference);
   const auto errors = errors_of(arms, row.arm), reference = errors_of(arms, row.reference);
-  if (!errors || !reference || std::min(errors->size(), reference->size()) < std::max<size_t>(1, first_look))
-    return claim;
-  claim.evidence = judge_difference(*errors, *reference, row.margin, row.is_at_most, first_look);
+  const Looks looks = looks_from(first_look);
+  if (!errors || !reference || std::min(errors->size(), reference->size()) < looks.first) return claim;
+  claim.evidence = judge_difference(*errors, *reference, row.margin, row.is_at_most, looks);
   claim.ours = evidence_text(claim.evidence, claim.is_ratio) + ": " + claim.ours;
   return claim;
 }
@@ -92,12 +99,12 @@ std::vector<HourClaim> hour_claims(HourPlan plan, const std::map<std::string, Su
 
 size_t seeds_wanted(const std::vector<HourClaim>& claims, const std::string& arm, size_t first_look) {
   size_t wanted = first_look;
-  if (first_look < kFewestHourLooks) return wanted;
+  const Looks looks = looks_from(first_look);
   for (const HourClaim& claim : claims) {
     if (claim.arm != arm && claim.reference != arm) continue;
     const bool is_undecided = claim.evidence.verdict == Verdict::undecided;
     const size_t asked = claim.evidence.seeds + (is_undecided ? 1 : 0);
-    wanted = std::max(wanted, std::min(asked, std::max(first_look, kMostHourSeeds)));
+    wanted = std::max(wanted, std::min(asked, looks.last));
   }
   return wanted;
 }

@@ -70,9 +70,10 @@ std::string hour_page(const HourReport& report, const std::string& curves) {
       "<p>The trainings of Goyal et al. 2017, <i>Accurate, large minibatch SGD: training ImageNet in 1 hour</i>, on a "
       "small net: n = 32 samples a worker, as many workers as the minibatch holds. Errors are of the test set at the "
       "end, mean +- standard deviation of the sample over the seeds.</p>\n<p><code>{}</code></p>\n"
-      "<h2>Trainings</h2>\n{}{}<h2>Claims</h2>\n<p>A claim is judged by where the 95 % interval of the difference of "
-      "the errors (Welch's) lies against its margin; where seeds diverged, by the exact test of ranks. Where it is "
-      "undecided a further seed is trained, up to {}.</p>\n{}<h2>Curves</h2>\n<div class=\"scroll wide\">{}</div>\n",
+      "<h2>Trainings</h2>\n{}{}<h2>Claims</h2>\n<p>A claim is judged by where the interval of the difference of the "
+      "errors (Welch's) lies against its margin; where seeds diverged, by the exact test of ranks. Where it is "
+      "undecided a further seed is trained, up to {}. Intervals are of 95 % with all of these "
+      "looks.</p>\n{}<h2>Curves</h2>\n<div class=\"scroll wide\">{}</div>\n",
       xml_text(report.command), results_table(report), searches, kMostHourSeeds, claims_table(claims_of(report)),
       curves);
   return html_page(report.title, body);

@@ -1,5 +1,6 @@
 // Reports the means of loss and training metrics over the steps since the last evaluation, and over the steps of an
-// epoch.
+// epoch. Steps weigh alike, whatever their samples or tokens: metrics.jsonl, from which a resumed run restores the
+// sums, has no counts of tokens.
 #pragma once
 #include "recipes/train/instrument.h"
 #include "recipes/train/parts.h"

@@ -1,9 +1,11 @@
 // Verdicts on claims about two configurations, by what several seeds of each gave.
 //
 // A claim bounds the difference of two configurations' values, such as errors or logarithms of steps, by a margin. It
-// is judged by where the 95 % interval of the difference (Welch's, 2.5 % on each side) lies relative to the margin:
-// with the first seeds, and while it is undecided once more with each further seed. If seeds diverged, the values are
-// ranked, a divergence last (exact test of Mann and Whitney, 2.5 % on each side). One seed decides nothing.
+// is judged by where the interval of the difference (Welch's) lies relative to the margin: with the first seeds, and
+// while it is undecided once more with each further seed. If seeds diverged, the values are ranked, a divergence last
+// (exact test of Mann and Whitney). One seed decides nothing. Together, all looks leave out 2.5 % on each side: one
+// look has them alone, and several share them (repeated confidence intervals; Jennison and Turnbull 1989, J. R. Stat.
+// Soc. B 51, 305), most of them the last one. So an interval is of 95 % whichever look ends the study.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -26,14 +28,20 @@ struct Evidence {
   bool is_ranked = false;                 // true if seeds diverged, so that values are ranked
   double p = 1;                           // probability of the smaller tail if values are ranked
   std::optional<double> difference = {};  // difference of the means in the values' unit; empty if seeds diverged
-  double low = 0, high = 0;               // ends of the difference's 95 % interval; both 0 if no variance is known
+  // Ends of the difference's interval, of 95 % with all looks together; both 0 if no variance is known.
+  double low = 0, high = 0;
+};
+
+// Numbers of seeds at the first look and at the last one. There are at most three looks.
+struct Looks {
+  size_t first = 1, last = 1;
 };
 
 // Judges whether the value of the first configuration is at most (`is_at_most`; else at least) `margin` above that of
-// the second. A list has one value per seed, infinity for a run that diverged or missed its target. `first_look`:
-// number of seeds at the first look, which both have to have.
+// the second. A list has one value per seed, infinity for a run that diverged or missed its target. Both have as many
+// seeds as the first look takes, and more only if it was undecided.
 Evidence judge_difference(const std::vector<double>& values, const std::vector<double>& reference, double margin,
-                          bool is_at_most, size_t first_look);
+                          bool is_at_most, Looks looks);
 
 // Judges the same, without a margin, in one look at all values, whose numbers may differ.
 Evidence judge_all(const std::vector<double>& values, const std::vector<double>& reference, bool is_at_most);

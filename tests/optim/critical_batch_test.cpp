@@ -116,6 +116,21 @@ BOOST_AUTO_TEST_CASE(intervals_hold_the_truth_as_often_as_they_say) {
   }
 }
 
+// The seeds of each minibatch scatter by 14 %, and their means lie on the law by chance.
+BOOST_AUTO_TEST_CASE(a_law_that_fits_by_chance_is_not_known_exactly) {
+  const ScalingLaw law{300, 64, 1};
+  std::vector<StepsToTarget> study;
+  for (const int64_t minibatch : {8, 64, 512}) {
+    const double steps = law.steps_at(static_cast<double>(minibatch));
+    study.push_back({minibatch, {steps * std::exp(-0.1), steps * std::exp(0.1)}});
+  }
+  const ScalingFit fit = fit_of(study).answer;
+  for (const Estimate& one : {fit.s_min, fit.b_crit, fit.e_min}) {
+    BOOST_TEST(one.interval.low < 0.85 * one.value);
+    BOOST_TEST(one.interval.high > 1.15 * one.value);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(another_bend_is_noticed) {
   const CriticalBatch fit = fit_of(test::synthetic_study({{155, 656, 1.85}, test::doublings(11), 3, 0.05}, 1));
   BOOST_TEST(fit.test.value().rejects());

@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>
+#include <random>
 #include <vector>
 
 #include "tests/optim/synthetic_study.h"
@@ -105,19 +106,52 @@ BOOST_AUTO_TEST_CASE(ratios_of_two_laws_hold_the_truth) {
 }
 
 BOOST_AUTO_TEST_CASE(the_law_of_best_rates_is_found_again) {
-  std::vector<std::pair<double, double>> best;
-  for (const double minibatch : {8.0, 32.0, 128.0, 512.0}) best.emplace_back(minibatch, 0.5 / (1 + 100 / minibatch));
+  std::vector<BestRateAt> best;
+  for (const double minibatch : {8.0, 32.0, 128.0, 512.0}) best.push_back({minibatch, 0.5 / (1 + 100 / minibatch)});
   const std::optional<RateLaw> law = fit_rate_law(best);
   BOOST_REQUIRE(law.has_value());
-  BOOST_TEST(law->noise_batch == 100, boost::test_tools::tolerance(1e-4));
-  BOOST_TEST(law->eta_max == 0.5, boost::test_tools::tolerance(1e-4));
+  BOOST_TEST(law->noise_batch.value == 100, boost::test_tools::tolerance(1e-4));
+  BOOST_TEST(law->eta_max.value == 0.5, boost::test_tools::tolerance(1e-4));
   BOOST_TEST(law->rms < 1e-4);
-  for (auto& [minibatch, rate] : best) rate = 0.001 * minibatch;  // in proportion everywhere, which does not tell B_n
+  // Rates that are known to within a factor of 2 do not tell the law exactly, even if they fit it.
+  for (BestRateAt& one : best) one.spacing = std::log(2);
+  const RateLaw coarse = fit_rate_law(best).value();
+  BOOST_TEST(coarse.noise_batch.interval.low < 50);
+  BOOST_TEST(coarse.noise_batch.interval.high > 200);
+  for (BestRateAt& one : best) one.rate = 0.001 * one.minibatch;  // in proportion everywhere, which does not tell B_n
   BOOST_TEST(!fit_rate_law(best));
-  for (auto& [minibatch, rate] : best) rate = 0.5;  // eta_max everywhere
+  for (BestRateAt& one : best) one.rate = 0.5;  // eta_max everywhere
   BOOST_TEST(!fit_rate_law(best));
   best.resize(2);
   BOOST_TEST(!fit_rate_law(best));
+}
+
+// The rates err by a factor of about 1.3, and are rounded to those of a sweep that has two in each octave.
+BOOST_AUTO_TEST_CASE(intervals_of_the_rate_law_hold_it) {
+  constexpr int kStudies = 400;
+  for (const int minibatches : {3, 4, 8}) {
+    std::mt19937_64 bits(7);
+    std::normal_distribution<double> normal;
+    int laws = 0, most = 0, noise = 0, open = 0;
+    for (int study = 0; study < kStudies; ++study) {
+      std::vector<BestRateAt> best;
+      for (int i = 0; i < minibatches; ++i) {
+        const double minibatch = std::pow(2.0, 3 + 7.0 * i / (minibatches - 1)), spacing = std::log(2) / 2;
+        const double rate = std::log(0.5 / (1 + 100 / minibatch)) + 0.25 * normal(bits);
+        best.push_back({minibatch, std::exp(spacing * std::round(rate / spacing)), spacing});
+      }
+      const std::optional<RateLaw> law = fit_rate_law(best);
+      if (!law) continue;
+      ++laws;
+      most += test::holds(law->eta_max.interval, 0.5);
+      noise += test::holds(law->noise_batch.interval, 100);
+      open += !law->noise_batch.is_told();
+    }
+    BOOST_TEST_MESSAGE(minibatches << " minibatches: of " << laws << " laws eta_max " << most << ", B_n " << noise
+                                   << " held, B_n open on both sides " << open);
+    BOOST_TEST(most >= laws * 92 / 100);
+    BOOST_TEST(noise >= laws * 92 / 100);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -14,15 +14,16 @@ namespace kb::mean_steps_test {
 
 BOOST_AUTO_TEST_SUITE(mean_steps)
 
-// The logarithms of the steps deviate by +-d and +-2 d from their means, so sigma^2 = (2 d^2 + 8 d^2) / 2, with 2
-// degrees of freedom.
-BOOST_AUTO_TEST_CASE(the_variance_is_pooled) {
-  const double d = 0.1, sigma = std::sqrt(5) * d, t = 4.302652729911275;  // Student's t, 2 degrees, 97.5 % point
+// The logarithms of the steps deviate by +-d from their means, so sigma^2 is 2 d^2, with a degree of freedom at each
+// minibatch. By the slope's prior of 2 log 3 over log 2, the variance of log sigma^2 is at both 1.54693, and its
+// degrees of freedom are 2 / 1.54693.
+BOOST_AUTO_TEST_CASE(the_variance_is_of_all_minibatches) {
+  const double d = 0.1, sigma = std::sqrt(2) * d, t = 7.570272855813858;
   const PooledSteps pooled = pooled_steps(std::vector<StepsToTarget>{
-      {8, {1e6 * std::exp(-d), 1e6 * std::exp(d)}}, {16, {1e5 * std::exp(-2 * d), 1e5 * std::exp(2 * d)}}, {32, {}}});
+      {8, {1e6 * std::exp(-d), 1e6 * std::exp(d)}}, {16, {1e5 * std::exp(-d), 1e5 * std::exp(d)}}, {32, {}}});
   const auto near = boost::test_tools::tolerance(1e-8);
-  BOOST_TEST(pooled.deviation == sigma, near);
-  BOOST_TEST(pooled.degrees == 2);
+  BOOST_TEST(pooled.deviation_at(8) == sigma, near);
+  BOOST_TEST(pooled.deviation_at(16) == sigma, near);
   BOOST_REQUIRE(pooled.means.size() == 2u);
   BOOST_TEST(pooled.means[0].steps == 1e6, near);
   for (const MeanSteps& mean : pooled.means) {
@@ -34,10 +35,10 @@ BOOST_AUTO_TEST_CASE(the_variance_is_pooled) {
 BOOST_AUTO_TEST_CASE(equal_seeds_are_known_to_within_their_resolution) {
   const PooledSteps whole = pooled_steps(std::vector<StepsToTarget>{{8, {157, 157}}, {16, {80, 80}}});
   BOOST_TEST(
-      std::log(whole.means[0].interval.value().high / 157) == 4.302652729911275 * std::log1p(1.0 / 157) / std::sqrt(12),
+      std::log(whole.means[0].interval.value().high / 157) == 1.959963984540054 * std::log1p(1.0 / 157) / std::sqrt(12),
       boost::test_tools::tolerance(1e-6));
   const PooledSteps coarse = pooled_steps(std::vector<StepsToTarget>{{8, {157, 157}, {}, 0.1}, {16, {80, 80}}});
-  BOOST_TEST(std::log(coarse.means[0].interval.value().high / 157) == 4.302652729911275 * std::log(1.1) / std::sqrt(12),
+  BOOST_TEST(std::log(coarse.means[0].interval.value().high / 157) == 1.959963984540054 * std::log(1.1) / std::sqrt(12),
              boost::test_tools::tolerance(1e-6));
 }
 
@@ -54,7 +55,8 @@ BOOST_AUTO_TEST_CASE(a_run_that_was_given_up_lifts_the_mean) {
   const PooledSteps pooled = pooled_steps(study);
   BOOST_TEST(pooled.means[0].steps > geometric_mean(std::vector<double>{90, 110, 130}));
   const auto likelihood = [&](size_t place, double factor) {
-    const double sigma = pooled.deviation, mean = std::log(factor * pooled.means[place].steps);
+    const double sigma = pooled.deviation_at(study[place].minibatch),
+                 mean = std::log(factor * pooled.means[place].steps);
     double sum = 0;
     for (const double steps : study[place].steps) sum -= std::pow((std::log(steps) - mean) / sigma, 2) / 2;
     for (const double least : study[place].given_up)
@@ -72,7 +74,7 @@ BOOST_AUTO_TEST_CASE(the_mean_with_a_known_sigma_is_that_of_all_minibatches) {
   const PooledSteps pooled = pooled_steps(study);
   const auto near = boost::test_tools::tolerance(1e-7);
   for (size_t i = 0; i < study.size(); ++i)
-    BOOST_TEST(censored_mean(study[i], pooled.deviation) == pooled.means[i].steps, near);
+    BOOST_TEST(censored_mean(study[i], pooled.deviation_at(study[i].minibatch)) == pooled.means[i].steps, near);
   BOOST_TEST(censored_mean(study[0], 0) == geometric_mean(std::vector<double>{90, 110, 130}), near);
   BOOST_TEST(censored_mean({8, {90, 110}, {1000}}, 1e-9) == geometric_mean(std::vector<double>{90, 110, 1000}), near);
   BOOST_TEST(std::isinf(censored_mean({8, {}, {100}}, 0.1)));

@@ -6,6 +6,16 @@
 #include <random>
 
 namespace kb::test {
+namespace {
+
+double deviation_at(const StudyDesign& design, int64_t minibatch) {
+  const auto log_of = [](int64_t count) { return std::log(static_cast<double>(count)); };
+  if (design.growth == 1) return design.deviation;
+  const double first = log_of(design.minibatches.front()), last = log_of(design.minibatches.back());
+  return design.deviation * std::pow(design.growth, (log_of(minibatch) - first) / (last - first));
+}
+
+}  // namespace
 
 std::vector<int64_t> doublings(int count) {
   std::vector<int64_t> all;
@@ -22,13 +32,14 @@ std::vector<StepsToTarget> synthetic_study(const StudyDesign& design, uint64_t s
   std::vector<StepsToTarget> study;
   for (const int64_t minibatch : design.minibatches) {
     study.push_back({minibatch});
+    const double deviation = deviation_at(design, minibatch);
     const double steps = design.law.steps_at(static_cast<double>(minibatch)) * std::exp(design.shared * normal(bits));
     for (int run = 0; run < design.seeds; ++run) {
       const double score = normal(bits);
       if (score <= most)
-        study.back().steps.push_back(steps * std::exp(design.deviation * score));
+        study.back().steps.push_back(steps * std::exp(deviation * score));
       else
-        study.back().given_up.push_back(steps * std::exp(design.deviation * most));
+        study.back().given_up.push_back(steps * std::exp(deviation * most));
     }
   }
   return study;
@@ -46,7 +57,9 @@ Calibration calibrate(const StudyDesign& design, int64_t studies) {
     const PooledSteps pooled = pooled_steps(study);
     for (const MeanSteps& mean : pooled.means) {
       ++result.means;
-      result.held += mean.interval && holds(*mean.interval, law.steps_at(static_cast<double>(mean.minibatch)));
+      const bool is_held = mean.interval && holds(*mean.interval, law.steps_at(static_cast<double>(mean.minibatch)));
+      result.held += is_held;
+      result.held_last += is_held && mean.minibatch == design.minibatches.back();
     }
     if (pooled.means.size() < kLeastMinibatches) continue;
     ++result.studies;

@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(seeds_that_scatter_unequally_are_told) {
       answer_of("8,1,8000\n8,2,8010\n8,3,7995\n16,1,4000\n16,2,4009\n16,3,3998\n32,1,2000\n32,2,1500\n32,3,2500\n");
   const std::vector<std::string> notes = answer_notes(answer);
   BOOST_REQUIRE(notes.size() == 1u);
-  BOOST_TEST(notes[0].starts_with("seeds do not scatter equally (Bartlett's test, p = "), notes[0]);
+  BOOST_TEST(notes[0].starts_with("seeds do not scatter by a power of the minibatch (Bartlett's test, p = "), notes[0]);
   BOOST_TEST(notes[0].find("by 26 % at 32") != std::string::npos, notes[0]);
   BOOST_TEST(answer_notes(study_answer_test::law_answer()).empty());
 }

@@ -11,6 +11,7 @@
 #include "graph/error.h"
 #include "recipes/answer/measurements.h"
 #include "recipes/answer/policy_costs.h"
+#include "recipes/answer/policy_points.h"
 #include "recipes/answer/side_by_side.h"
 #include "recipes/trials/stated_claims.h"
 #include "runtime/process.h"
@@ -124,6 +125,17 @@ BOOST_AUTO_TEST_CASE(a_growth_is_not_told_from_a_minibatch_that_runs_missed_the_
   const JudgedClaim claim =
       policy_claims(studies_of_runs(runs_of(table))).at(static_cast<size_t>(PolicyClaim::outer_nesterov));
   BOOST_TEST(claim.ours.starts_with("S(128) / S(32) is "), claim.ours);
+}
+
+// Of three runs one was given up after 130 steps. The study's mean counts it as one of more steps.
+BOOST_AUTO_TEST_CASE(points_have_the_steps_of_the_study) {
+  const std::vector<NamedStudy> studies =
+      studies_of_runs(runs_of("minibatch,rate,setting,seed,steps,reached\n128,0.1,policy=sync,1,100,1\n"
+                              "128,0.1,policy=sync,2,110,1\n128,0.1,policy=sync,3,130,0\n"));
+  const PolicyPoints points(studies);
+  BOOST_REQUIRE(points.tried().size() == 1u);
+  BOOST_TEST(points.tried()[0].steps == studies[0].answer.best.at(0).steps, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(points.tried()[0].steps > std::cbrt(100.0 * 110 * 130));
 }
 
 // The claim would be held if the first two runs of each counted alone.

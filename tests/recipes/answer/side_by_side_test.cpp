@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -56,6 +57,31 @@ BOOST_AUTO_TEST_CASE(ratios_are_against_the_first) {
   BOOST_TEST(json["studies"][1]["runs"].get<int>() == 24);
   std::istringstream lines(side_by_side_text(studies));
   for (std::string line; std::getline(lines, line);) BOOST_TEST(line.size() <= 80u, line);
+}
+
+// "wide" tried four rates, the best of which lies between others; "narrow" tried one and, at minibatch 8, a worse one
+// above it.
+BOOST_AUTO_TEST_CASE(a_search_that_was_too_narrow_is_told) {
+  const auto study = [](const std::string& name, const std::string& runs) {
+    const Measurements table = parse_measurement_table("minibatch,rate,steps,diverged\n" + runs, name);
+    return NamedStudy{name, answer_study(table.runs, {}), {}, effort_of(table.runs)};
+  };
+  std::string wide, narrow = "8,0.2,200,0\n";
+  for (const int minibatch : {8, 16, 32}) {
+    wide += fmt::format("{0},0.1,90,0\n{0},0.2,80,0\n{0},0.3,85,0\n{0},0.4,100,0\n{0},0.8,,1\n", minibatch);
+    narrow += fmt::format("{},0.1,100,0\n", minibatch);
+  }
+  const std::vector<NamedStudy> studies = {study("wide", wide), study("narrow", narrow)};
+  std::string words = side_by_side_text(studies);  // on one line
+  std::ranges::replace(words, '\n', ' ');
+  while (words.find("  ") != words.npos) words.erase(words.find("  "), 1);
+  const std::string ends = "the best rate at minibatch 8 is the least or the greatest that was tried",
+                    fewer = "1 rates and settings were tried at a minibatch (median), 4 by wide";
+  BOOST_TEST(words.find(ends) != words.npos, words);
+  BOOST_TEST(words.find(fewer) != words.npos, words);
+  BOOST_TEST(words.find("NOTE") > words.find("narrow"), words);  // none of "wide"
+  const std::string page = side_by_side_page(studies, "./run study A B", {});
+  BOOST_TEST(page.find("NOTE: narrow: " + ends) != page.npos);
 }
 
 BOOST_AUTO_TEST_CASE(other_targets_and_data_are_refused) {

@@ -138,6 +138,11 @@ BOOST_AUTO_TEST_CASE(what_is_not_adapted_is_told_with_its_rate) {
   BOOST_TEST(told(lars()) ==
              "layers with rates of their own: 2; not adapted: 3 (bias, norm_scale, norm_shift), their rate is at most "
              "0.05 (learning.hyper.skip_lr), in the shape of the schedule");
+  // A growth that multiplies the rate lifts these rates too.
+  BOOST_TEST(
+      told(lars({"--minibatch-schedule", "1ep:x2:linear"}))
+          .ends_with("0.05 (learning.hyper.skip_lr), in the shape of the schedule, up to 2 times that as the minibatch "
+                     "grows"));
   BOOST_TEST(told({"--optimizer", "lamb", "--no-adapt", "bias"}) ==
              "layers with rates of their own: 4; not adapted: 1 (bias), their rate is the learning rate itself, up to "
              "0.005; learning.hyper.skip_lr gives them a lower one");

@@ -1,0 +1,41 @@
+// The scatter of seeds at each minibatch of a study.
+//
+// A few seeds say little about sigma, the standard deviation of their log steps, and those of all minibatches together
+// say more. sigma is a power of the minibatch, log sigma^2 = level + slope x (log B - middle), since seeds scatter more
+// where there are fewer steps or where trainings are near divergence. A study of few seeds hardly tells the slope, so
+// it is held back: a priori sigma grows or falls over the study's minibatches by a factor of 3, one standard deviation.
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <span>
+
+namespace kb {
+
+// Runs of one minibatch: the sum of squares of their log steps about their mean, and its degrees of freedom.
+struct ScatterSample {
+  double minibatch = 0;
+  int64_t degrees = 0;
+  double squares = 0;
+};
+
+// sigma at one minibatch. Degrees of freedom are those of a variance that is known as well (Satterthwaite 1946).
+struct SeedScatter {
+  double deviation = 0, degrees = 0;
+};
+
+struct ScatterLaw {
+  double middle = 0;                              // log minibatch at which level and slope err independently
+  double level = 0, slope = 0;                    // of log sigma^2
+  double level_variance = 0, slope_variance = 0;  // variances of both estimates
+
+  // Returns sigma at the middle.
+  double deviation() const { return std::exp(level / 2); }
+  // Returns sigma at a minibatch, which may lie outside the study. There is at least one degree of freedom.
+  SeedScatter at(double minibatch) const;
+};
+
+// Returns the law of the greatest likelihood, restricted to the scatter about the means, times the prior of the slope.
+// `samples` ascends by minibatch, and its degrees sum to 1 or more. If all squares are 0, sigma is 1e-9.
+ScatterLaw fit_scatter(std::span<const ScatterSample> samples);
+
+}  // namespace kb

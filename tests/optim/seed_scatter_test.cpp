@@ -1,0 +1,88 @@
+// Tests the law of sigma: its likelihood, what a study of few seeds knows of it, and the intervals of mean steps that
+// follow from it where seeds scatter more at larger minibatches.
+#include "optim/seed_scatter.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <vector>
+
+#include "tests/optim/synthetic_study.h"
+
+namespace kb::seed_scatter_test {
+namespace {
+
+const std::vector<ScatterSample> kSamples = {{8, 2, 0.02}, {16, 1, 0.001}, {64, 3, 0.5}, {256, 0, 0}, {512, 2, 0.1}};
+
+// Returns the logarithm of the restricted likelihood times the slope's prior, N(0, (2 log 3 / log 64)^2).
+double likelihood(const ScatterLaw& law) {
+  double sum = -std::pow(law.slope * std::log(64) / (2 * std::log(3)), 2) / 2;
+  for (const ScatterSample& one : kSamples) {
+    const double log_variance = law.level + law.slope * (std::log(one.minibatch) - law.middle);
+    sum -= (static_cast<double>(one.degrees) * log_variance + one.squares / std::exp(log_variance)) / 2;
+  }
+  return sum;
+}
+
+// Returns in how many percent of 1,000 studies the interval of S at the last minibatch holds it.
+double held_at_last(const test::StudyDesign& design) {
+  constexpr uint64_t kStudies = 1000;
+  const double steps = design.law.steps_at(static_cast<double>(design.minibatches.back()));
+  int held = 0;
+  for (uint64_t seed = 1; seed <= kStudies; ++seed)
+    held += test::holds(pooled_steps(test::synthetic_study(design, seed)).means.back().interval.value(), steps);
+  return 100.0 * held / kStudies;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(seed_scatter)
+
+BOOST_AUTO_TEST_CASE(the_law_has_the_greatest_likelihood) {
+  const ScatterLaw law = fit_scatter(kSamples);
+  for (const auto& [level, slope] : {std::pair(0.01, 0.0), {-0.01, 0.0}, {0.0, 0.01}, {0.0, -0.01}, {0.01, 0.01}}) {
+    ScatterLaw other = law;
+    other.level += level, other.slope += slope;
+    BOOST_TEST(likelihood(other) < likelihood(law));
+  }
+  BOOST_TEST(law.slope > 0);
+  BOOST_TEST(law.at(std::exp(law.middle)).deviation == law.deviation(), boost::test_tools::tolerance(1e-12));
+}
+
+// One minibatch knows its own variance by its degrees of freedom, and those far away hardly any.
+BOOST_AUTO_TEST_CASE(degrees_of_freedom_are_those_that_the_runs_have) {
+  const std::vector<ScatterSample> one = {{64, 4, 0.36}};
+  BOOST_TEST(fit_scatter(one).at(64).degrees == 4, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(fit_scatter(one).at(64).deviation == 0.3, boost::test_tools::tolerance(1e-12));
+  const ScatterLaw law = fit_scatter(kSamples);
+  BOOST_TEST(law.at(std::exp(law.middle)).degrees == 8, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(law.at(8).degrees < 6);
+  BOOST_TEST(law.at(1e9).degrees == 1);
+}
+
+BOOST_AUTO_TEST_CASE(seeds_that_tie_have_no_scatter) {
+  const std::vector<ScatterSample> tied = {{8, 2, 0}, {16, 2, 0}};
+  BOOST_TEST(fit_scatter(tied).at(16).deviation < 1e-8);
+  const std::vector<ScatterSample> in_part = {{8, 2, 0}, {16, 2, 0}, {32, 2, 0.02}};
+  const ScatterLaw law = fit_scatter(in_part);
+  BOOST_TEST(law.at(8).deviation > 1e-3);
+  BOOST_TEST(law.at(32).deviation < 0.2);
+}
+
+// With one sigma for all, the third and the fourth of these would be 82 and 85 %.
+BOOST_AUTO_TEST_CASE(intervals_hold_where_seeds_scatter_three_times_as_much) {
+  const auto design = [](int minibatches, int seeds, double growth) {
+    return test::StudyDesign{
+        .law = {300, 64, 1}, .minibatches = test::doublings(minibatches), .seeds = seeds, .growth = growth};
+  };
+  for (const auto& one : {design(8, 3, 1), design(4, 2, 1), design(8, 3, 3), design(4, 2, 3), design(8, 3, 1.0 / 3)}) {
+    const double held = held_at_last(one);
+    BOOST_TEST_MESSAGE(one.minibatches.size() << " minibatches, " << one.seeds << " seeds, growth " << one.growth
+                                              << ": S at the last one held in " << held << " %");
+    BOOST_TEST(held >= 92);
+    BOOST_TEST(held <= 99.5);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::seed_scatter_test
