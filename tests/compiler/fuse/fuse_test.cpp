@@ -149,6 +149,25 @@ BOOST_AUTO_TEST_CASE(heads_are_split_and_joined_in_one_launch_each_way) {
   BOOST_TEST((launches == std::map<size_t, int>{{3, 2}, {1, 2}}));
 }
 
+// recompute lets backward compute a softmax again that forward's product has read. That is a launch far behind, not a
+// second result of the forward's launch, which would be kept until then.
+BOOST_AUTO_TEST_CASE(a_softmax_is_not_written_twice_in_forward) {
+  Graph g("attention");
+  const Tensor first = input(g, "x", DType::f32, {2, 64, 64}, "");
+  Tensor x = first;
+  for (int layer = 0; layer < 3; ++layer) x = matmul(softmax(matmul(x, x)), tanh(x));
+  output("dq", gradients(sum(x * x), {first})[0]);
+  int launches = 0;
+  for (const Group& group : fused(std::move(g))) {
+    if (group.cls != FusionClass::row_reduce) continue;
+    ++launches;
+    const auto whole =
+        std::ranges::count_if(group.outputs, [](Value value) { return last_fused()->type(value).rank() == 3; });
+    BOOST_TEST(whole <= 2);  // the exponentials and the softmax
+  }
+  BOOST_TEST(launches >= 6);
+}
+
 // A launch that computes a value also sums up its rows, and so does not read it again. Short rows and very long rows
 // are summed by a launch of their own, because in a joint launch most threads of a GPU would be idle.
 BOOST_AUTO_TEST_CASE(sums_of_rows_join_the_point_wise_launch_that_computes_them) {
