@@ -25,7 +25,7 @@ struct SeedScatter {
 
 struct ScatterLaw {
   double middle = 0;                              // log minibatch at which level and slope err independently
-  double level = 0, slope = 0;                    // of log sigma^2
+  double level = 0, slope = 0;                    // log sigma^2 is level + slope (log B - middle)
   double level_variance = 0, slope_variance = 0;  // variances of both estimates
 
   // Returns sigma at the middle.

@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 
-WARM_STEPS, LEAST_STEPS, MOST_STEPS, SECONDS = 3, 10, 2000, 3.0  # as torch_steps.py
+WARM_STEPS, LEAST_STEPS, MOST_STEPS, SECONDS = 3, 10, 2000, 3.0  # torch_steps.py has the same
 
 
 def arguments_of():

@@ -120,8 +120,8 @@ class ConvOp : public LibraryOp {
   ConvSpec spec_;
   Detour detour_;
   size_t element_;
-  // For a tap that meets no input oneDNN 2.6's gradients of weights in bf16 multiply by what they find in their own
-  // scratch memory, which then has to be zeros.
+  // oneDNN 2.6's gradients of weights in bf16 multiply by what they find in their own scratch memory for a tap that
+  // meets no input. This memory has to be zeros then.
   bool reads_own_;
   ScratchLayout scratch_;
   WeightLayout gradient_;

@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(a_growth_is_not_told_from_a_minibatch_that_runs_missed_the_
   BOOST_TEST(claim.ours.starts_with("S(128) / S(32) is "), claim.ours);
 }
 
-// Of three runs one was given up after 130 steps. The study's mean counts it as one of more steps.
+// One of three runs was given up after 130 steps. The study's mean counts it as one of more steps.
 BOOST_AUTO_TEST_CASE(points_have_the_steps_of_the_study) {
   const std::vector<NamedStudy> studies =
       studies_of_runs(runs_of("minibatch,rate,setting,seed,steps,reached\n128,0.1,policy=sync,1,100,1\n"
