@@ -13,6 +13,7 @@
 #include "recipes/task/noise.h"
 #include "recipes/train/train.h"
 #include "runtime/input_file.h"
+#include "runtime/json_reader.h"
 #include "tests/recipes/small_run.h"
 #include "tests/support/says.h"
 #include "tests/support/support.h"
