@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <istream>
 #include <ostream>
 #include <string>
@@ -64,7 +65,7 @@ void take_turns(Session& session, std::istream& in, std::ostream& out) {
   const int64_t group = group_of(session);
   for (std::string line; std::getline(in, line);) {
     const std::optional<double> turn = parsed_number<double>(line);
-    if (!turn)
+    if (!turn || !std::isfinite(*turn))
       throw Error("--turns: a line of standard input is a turn\n  expected: a number of milliseconds\n  got:      " +
                   line);
     run_group(session, group);

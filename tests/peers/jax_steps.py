@@ -4,14 +4,12 @@ process, with the flags of torch_steps.py. Images lie channels_last; with bf16 t
 convolutions and activations are bf16, statistics of norms f32.
 """
 import argparse
-import json
 import os
-import sys
 import time
 
 import numpy as np
 
-WARM_STEPS, LEAST_STEPS, MOST_STEPS, SECONDS = 3, 10, 2000, 3.0  # torch_steps.py has the same
+from turns import tell_times
 
 
 def arguments_of():
@@ -176,26 +174,15 @@ def main():
 
     step = jax.jit(whole, donate_argnums=(0, 1))
 
-    def seconds():
+    def seconds_a_step(steps):
         nonlocal parameters, state
         start = time.perf_counter()
-        parameters, state, value = step(parameters, state, x, labels)
-        value.block_until_ready()
-        return time.perf_counter() - start
+        for _ in range(steps):
+            parameters, state, value = step(parameters, state, x, labels)
+            value.block_until_ready()
+        return (time.perf_counter() - start) / steps
 
-    for _ in range(WARM_STEPS):
-        seconds()
-    times = []
-    while len(times) < LEAST_STEPS or (sum(times) < SECONDS and len(times) < MOST_STEPS):
-        times.append(seconds())
-    times.sort()
-    print(json.dumps({"step_ms_min": 1e3 * times[0], "step_ms_median": 1e3 * times[len(times) // 2]}), flush=True)
-    for line in sys.stdin if ARGUMENTS.turns else []:
-        seconds()
-        times = []
-        while not times or sum(times) * 1e3 < float(line):
-            times.append(seconds())
-        print(json.dumps([1e3 * value for value in times]), flush=True)
+    tell_times(seconds_a_step, 1, ARGUMENTS.turns)
 
 
 if __name__ == "__main__":

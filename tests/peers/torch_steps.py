@@ -2,20 +2,18 @@
 """Times whole training steps in PyTorch; one JSON object. Called by times.py, once a process.
 
 The optimizer is fused. On a GPU no step waits for its loss: steps are timed in groups, each from one wait for the device
-to the next. With --turns, as of `./run bench`, each line of standard input, a number of milliseconds, is a turn.
+to the next.
 """
 import argparse
 import contextlib
-import json
-import sys
 import time
 
 import torch
 import torch.nn.functional as F
 
 import nets
+from turns import tell_times
 
-WARM_STEPS, LEAST_STEPS, MOST_STEPS, SECONDS = 3, 10, 2000, 3.0  # `./run bench` uses the same numbers
 GROUP = 10  # steps on a GPU between two waits
 SHAPES = {"mlp_mnist": ((1, 28, 28), 10), "lenet_mnist": ((1, 28, 28), 10), "resnet_cifar": ((3, 32, 32), 10),
           "resnet50": ((3, 224, 224), 1000)}
@@ -104,22 +102,8 @@ def main():
         return (time.perf_counter() - start) / steps
 
     group = GROUP if cuda else 1
-    for _ in range(WARM_STEPS):
-        seconds_a_step(group)
-    times = []
-    while len(times) < LEAST_STEPS or (sum(times) * group < SECONDS and len(times) < MOST_STEPS):
-        times.append(seconds_a_step(group))
-    times.sort()
-    result = {"step_ms_min": 1e3 * times[0], "step_ms_median": 1e3 * times[len(times) // 2]}
-    if cuda:
-        result["peak_bytes"] = torch.cuda.max_memory_allocated()
-    print(json.dumps(result), flush=True)
-    for line in sys.stdin if arguments.turns else []:
-        seconds_a_step(group)
-        times = []
-        while not times or sum(times) * group * 1e3 < float(line):
-            times.append(seconds_a_step(group))
-        print(json.dumps([1e3 * seconds for seconds in times]), flush=True)
+    tell_times(seconds_a_step, group, arguments.turns,
+               lambda: {"peak_bytes": torch.cuda.max_memory_allocated()} if cuda else {})
 
 
 if __name__ == "__main__":

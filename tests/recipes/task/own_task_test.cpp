@@ -184,6 +184,7 @@ BOOST_AUTO_TEST_CASE(a_rival_and_bench_step_in_turns) {
   BOOST_TEST(std::accumulate(ms.begin(), ms.end(), 0.0) >= 20);
   BOOST_TEST(!std::getline(answers, end));
   BOOST_TEST(turns(flags, "1 s\n").starts_with("--turns: a line of standard input is a turn"));
+  BOOST_TEST(turns(flags, "inf\n").ends_with("got:      inf"));
 }
 
 BOOST_AUTO_TEST_CASE(noise_has_values_that_the_fields_allow) {
