@@ -71,6 +71,7 @@ runtime/cpu/amx: . cpu
 runtime/cpu/eigen: . cpu
 runtime/cpu/onednn: . cpu
 runtime/cpu/onednn_absent: . cpu
+runtime/cpu/winograd: . cpu
 runtime/cuda: . comm
 runtime/cuda/toolkit: . cuda
 runtime/cuda/cublaslt: . cuda

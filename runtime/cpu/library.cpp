@@ -58,6 +58,7 @@ bool uses_own_conv(const LibraryContext& context, const ConvSpec& spec) {
 
 // Returns a kernel of our own for what the library does slowly; null where it has none.
 std::unique_ptr<LibraryOp> plan_own(const LibraryContext& context, const ConvSpec& spec, int shards) {
+  if (winograd::is_faster(spec)) return winograd::plan_conv(spec, shards);
   if (uses_own_conv(context, spec)) return amx::plan_conv(spec, shards);
   if (auto op = plan_weight_grad(spec, shards)) return op;
   return context.instruction_set() == "amx" ? amx::plan_weight_grad(spec, shards) : nullptr;
@@ -118,6 +119,7 @@ std::unique_ptr<LibraryOp> plan_matmul(LibraryContext& context, const MatmulSpec
 size_t packed_weight_bytes(LibraryContext& context, const ConvSpec& spec) {
   check(spec, 1);
   const ConvSpec inner = computed(context, spec);
+  if (winograd::is_faster(inner)) return winograd::packed_weight_bytes(inner);
   const WeightLayout layout = weight_layout(context, inner);
   if (layout.canonical && inner.dtype == spec.dtype) return 0;
   return layout.bytes();
@@ -125,7 +127,9 @@ size_t packed_weight_bytes(LibraryContext& context, const ConvSpec& spec) {
 
 std::unique_ptr<LibraryOp> plan_pack_weights(LibraryContext& context, const ConvSpec& spec, DType source) {
   ensure(packed_weight_bytes(context, spec) > 0, "pack_weights: these weights are used as they are");
-  return make_pack(weight_layout(context, computed(context, spec)), source, spec.dtype);
+  const ConvSpec inner = computed(context, spec);
+  if (winograd::is_faster(inner)) return winograd::plan_pack_weights(inner, source, spec.dtype);
+  return make_pack(weight_layout(context, inner), source, spec.dtype);
 }
 
 std::unique_ptr<LibraryOp> plan_pack_weights(LibraryContext& context, const ConvSpec& spec) {

@@ -115,6 +115,19 @@ WeightLayout weight_layout(const ConvSpec& spec);
 std::unique_ptr<LibraryOp> plan_weight_grad(const ConvSpec& spec, int shards);
 }  // namespace amx
 
+// Computes 3x3 convolutions of stride 1 and both gradients in f32 with 16 multiplications for the 36 of four pixels, by
+// F(2x2, 3x3) of Lavin and Gray 2016, "Fast Algorithms for Convolutional Neural Networks". Rounding errors are relative
+// to the 4x4 pixels that four results share. A result that reads an infinite pixel may be NaN, and such an input may
+// reach the gradients of its channel at every tap.
+namespace winograd {
+// Returns whether the plans below compute this call, and faster than a direct convolution. The answer does not depend
+// on the number of samples, bias or ReLU.
+bool is_faster(const ConvSpec& spec);
+std::unique_ptr<LibraryOp> plan_conv(const ConvSpec& spec, int shards);
+size_t packed_weight_bytes(const ConvSpec& spec);
+std::unique_ptr<LibraryOp> plan_pack_weights(const ConvSpec& spec, DType source, DType precision);
+}  // namespace winograd
+
 // Computes in f32 and f64, on canonical weights.
 namespace eigen {
 std::string name();
