@@ -63,25 +63,33 @@ std::vector<StepTime> profile(Session& session) {
 struct RateText {
   std::string rate;        // "21.3 GB/s"
   double share = 0;        // fraction of the copy bandwidth, or of the multiply rate if it multiplies
-  bool is_cached = false;  // whether it is faster than a copy: a part of the bytes was in the cache
+  const char* mark = " ";  // why the share exceeds 1, if it does: a key of the lines below the table
 };
+
+constexpr const char *kCached = "*", *kFewerProducts = "+";
 
 RateText rate_text(const Step& step, double ms, const Limits& limits) {
   if (ms <= 0) return {.rate = "-"};
   if (step.cls == FusionClass::library && step.flops > 0) {
     const double rate = 1e3 * static_cast<double>(step.flops) / ms;
-    return {fmt::format("{:.1f} GFLOP/s", rate / 1e9), rate / limits.multiply};
+    const double share = rate / limits.multiply;
+    return {fmt::format("{:.1f} GFLOP/s", rate / 1e9), share, share > 1 ? kFewerProducts : " "};
   }
   const double rate = 1e3 * static_cast<double>(step.bytes) / ms;
-  return {fmt::format("{:.1f} GB/s", rate / 1e9), rate / limits.copy, rate > limits.copy};
+  return {fmt::format("{:.1f} GB/s", rate / 1e9), rate / limits.copy, rate > limits.copy ? kCached : " "};
 }
 
-void print_limits(const Limits& limits, bool in_cache) {
+// Prints what the shares are fractions of, and what the marks of the table mean.
+void print_limits(const Limits& limits, const std::string& marks) {
   fmt::print(
       "of: GB/s over the copy bandwidth {:.1f} GB/s (read + write),\n    GFLOP/s over the multiply rate {:.1f} "
       "GFLOP/s\n",
       limits.copy / 1e9, limits.multiply / 1e9);
-  if (in_cache) fmt::print("*: above 100 %, for a part of the bytes is in the processor's cache\n");
+  if (marks.find(kCached) != std::string::npos)
+    fmt::print("{}: above 100 %, for a part of the bytes is in the processor's cache\n", kCached);
+  if (marks.find(kFewerProducts) != std::string::npos)
+    fmt::print("{}: above 100 %, for operations are counted as of a direct convolution, and 3x3 ones take fewer\n",
+               kFewerProducts);
 }
 
 void print_table(Session& session, int threads) {
@@ -93,19 +101,19 @@ void print_table(Session& session, int threads) {
   const auto room = static_cast<size_t>(std::max(30, usable_columns(kTableColumns) - kNumbers));
   fmt::print("\n{:>4} {:>9} {:>6} {:>14} {:>6}   {}\n", "step", "ms", "share", "rate", "of", "what it does");
   size_t at = 0;
-  bool in_cache = false;
+  std::string marks;
   for (const Schedule* schedule : session.profiled()) {
     const std::vector<StepDescription> words = describe_steps(*schedule);
     for (size_t s = 0; s < schedule->steps.size(); ++s) {
       const double ms = times.at(at).milliseconds;
       const RateText rate = rate_text(schedule->steps[s], ms, limits);
-      in_cache |= rate.is_cached;
+      marks += rate.mark;
       fmt::print("{:>4} {:>9.4f} {:>5.1f}% {:>14} {:>5.0f}%{}  {}\n", at++, ms, 100 * ms / total, rate.rate,
-                 100 * rate.share, rate.is_cached ? "*" : " ", words[s].text(room));
+                 100 * rate.share, rate.mark, words[s].text(room));
     }
   }
   fmt::print("{:>4} {:>9.4f}\n", "sum", total);
-  print_limits(limits, in_cache);
+  print_limits(limits, marks);
 }
 
 // Returns the bytes that a step takes on its device; a GPU has two slots for inputs.

@@ -55,7 +55,9 @@ class ConvMemory {
 class ConvTimer {
  public:
   // Makes a timer. The time of a call is that of the fastest of `repeats` runs, after one that warms the caches.
-  ConvTimer(int threads, int shards, int repeats) : pool_(threads), shards_(shards), repeats_(repeats) {}
+  // Without kernels of our own the library computes everything.
+  ConvTimer(int threads, int shards, int repeats, bool own_kernels = true)
+      : context_(own_kernels), pool_(threads), shards_(shards), repeats_(repeats) {}
 
   // Returns the milliseconds of one call.
   double time(const ConvSpec& spec);

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kRounds = 400'000;  // multiply-adds of each chain in one trial
 // Number of independent sums, which must exceed latency (cycles) times number of the vector units of any core.
 constexpr int kChains = 12;
-constexpr int kMultiplyTrials = 5;
+constexpr int kMultiplyTrials = 25;  // enough that a moment of another process does not spoil all
 
 // A factor below 1 keeps the sums finite. The chains start at different values, else the compiler would merge them.
 constexpr float kFactor = 0.999f, kTerm = 0.001f;

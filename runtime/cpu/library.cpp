@@ -51,21 +51,26 @@ int64_t rounded_outputs(const ConvSpec& spec) {
   return spec.kind == ConvKind::input_grad ? input_elements(spec) : 0;
 }
 
-// Returns whether a kernel of our own computes a convolution or the gradient of its input.
-bool uses_own_conv(const LibraryContext& context, const ConvSpec& spec) {
-  return context.instruction_set() == "amx" && amx::available() && amx::is_faster(spec);
+bool uses_winograd(const LibraryContext& context, const ConvSpec& spec) {
+  return context.has_own_kernels() && winograd::is_faster(spec);
+}
+
+// Returns whether a kernel for matrix tiles computes a convolution or the gradient of its input.
+bool uses_amx(const LibraryContext& context, const ConvSpec& spec) {
+  return context.has_own_kernels() && context.instruction_set() == "amx" && amx::available() && amx::is_faster(spec);
 }
 
 // Returns a kernel of our own for what the library does slowly; null where it has none.
 std::unique_ptr<LibraryOp> plan_own(const LibraryContext& context, const ConvSpec& spec, int shards) {
-  if (winograd::is_faster(spec)) return winograd::plan_conv(spec, shards);
-  if (uses_own_conv(context, spec)) return amx::plan_conv(spec, shards);
+  if (!context.has_own_kernels()) return nullptr;
+  if (uses_winograd(context, spec)) return winograd::plan_conv(spec, shards);
+  if (uses_amx(context, spec)) return amx::plan_conv(spec, shards);
   if (auto op = plan_weight_grad(spec, shards)) return op;
   return context.instruction_set() == "amx" ? amx::plan_weight_grad(spec, shards) : nullptr;
 }
 
 WeightLayout weight_layout(LibraryContext& context, const ConvSpec& spec) {
-  if (uses_own_conv(context, spec)) return amx::weight_layout(spec);
+  if (uses_amx(context, spec)) return amx::weight_layout(spec);
   if (use_onednn(context, spec.dtype)) return onednn::weight_layout(*context.engine(), spec);
   return WeightLayout::plain(spec, spec.dtype);
 }
@@ -86,7 +91,7 @@ DType matmul_dtype(const LibraryContext& context, const MatmulSpec& spec) {
 
 }  // namespace
 
-LibraryContext::LibraryContext() : engine_(onednn::make_engine()) {}
+LibraryContext::LibraryContext(bool own_kernels) : engine_(onednn::make_engine()), own_kernels_(own_kernels) {}
 
 std::string LibraryContext::name() const { return engine_ ? onednn::name() : eigen::name(); }
 
@@ -119,7 +124,7 @@ std::unique_ptr<LibraryOp> plan_matmul(LibraryContext& context, const MatmulSpec
 size_t packed_weight_bytes(LibraryContext& context, const ConvSpec& spec) {
   check(spec, 1);
   const ConvSpec inner = computed(context, spec);
-  if (winograd::is_faster(inner)) return winograd::packed_weight_bytes(inner);
+  if (uses_winograd(context, inner)) return winograd::packed_weight_bytes(inner);
   const WeightLayout layout = weight_layout(context, inner);
   if (layout.canonical && inner.dtype == spec.dtype) return 0;
   return layout.bytes();
@@ -128,7 +133,7 @@ size_t packed_weight_bytes(LibraryContext& context, const ConvSpec& spec) {
 std::unique_ptr<LibraryOp> plan_pack_weights(LibraryContext& context, const ConvSpec& spec, DType source) {
   ensure(packed_weight_bytes(context, spec) > 0, "pack_weights: these weights are used as they are");
   const ConvSpec inner = computed(context, spec);
-  if (winograd::is_faster(inner)) return winograd::plan_pack_weights(inner, source, spec.dtype);
+  if (uses_winograd(context, inner)) return winograd::plan_pack_weights(inner, source, spec.dtype);
   return make_pack(weight_layout(context, inner), source, spec.dtype);
 }
 

@@ -1,4 +1,5 @@
-// Convolution and matmul on a CPU, by oneDNN, or by Eigen for f64 and without oneDNN. A call is planned once and then
+// Convolution and matmul on a CPU, by oneDNN, or by Eigen for f64 and without oneDNN; some convolutions, by kernels of
+// our own. A call is planned once and then
 // run without an allocation of ours. It is cut into a fixed number of shards, each computed by one thread, and sums
 // over shards are taken in their order. So the bits depend on the spec and on `shards`, never on the number of threads.
 #pragma once
@@ -19,7 +20,9 @@ struct Engine;
 // that are planned with it. One thread at a time plans with a context.
 class LibraryContext {
  public:
-  LibraryContext();
+  // Makes a context. Without kernels of our own the library computes everything, which is for comparisons.
+  explicit LibraryContext(bool own_kernels = true);
+  bool has_own_kernels() const { return own_kernels_; }
   std::string name() const;  // a text: "oneDNN 2.6.3" or "Eigen 3.4.0"
   // Returns Target::library_isa: oneDNN's widest instruction set here, which its ONEDNN_MAX_CPU_ISA may lower; with
   // Eigen that of the processor (Target::isa), since it decides the layouts.
@@ -29,6 +32,7 @@ class LibraryContext {
 
  private:
   std::shared_ptr<onednn::Engine> engine_;
+  bool own_kernels_;
 };
 
 // Returns the dtype in which the library computes for tensors of `dtype`: `dtype` itself if the processor and the

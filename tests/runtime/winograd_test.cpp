@@ -148,6 +148,42 @@ BOOST_AUTO_TEST_CASE(it_is_taken_where_it_multiplies_less) {
   BOOST_TEST(!is_taken([](ConvSpec& s) { s.o = 96, s.block_out = 32; }));
 }
 
+// Returns the root mean square of the errors.
+double error(const Array& got, const Expected& expected) {
+  double sum = 0;
+  for (int64_t i = 0; i < got.count(); ++i) sum += std::pow(got.get(i) - expected.value[i], 2);
+  return std::sqrt(sum / static_cast<double>(got.count()));
+}
+
+BOOST_AUTO_TEST_CASE(rounding_errors_are_as_large_as_those_of_a_direct_convolution) {
+  LibraryContext ours, direct(false);
+  Pool pool(1);
+  std::mt19937 random(7);
+  for (const ConvKind kind : {ConvKind::forward, ConvKind::input_grad, ConvKind::weight_grad}) {
+    for (const int64_t channels : {16, 64, 192}) {
+      const ConvCase c(spec_of(kind, 2, channels, channels, 6, 6), random);
+      const Expected expected = c.expected();
+      const double ratio = error(run_conv(ours, pool, c, 1), expected) / error(run_conv(direct, pool, c, 1), expected);
+      BOOST_TEST_MESSAGE(describe(c.spec) << ": error over that of a direct convolution " << ratio);
+      BOOST_TEST(ratio < 3);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_context_without_kernels_of_our_own_leaves_all_to_the_library) {
+  if (winograd::kernels().empty()) return;
+  LibraryContext ours, alone(false);
+  Pool pool(1);
+  std::mt19937 random(6);
+  for (const ConvKind kind : {ConvKind::forward, ConvKind::input_grad, ConvKind::weight_grad}) {
+    const ConvCase c(spec_of(kind, 1, 16, 32, 8, 8), random);
+    BOOST_TEST(plan_conv(ours, c.spec, 1)->implementation().starts_with("winograd:"));
+    BOOST_TEST(!plan_conv(alone, c.spec, 1)->implementation().starts_with("winograd:"));
+    for (LibraryContext* context : {&ours, &alone})
+      compare(run_conv(*context, pool, c, 1), c.expected(), tolerance(DType::f32), describe(c.spec));
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace kb::library_test
