@@ -105,6 +105,7 @@ class CpuCall {
     if (own.kind == ConvKind::weight_grad) return;
     packed_.resize(packed_weight_bytes(context, own) + 64);
     if (packed_.size() > 64) pack_ = plan_pack_weights(context, own);
+    if (pack_) pack_scratch_.resize(pack_->scratch_bytes() + 64);
   }
 
   const kb::LibraryOp& op() const { return *op_; }
@@ -125,11 +126,16 @@ class CpuCall {
   const void* own_weights(Pool& pool, const void* from) {
     move_weights(from, asked_.dtype, canonical_.data(), asked_.dtype, true);
     if (!pack_) return canonical_.data();
-    auto* to = reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(packed_.data()) + 63) / 64 * 64);
+    void* const to = aligned(packed_);
     const void* const in[] = {canonical_.data()};
     void* const out[] = {to};
-    pack_->run(pool, in, out, nullptr);
+    pack_->run(pool, in, out, aligned(pack_scratch_));
     return to;
+  }
+
+  // Returns the first multiple of 64 bytes; an array has 64 bytes more than it needs.
+  static void* aligned(std::vector<std::byte>& bytes) {
+    return reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(bytes.data()) + 63) / 64 * 64);
   }
 
   // Copies filters between the order of the graph and (O, I, KH, KW).
@@ -150,7 +156,7 @@ class CpuCall {
   const bool is_conv_;
   ConvSpec asked_;
   std::unique_ptr<kb::LibraryOp> op_, pack_;
-  std::vector<std::byte> canonical_, packed_;
+  std::vector<std::byte> canonical_, packed_, pack_scratch_;
 };
 
 // Computes a flash_attention node, or its gradient, by the interpreter.
