@@ -112,7 +112,7 @@ def measure(case, precision, way, arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
-    parser.add_argument("--precision", choices=["f32", "bf16"])
+    parser.add_argument("--precision", choices=["f32", "tf32", "bf16"], help="f32 and bf16 where not given; tf32 on a GPU")
     parser.add_argument("--rounds", type=int, default=9, help="turns of each side (%(default)s)")
     parser.add_argument("--threads", type=int, default=0, help="of both sides; 0 = as many as bench takes")
     parser.add_argument("--device", choices=list(WAYS), default="cpu")

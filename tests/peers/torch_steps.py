@@ -58,7 +58,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("recipe", choices=[*SHAPES, *PARTS])
     parser.add_argument("--minibatch", type=int, required=True)
-    parser.add_argument("--precision", choices=["f32", "bf16"], default="f32")
+    parser.add_argument("--precision", choices=["f32", "tf32", "bf16"], default="f32")
     parser.add_argument("--format", choices=["contiguous", "channels_last"], default="contiguous")
     parser.add_argument("--threads", type=int, default=0, help="0: as many as PyTorch takes")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
@@ -75,6 +75,8 @@ def main():
         torch.set_num_threads(arguments.threads)
     torch.manual_seed(1)
     torch.backends.cudnn.benchmark = True
+    # Without this, convolutions in f32 would take tf32 on a GPU, which ours do not.
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = arguments.precision == "tf32"
     net, optimizer, loss_of = PARTS.get(arguments.recipe, image_parts)(arguments)
     cuda = arguments.device == "cuda"
     if arguments.compile:  # the loss too
