@@ -13,6 +13,12 @@ namespace {
 
 constexpr int64_t kLeastColumns = 16;  // that a tile has
 constexpr int64_t kTile = 128;         // rows and columns of a tile
+// Most results of sums over one column: block storage has room for them beside the matrices, also where a block has
+// 99 KB of it.
+constexpr size_t kMostSums = 6;
+
+// Returns the number of a node's results that are sums, or other reductions.
+size_t sums_of(const Node& node) { return info(node.op).cls == OpClass::reduction ? node.outputs.size() : 0; }
 
 bool all_are(const Ints& values, int64_t number) {
   return std::ranges::all_of(values, [&](int64_t value) { return value == number; });
@@ -86,7 +92,9 @@ bool joins_product(const Joining& joining) {
   const auto pixels = std::ssize(joining.domain()) - 1;
   Ints axes(static_cast<size_t>(pixels));
   std::iota(axes.begin(), axes.end(), 0);
-  return reduced_axes(joining.node()) == axes;
+  size_t sums = sums_of(joining.node());
+  for (const int32_t seed : joining.into.seeds) sums += sums_of(joining.drafts.node(seed));
+  return reduced_axes(joining.node()) == axes && sums <= kMostSums;
 }
 
 }  // namespace kb

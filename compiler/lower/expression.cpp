@@ -109,6 +109,7 @@ Reg Expression::evaluate(Value v, const Indices& at) {
 // it.
 Reg Expression::product(Value v, const Indices& at) {
   if (cx_.product) return cx_.product(at);
+  ensure(cx_.notes != nullptr, "lower: a product in a launch that does not compute it");
   cx_.note(math_.flatten(at, cx_.graph.type(v).shape), false);
   return emit_number(b_, cx_.graph.type(v).dtype, 0);
 }

@@ -113,8 +113,9 @@ void Reduce::choose_lanes() {
 }
 
 // Returns true for long rows and for columns, on which the threads of a block work together; a short row, or a vector
-// of kept elements with several stages, is one thread's.
+// of kept elements with several stages, is one thread's. A product is the work of a block in any case.
 bool Reduce::shares_results() const {
+  if (cx_.group.product >= 0) return true;
   const bool several = has_several_passes();
   int64_t elements = 1;
   bool unknown = false;

@@ -1,5 +1,7 @@
 // Tests which convolutions a GPU's launches compute as products of matrices, what joins them, and their steps against
 // the interpreter.
+#include <fmt/format.h>
+
 #include <boost/test/unit_test.hpp>
 
 #include "compiler/schedule/interpreter.h"
@@ -94,6 +96,24 @@ BOOST_AUTO_TEST_CASE(one_launch_multiplies_and_adds_up) {
 BOOST_AUTO_TEST_CASE(steps_are_those_of_the_interpreter) {
   check_compiled(convolution_with_moments({}), check_with(with_products()));
   check_compiled(convolution_with_moments({.in = 40, .size = 9, .out = 136}), check_with(with_products(2)));
+}
+
+BOOST_AUTO_TEST_CASE(a_single_pixel_is_a_product_too) {
+  const Layer pixel{.samples = 1, .size = 1};
+  BOOST_TEST(is_own(pixel));
+  check_compiled(convolution_with_moments(pixel), check_with(with_products()));
+}
+
+// Block storage has room for a few sums beside the matrices. Others read the product from memory.
+BOOST_AUTO_TEST_CASE(many_sums_take_two_launches) {
+  Graph graph;
+  const Tensor y = convolution(input_of(graph, {3, 24, 7, 7}, DType::bf16),
+                               input_of(graph, {40, 24, 1, 1}, DType::bf16, "w"), {{1, 1}});
+  for (int i = 0; i < 12; ++i) output(fmt::format("sum {}", i), sum(relu(cast(y, DType::f32) - 0.5 * i), {0, 2, 3}));
+  check_compiled(graph, check_with(with_products()));
+  const Schedule schedule = scheduled(graph, with_products());
+  BOOST_TEST(count(schedule, FusionClass::library) == 0);
+  BOOST_TEST(count(schedule, FusionClass::column_reduce) == 2);
 }
 
 // No part has half as many elements as the whole, which a launch of point-wise ops would compute again from all parts.
