@@ -19,7 +19,7 @@ bool is_identity(const Node& node) {
 // A slice is contiguous when, in the result, every axis before the cut one has extent 1, every axis after it is whole,
 // and all steps are 1.
 bool is_contiguous_slice(const Type& source, const Node& node) {
-  if (node.op != Op::slice) return false;
+  if (node.op != Op::slice || node.attrs.integer(kComputed, 0) != 0) return false;
   const Ints& step = node.attrs.ints("step");
   bool whole = true;  // whether all axes inside the current one are whole
   for (size_t axis = source.shape.size(); axis-- > 0;) {

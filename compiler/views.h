@@ -29,6 +29,9 @@ struct Alias {
 // booleans.
 const Dims& domain_of(const Graph& graph, Value value);
 
+// The attribute, 1, of a slice that is no view, and of a concat that its readers compute from its inputs.
+inline constexpr const char* kComputed = "computed";
+
 // True when `node`'s result is its first input seen as another shape, or a contiguous part of it.
 bool is_view_op(const Graph& graph, const Node& node);
 // Follows view ops down to the value that owns the memory; a slice is followed only when it ends at a variable or an

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "compiler/fuse/rules.h"
+#include "compiler/views.h"
 #include "graph/image_layout.h"
 
 namespace kb {
@@ -72,7 +73,8 @@ Value Epilogues::bias_of(const Node& sum, int32_t n) const {
   if (from >= 0 && drafts_[from].last > n) return {};
   // A library adds the bias in the precision of its sums, so the bias needs the result's dtype and more than 16 bits.
   const DType dtype = graph.type(bias).dtype;
-  const bool fits = dtype == drafts_.node(n).type().dtype && !is_low_precision(dtype);
+  const bool aligned = target_.processor == Processor::cpu || resolve_alias(graph, bias).offset % kGpuVectorBytes == 0;
+  const bool fits = aligned && dtype == drafts_.node(n).type().dtype && !is_low_precision(dtype);
   return fits && varying_axes(graph, spread) == channel_axes(drafts_.node(n)) ? bias : Value{};
 }
 

@@ -13,7 +13,7 @@ bool Materialised::readable(Value v) const {
 }
 
 bool is_placed_concat(const Graph& graph, const Node& node) {
-  if (node.op != Op::concat || node.attrs.integer(kComputedConcat, 0) != 0) return false;
+  if (node.op != Op::concat || node.attrs.integer(kComputed, 0) != 0) return false;
   const Dims& shape = graph.type(node.inputs[0]).shape;
   int64_t axis = node.attrs.integer("axis");
   return std::all_of(shape.begin(), shape.begin() + axis, [](int64_t extent) { return extent == 1; });

@@ -25,8 +25,6 @@ struct Materialised {
   const Alias& owner(Value v) const { return alias[static_cast<size_t>(ids(v))]; }
 };
 
-// The attribute, 1, of a concat that its readers compute from its inputs.
-inline constexpr const char* kComputedConcat = "computed";
 // Returns whether `node` is a concat along the leading extent, whose inputs are written straight into their places.
 bool is_placed_concat(const Graph& graph, const Node& node);
 

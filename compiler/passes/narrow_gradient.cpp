@@ -78,8 +78,8 @@ class NarrowGradient {
     const Value filters = to_.add_like(from_, flat, Op::concat, narrow, leading);
     std::vector<Value> both{to_.add_like(from_, flat, Op::cast, {filters}, {{"dtype", flat.type().dtype}})};
     if (!wide.empty()) both.push_back(to_.add_like(from_, flat, Op::concat, wide, leading));
-    rewriter_.replace(
-        {flat_, 0}, to_.add_like(from_, flat, Op::concat, both, {{"axis", int64_t{0}}, {kComputedConcat, int64_t{1}}}));
+    rewriter_.replace({flat_, 0},
+                      to_.add_like(from_, flat, Op::concat, both, {{"axis", int64_t{0}}, {kComputed, int64_t{1}}}));
   }
 
   const Graph& from_;

@@ -123,5 +123,7 @@ bool reads_narrow_gradients(const CompileOptions& options);
 Graph place_all_reduce(
     Graph graph, CompileState& state);  // puts what leaves a worker into flat vectors, each followed by a worker_sum
 Graph constants_to_tables(Graph graph, CompileState& state);  // turns constants of several numbers into data in memory
+// Copies slices that a GPU's library would read at no multiple of 16 bytes.
+Graph aligned_operands(Graph graph, CompileState& state);
 
 }  // namespace kb

@@ -31,6 +31,7 @@ constexpr PassRow kPasses[] = {
     {"narrow_gradient", narrow_gradient},
     {"place_all_reduce", place_all_reduce},
     {"tables", constants_to_tables},
+    {"aligned_operands", aligned_operands},
     {"cut", cut_graph},
     {"fuse", fuse_program},
     {"order", order_program},

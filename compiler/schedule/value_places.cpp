@@ -68,6 +68,9 @@ void ValuePlaces::find_lives() {
   for (size_t g = 0; g < ordered_.groups.size(); ++g) {
     const Group& group = ordered_.groups[g];
     for (Value input : group.inputs) last_reader_[resolve_alias(graph_, input).owner] = g;
+    if (target_.processor == Processor::gpu && (group.cls == FusionClass::library || group.product >= 0))
+      for (const std::vector<Value>* values : {&group.inputs, &group.outputs})
+        for (const Value v : *values) operands_.insert(resolve_alias(graph_, v).owner);
     if (group.outputs.empty()) continue;
     if (const Value source = taken_over(group.outputs[0]); source.valid()) exchanged_at_[source] = g;
   }
@@ -81,7 +84,8 @@ bool ValuePlaces::is_read_behind_exchange(Value part, Value whole) const {
   return read != last_reader_.end() && exchanged != exchanged_at_.end() && read->second > exchanged->second;
 }
 
-// The parts of a placed concat that nothing else has placed go straight into its memory.
+// The parts of a placed concat that nothing else has placed go straight into its memory, except where a product on
+// a GPU, whose operands are aligned, would touch a part elsewhere than at a multiple of 16 bytes.
 void ValuePlaces::place_concat(const Group& group) {
   Value whole = group.outputs.empty() ? Value{group.nodes.back(), 0} : group.outputs[0];
   View base = place(whole);
@@ -91,7 +95,8 @@ void ValuePlaces::place_concat(const Group& group) {
     int64_t bytes = graph_.type(part).bytes();
     Op op = graph_.node(alias.owner).op;
     bool placeable = op != Op::variable && op != Op::input && !is_zeros(graph_, part) && alias.offset == 0 &&
-                     graph_.type(alias.owner).bytes() == bytes && !is_read_behind_exchange(alias.owner, whole);
+                     graph_.type(alias.owner).bytes() == bytes && !is_read_behind_exchange(alias.owner, whole) &&
+                     ((base.offset + offset) % kGpuVectorBytes == 0 || !operands_.contains(alias.owner));
     if (placeable) place_at(alias.owner, {base.buffer, base.offset + offset});
     offset += bytes;
   }

@@ -4,6 +4,7 @@
 #pragma once
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "compiler/schedule.h"
@@ -47,6 +48,7 @@ class ValuePlaces {
   std::unordered_map<std::string, int32_t> stores_;
   // Numbers of launches, by value: the last launch that reads the value's memory, and the exchange that overwrites it.
   std::unordered_map<Value, size_t, ValueHash> last_reader_, exchanged_at_;
+  std::unordered_set<Value, ValueHash> operands_;  // what a GPU's library calls and products of matrices touch
 };
 
 }  // namespace kb
