@@ -3,6 +3,7 @@
 #include <string>
 
 #include "recipes/config/learning.h"
+#include "recipes/config/run_config.h"
 
 namespace kb {
 
