@@ -17,20 +17,27 @@ Target gpu_target(const std::string& arch) {
   target.tile_elements = 8192;
   target.prefetch_bytes = 0;
   target.streaming_bytes = 0;
-  if (arch == "sm_80")
-    target.processors = 108, target.memory_bytes = 80'000'000'000, target.product_stages = 2;
-  else if (arch == "sm_90")
-    target.processors = 132, target.memory_bytes = 80'000'000'000,
-    target.has_flash_attention = target.warpgroups = true;
-  else if (arch == "sm_100")
-    target.processors = 148, target.memory_bytes = 180'000'000'000;
-  else
+  if (arch == "sm_80") {
+    set_processors(target, 108);
+    target.memory_bytes = 80'000'000'000, target.product_stages = 2;
+  } else if (arch == "sm_90") {
+    set_processors(target, 132);
+    target.memory_bytes = 80'000'000'000, target.has_flash_attention = target.warpgroups = true;
+  } else if (arch == "sm_100") {
+    set_processors(target, 148);
+    target.memory_bytes = 180'000'000'000;
+  } else {
     throw Error("unknown GPU architecture '" + arch + "': expected sm_80, sm_90 or sm_100");
-  // A reduction is cut into as many blocks as run on the device at once: three a multiprocessor, with up to 80
-  // registers a thread. One block more would run alone after all others.
-  target.max_partials = 3 * target.processors;
+  }
   target.products = Products::picked;
   return target;
+}
+
+// A reduction is cut into as many blocks as run on the device at once: three a multiprocessor, with up to 80 registers
+// a thread. One block more would run alone after all others.
+void set_processors(Target& target, int64_t processors) {
+  target.processors = processors;
+  target.max_partials = 3 * processors;
 }
 
 }  // namespace kb

@@ -78,5 +78,7 @@ struct Target {
 // The targets that golden tests and --target name.
 Target generic_cpu_target();
 Target gpu_target(const std::string& arch);  // "sm_80", "sm_90", "sm_100"
+// Makes the target that of a GPU with so many multiprocessors.
+void set_processors(Target& target, int64_t processors);
 
 }  // namespace kb

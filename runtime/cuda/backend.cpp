@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "runtime/cuda/executable.h"
 #include "runtime/cuda/memory.h"
 #include "runtime/cuda/nvrtc.h"
@@ -10,6 +12,10 @@
 
 namespace kb::cuda {
 namespace {
+
+// A block that multiplies matrices in two stages takes up to 92 KiB of storage, sums of its results included (kMostSums
+// in compiler/fuse/products.cpp); one in three stages takes up to 108 KiB.
+constexpr int64_t kStorageOfThreeStages = 108 << 10;
 
 // Answers the compiler's questions; the thread that compiles calls it.
 class Query : public LibraryQuery {
@@ -51,7 +57,10 @@ class CudaBackend : public Backend {
                                                options.heartbeat);
     device_.set_watch(collective_.get());
   }
-  ~CudaBackend() override { device_.set_watch(nullptr); }
+  ~CudaBackend() override {
+    device_.set_watch(nullptr);
+    device_.try_make_current();  // the library's handles go with the context of the thread
+  }
 
   std::string description() const override {
     return fmt::format("cuda: {}, sm_{}, {} multiprocessors, {} GiB, driver {}.{}, {}, {}{}", device_.name,
@@ -117,7 +126,8 @@ Target device_target(const OpenDevice& device) {
   Target target = gpu_target(device.capability >= 100 ? "sm_100" : device.capability >= 90 ? "sm_90" : "sm_80");
   target.isa = target.library_isa = fmt::format("sm_{}", device.capability);
   target.warpgroups = has_warpgroups(device.capability);
-  target.processors = device.processors;
+  if (device.block_storage < kStorageOfThreeStages) target.product_stages = std::min<int64_t>(target.product_stages, 2);
+  set_processors(target, device.processors);
   target.memory_bytes = device.memory;
   return target;
 }

@@ -1,5 +1,7 @@
 #include "runtime/cuda/device.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <chrono>
 #include <thread>
@@ -9,6 +11,8 @@ namespace kb::cuda {
 namespace {
 
 constexpr std::chrono::microseconds kBetweenLooks{20};
+// The first that converts bf16, copies to shared memory beside other work, and multiplies matrices of 16 x 8 x 16.
+constexpr int kLeastCapability = 80;
 
 }  // namespace
 
@@ -19,7 +23,13 @@ OpenDevice::OpenDevice(const Driver& the_driver, int ordinal) : driver(the_drive
   driver(driver.device_name, text.data(), static_cast<int>(text.size()) - 1, handle);
   name = text.data();
   capability = 10 * attribute(DeviceAttribute::capability_major) + attribute(DeviceAttribute::capability_minor);
+  if (capability < kLeastCapability)
+    throw Error(
+        fmt::format("no GPU can be used\n  expected: compute capability {}.{} or higher\n  got:      {}.{} of "
+                    "device {}, {}\n  hint:     --device cpu",
+                    kLeastCapability / 10, kLeastCapability % 10, capability / 10, capability % 10, ordinal, name));
   processors = attribute(DeviceAttribute::multiprocessors);
+  block_storage = attribute(DeviceAttribute::most_block_storage);
   driver(driver.context_retain, &context_, handle);
   make_current();
   size_t free = 0, total = 0;

@@ -18,7 +18,7 @@ class DeviceWatch {
 
 class OpenDevice {
  public:
-  // Opens the device. The driver has been initialised and must outlive it.
+  // Opens the device. The driver has been initialised and must outlive it. Throws Error for a device that is too old.
   OpenDevice(const Driver& driver, int ordinal);
   ~OpenDevice();
   OpenDevice(const OpenDevice&) = delete;
@@ -40,6 +40,7 @@ class OpenDevice {
   std::string name;        // a text: "NVIDIA H200"
   int capability = 0;      // compute capability; 90 is sm_90
   int processors = 0;      // number of multiprocessors
+  int block_storage = 0;   // bytes of shared memory that a block can ask for
   int driver_version = 0;  // 13000 is CUDA 13.0
   int64_t memory = 0;      // bytes of the device's memory
   // `beside` computes what may run beside `compute`: lane 1 (compiler/step_programs.h).

@@ -41,7 +41,8 @@ enum class DeviceAttribute : int {
   multiprocessors = 16,
   l2_cache_bytes = 38,
   capability_major = 75,
-  capability_minor = 76
+  capability_minor = 76,
+  most_block_storage = 97  // bytes of shared memory that a block can ask for
 };
 enum class KernelAttribute : int {
   most_dynamic_shared_bytes = 8,

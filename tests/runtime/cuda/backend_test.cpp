@@ -123,6 +123,14 @@ BOOST_AUTO_TEST_CASE(a_program_of_another_thread_runs_here) {
   BOOST_TEST(net->session.read_scalar("loss") > 0);
 }
 
+BOOST_AUTO_TEST_CASE(a_backend_ends_on_another_thread) {
+  FakeTestGpu gpu;
+  std::unique_ptr<Backend> backend = gpu.backend();
+  std::thread([&] { backend.reset(); }).join();
+  BOOST_TEST(count(gpu.gpu.log, "a library ends") == 1);
+  BOOST_TEST(count(gpu.gpu.log, "a library ends without a context") == 0);
+}
+
 BOOST_AUTO_TEST_CASE(everything_is_freed) {
   FakeTestGpu gpu;
   {
@@ -218,6 +226,13 @@ BOOST_AUTO_TEST_CASE(a_device_that_cannot_be_opened_is_an_error) {
   BOOST_CHECK_EXCEPTION(gpu.backend(), Error, says("cuDevicePrimaryCtxRetain failed: CUDA_ERROR_OUT_OF_MEMORY (2)"));
 }
 
+BOOST_AUTO_TEST_CASE(a_device_that_is_too_old_says_so) {
+  FakeTestGpu gpu({.capability = 75});
+  BOOST_CHECK_EXCEPTION(gpu.backend(), Error,
+                        says("no GPU can be used\n  expected: compute capability 8.0 or higher\n  got:      7.5 of "
+                             "device 0, fake GPU\n  hint:     --device cpu"));
+}
+
 BOOST_AUTO_TEST_CASE(a_device_that_is_full_says_so) {
   FakeTestGpu gpu({.memory = 16 << 20});
   BOOST_CHECK_EXCEPTION(gpu.backend()->allocate(32 << 20), Error,
@@ -288,6 +303,16 @@ BOOST_AUTO_TEST_CASE(a_copy_is_timed_on_much_of_what_is_free) {
   };
   BOOST_TEST(bytes(int64_t{80} << 30, 1 << 20) == 1 << 30);
   BOOST_TEST(bytes(1 << 30, 512 << 20) == 128 << 20);
+}
+
+// Reductions are cut into as many blocks as a device of so many multiprocessors runs at once.
+BOOST_AUTO_TEST_CASE(programs_are_made_for_the_devices_size) {
+  for (const int processors : {108, 114}) {
+    FakeTestGpu gpu({.processors = processors});
+    const std::unique_ptr<Backend> backend = gpu.backend();
+    BOOST_TEST(backend->target().processors == processors);
+    BOOST_TEST(backend->target().max_partials == 3 * processors);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(it_says_what_it_is) {

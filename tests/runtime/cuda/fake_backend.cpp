@@ -10,6 +10,7 @@
 #include "compiler/schedule/interpreter.h"
 #include "graph/interpreter.h"
 #include "runtime/cpu/library_plan.h"
+#include "runtime/cuda/alignment.h"
 #include "runtime/cuda/trials.h"
 
 namespace kb::test {
@@ -213,6 +214,8 @@ class CpuLibraryOp : public cuda::LibraryOp {
 
   void enqueue(cuda::Stream stream, std::span<const void* const> in, std::span<void* const> out,
                void* scratch) const override {
+    for (const void* operand : in) cuda::check_operand("library call", operand);
+    for (const void* operand : out) cuda::check_operand("library call", operand);
     std::vector<MemoryRange> reads, writes;
     for (size_t i = 0; i < in.size(); ++i) reads.push_back(MemoryRange::of(in[i], in_bytes_.at(i)));
     for (void* operand : out) writes.push_back(MemoryRange::of(operand, out_bytes_));
@@ -233,6 +236,9 @@ class CpuLibraryOp : public cuda::LibraryOp {
 class CpuLibrary : public cuda::DeviceLibrary {
  public:
   CpuLibrary(FakeGpu& gpu, const cuda::DeviceHandles& handles) : gpu_(gpu), handles_(handles) {}
+  ~CpuLibrary() override { gpu_.end_library(); }
+  CpuLibrary(const CpuLibrary&) = delete;
+  CpuLibrary& operator=(const CpuLibrary&) = delete;
   std::string name() const override { return "the CPU's " + context_.name(); }
   DType compute_dtype(DType dtype) const override { return kb::compute_dtype(context_, dtype); }
   int64_t scratch_bytes(const Graph& graph, const Node& node, const Epilogue& epilogue) const override {

@@ -84,6 +84,8 @@ Result FakeGpu::make_current(Context context) {
   return kSuccess;
 }
 
+void FakeGpu::end_library() { log.push_back(has_context ? "a library ends" : "a library ends without a context"); }
+
 std::string FakeGpu::add_image(std::vector<FakeKernel> kernels) {
   images_.push_back(std::move(kernels));
   return fmt::format("image {}", images_.size() - 1);

@@ -28,6 +28,8 @@ struct FakeOptions {
   bool lazy = true;  // work runs when it is waited for; false: as soon as its stream and events allow
   int devices = 1;
   int capability = 90;
+  int processors = 132;
+  int block_storage = 227 << 10;  // bytes of shared memory that a block can ask for
   int64_t memory = int64_t{1} << 30;
   double operation_ms = 0.001;  // time of every operation, milliseconds
   double resolution_ms = 1e-9;  // resolution of the time between two events, milliseconds
@@ -89,6 +91,9 @@ class FakeGpu {
   // address may touch, or all of it.
   MemoryRange rest_of(const void* data);
   MemoryRange all_of(const void* data);
+
+  // Logs that a library's handle ends, which needs the context as a call of the driver does.
+  void end_library();
 
   // Calls of the driver: the name, then the arguments that tell something, for instance "cuMemcpyHtoDAsync_v2 512 s2".
   std::vector<std::string> log;

@@ -89,10 +89,11 @@ void FakeGpu::Table::fill(Driver& d) {
   };
   d.device_attribute.function = [](int* value, DeviceAttribute which, Device) -> Result {
     const int capability = here().options_.capability;
-    *value = which == DeviceAttribute::multiprocessors    ? 132
-             : which == DeviceAttribute::l2_cache_bytes   ? 64 << 10
-             : which == DeviceAttribute::capability_major ? capability / 10
-                                                          : capability % 10;
+    *value = which == DeviceAttribute::multiprocessors      ? here().options_.processors
+             : which == DeviceAttribute::l2_cache_bytes     ? 64 << 10
+             : which == DeviceAttribute::most_block_storage ? here().options_.block_storage
+             : which == DeviceAttribute::capability_major   ? capability / 10
+                                                            : capability % 10;
     return kSuccess;
   };
   d.device_bus_id.function = [](char* text, int length, Device device) -> Result {
@@ -282,9 +283,9 @@ void FakeGpu::Table::fill_modules(Driver& d) {
   };
   d.function_attribute.function = [](Kernel kernel, KernelAttribute attribute, int value) -> Result {
     KB_CALL("cuFuncSetAttribute", "")
-    constexpr int kMost = 227 << 10;
     if (attribute == KernelAttribute::shared_percent) return value < -1 || value > 100 ? kInvalidValue : kSuccess;
-    if (attribute != KernelAttribute::most_dynamic_shared_bytes || value < 0 || value > kMost) return kInvalidValue;
+    const bool fits = value >= 0 && value <= gpu.options_.block_storage;
+    if (attribute != KernelAttribute::most_dynamic_shared_bytes || !fits) return kInvalidValue;
     gpu.kernels_.at(number(kernel)).second->most_shared = static_cast<unsigned>(value);
     return kSuccess;
   };

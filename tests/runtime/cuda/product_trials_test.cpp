@@ -2,6 +2,9 @@
 // multiply, or the library's call and the launches behind it.
 #include "runtime/cuda/product_trials.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 
 #include "compiler/pipeline/pipeline.h"
@@ -174,6 +177,26 @@ BOOST_AUTO_TEST_CASE(another_size_is_another_product) {
   BOOST_TEST(!is_own(*device.backend, forward(3)));
   BOOST_TEST((products_of(*device.backend) ==
               Choices{{kForward, "warps; warpgroups differ"}, {"matrices forward bf16 60 x 16 x 24", "library"}}));
+}
+
+// A block of a workstation's GPU has 99 KB of storage. Nothing is too large for it, whatever sums join a product.
+BOOST_AUTO_TEST_CASE(products_fit_a_block_of_little_storage) {
+  Graph graph;
+  const Tensor y = convolution(input_of(graph, {2, 16, 4, 5}, DType::bf16),
+                               input_of(graph, {128, 16, 1, 1}, DType::bf16, "w"), {{1, 1}});
+  output("y", y);
+  for (int i = 0; i < 12; ++i) output(fmt::format("sum {}", i), sum(relu(cast(y, DType::f32) - 0.5 * i), {0, 2, 3}));
+  for (const int64_t bytes : {99 << 10, 227 << 10}) {
+    Device device({}, {.capability = 120, .block_storage = static_cast<int>(bytes)});
+    device.backend->use_algorithm_choices({{"matrices forward bf16 40 x 16 x 128", "warps"}});
+    CompileOptions options;
+    options.target = device.backend->target();
+    const Schedule schedule = compile(graph, options).program.at(PartRole::final);
+    int64_t most = 0;
+    for (const ir::Kernel& kernel : schedule.kernels) most = std::max(most, ir::block_storage_bytes(kernel));
+    BOOST_TEST(most <= bytes);
+    BOOST_TEST(most > 64 << 10);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_side_that_cannot_be_compiled_is_not_picked) {
