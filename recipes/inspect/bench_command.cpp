@@ -197,6 +197,7 @@ int bench_command(const ToolArguments& arguments) {
              1e3 * static_cast<double>(config.batch.minibatch) / median,
              times.group > 1 ? fmt::format(", timed in groups of {}", times.group) : "");
   fmt::print("{}\n", to_text(memory_answer(session.compiled())));
+  std::fflush(stdout);  // the figures stand, whatever becomes of the table
   if (device.backend->target().processor == Processor::gpu) {
     const double copy = device_copy_rate(*device.backend, device_copy_bytes(*device.backend));
     fmt::print("{}", measured_table(session, *device.backend, {profile(session), median, copy},
