@@ -72,6 +72,13 @@ std::string no_nccl() {
   }
 }
 
+// Returns the checks of recipes that compare with the CPU, or the others.
+std::vector<GpuCheck> recipes_checked(bool beside_cpu) {
+  std::vector<GpuCheck> checks = recipe_checks();
+  std::erase_if(checks, [&](const GpuCheck& check) { return check.beside_cpu != beside_cpu; });
+  return checks;
+}
+
 void on_a_gpu(const GpuCheck& check) {
   if (skipped(check.beside_cpu)) return;
   RealGpu gpu;
@@ -93,7 +100,8 @@ BOOST_DATA_TEST_CASE(sessions, make(session_checks()), check) { on_a_gpu(check);
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(gpu_recipes)
-BOOST_DATA_TEST_CASE(recipes, make(recipe_checks()), check) { on_a_gpu(check); }
+BOOST_DATA_TEST_CASE(beside_cpu, make(recipes_checked(true)), check) { on_a_gpu(check); }
+BOOST_DATA_TEST_CASE(alone, make(recipes_checked(false)), check) { on_a_gpu(check); }
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(gpu_collective)

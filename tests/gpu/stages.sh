@@ -197,9 +197,8 @@ stage_attention() {
   figures_of "$scratch/attention" ' x\)$'
 }
 
-beside_cpu=gpu_recipes/recipes/_0,_1,_2,_3,_4,_5
-stage_recipes_cpu() { tests "$beside_cpu"; }
-stage_recipes_device() { tests gpu_recipes "!$beside_cpu"; }
+stage_recipes_cpu() { tests gpu_recipes/beside_cpu; }
+stage_recipes_device() { tests gpu_recipes/alone; }
 stage_collective() { tests gpu_collective; }
 
 hash_of() { sed -n 's/.*"state_sha256":"\([0-9a-f]*\)".*/\1/p' "$1/metrics.jsonl" | tail -n 1; }
