@@ -88,12 +88,4 @@ struct CommunicatorOptions {
 // Makes the communicator of a run with one rank. Its reductions and barriers do nothing.
 std::unique_ptr<Communicator> make_local_communicator();
 
-// Ranks that are threads of this process, for tests. The network must outlive its communicators.
-class InProcessNetwork;
-std::shared_ptr<InProcessNetwork> make_in_process_network(int ranks);
-std::unique_ptr<Communicator> make_in_process_communicator(std::shared_ptr<InProcessNetwork> network, int rank,
-                                                           const CommunicatorOptions& options = {});
-// From now on the rank sends nothing and takes nothing, as a process that died.
-void kill_rank(InProcessNetwork& network, int rank);
-
 }  // namespace kb

@@ -3,7 +3,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/comm/communicator.h"
+#include "tests/support/in_process.h"
 
 namespace kb::test {
 

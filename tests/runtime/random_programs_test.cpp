@@ -6,9 +6,9 @@
 #include <thread>
 
 #include "graph/functions.h"
-#include "runtime/comm/communicator.h"
 #include "runtime/session.h"
 #include "tests/runtime/session_check.h"
+#include "tests/support/in_process.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/scoped_variable.h"
 

@@ -7,10 +7,10 @@
 
 #include "compiler/passes/worker_routines.h"
 #include "graph/functions.h"
-#include "runtime/comm/communicator.h"
 #include "runtime/session.h"
 #include "tests/runtime/worker_run.h"
 #include "tests/support/compile_check.h"
+#include "tests/support/in_process.h"
 
 namespace kb::workers_test {
 namespace {

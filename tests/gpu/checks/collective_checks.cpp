@@ -9,6 +9,7 @@
 #include "runtime/cuda/memory.h"
 #include "tests/gpu/checks/device_block.h"
 #include "tests/runtime/comm/conformance.h"
+#include "tests/support/in_process.h"
 
 namespace kb::test {
 namespace {

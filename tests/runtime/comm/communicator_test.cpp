@@ -12,13 +12,13 @@
 #include "graph/error.h"
 #include "runtime/comm/cost.h"
 #include "runtime/comm/halving_doubling.h"
-#include "runtime/comm/in_process_link.h"
 #include "runtime/comm/link_communicator.h"
 #include "runtime/comm/measure_network.h"
 #include "runtime/comm/throttled.h"
 #include "tests/runtime/allocations.h"
 #include "tests/runtime/comm/conformance.h"
 #include "tests/support/few_threads.h"
+#include "tests/support/in_process.h"
 
 namespace kb::test::communicator_test {
 namespace {

@@ -22,6 +22,7 @@
 #include "graph/error.h"
 #include "runtime/comm/beat_page.h"
 #include "tests/runtime/comm/apart.h"
+#include "tests/support/in_process.h"
 #include "tests/support/support.h"
 
 namespace kb::heartbeat_test {

@@ -11,6 +11,7 @@
 #include "tests/gpu/checks/recipe_run.h"
 #include "tests/runtime/cuda/fake_ranks.h"
 #include "tests/runtime/worker_run.h"
+#include "tests/support/in_process.h"
 #include "tests/support/says.h"
 #include "tests/support/support.h"
 

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "runtime/comm/halving_doubling.h"
+#include "tests/support/in_process.h"
 
 namespace kb::test {
 namespace {

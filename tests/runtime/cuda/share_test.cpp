@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "graph/error.h"
+#include "tests/support/in_process.h"
 
 namespace kb::share_test {
 

@@ -1,12 +1,12 @@
-// Ranks that are threads of one process. Each ordered pair of ranks has a channel, through which the receiver copies
-// out of the sender's memory.
+// Each ordered pair of ranks has a channel, through which the receiver copies out of the sender's memory.
+#include "tests/support/in_process.h"
+
 #include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 
 #include "graph/error.h"
-#include "runtime/comm/in_process_link.h"
 #include "runtime/comm/link_communicator.h"
 #include "runtime/comm/throttled.h"
 
