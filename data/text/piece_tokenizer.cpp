@@ -10,8 +10,6 @@
 namespace kb {
 namespace {
 
-constexpr std::string_view kLowerCasePieces = "kilobatch pieces: lower case\n";  // goes before the model
-
 /// Which of a model's ids each token after the special ones has.
 std::vector<int> ids_of_tokens(const PieceModel& model) {
   std::vector<int> ids;
@@ -28,9 +26,8 @@ std::vector<std::string> texts_of(const PieceModel& model, const std::vector<int
 
 class PieceTokenizer : public Tokenizer {
  public:
-  PieceTokenizer(std::string bytes, bool lower_case, std::unique_ptr<const PieceModel> model)
-      : bytes_(std::move(bytes)),
-        lower_case_(lower_case),
+  PieceTokenizer(bool lower_case, std::unique_ptr<const PieceModel> model)
+      : lower_case_(lower_case),
         model_(std::move(model)),
         ids_(ids_of_tokens(*model_)),
         tokens_(static_cast<size_t>(model_->size()), kUnknownToken),
@@ -59,10 +56,8 @@ class PieceTokenizer : public Tokenizer {
     return lower_case_ ? to_lower_case(sentence) : std::string(sentence);
   }
   bool decodes_to_words() const override { return false; }
-  std::string file() const override { return (lower_case_ ? std::string(kLowerCasePieces) : std::string()) + bytes_; }
 
  private:
-  const std::string bytes_;
   const bool lower_case_;
   const std::unique_ptr<const PieceModel> model_;
   const std::vector<int> ids_;   // of the tokens from kSpecialTokens on
@@ -97,22 +92,8 @@ std::string learn_model(std::span<const std::string> sentences, PieceOptions opt
 
 std::shared_ptr<const Tokenizer> learn_piece_tokenizer(std::span<const std::string> sentences,
                                                        const PieceOptions& options) {
-  std::string model = learn_model(sentences, options);
-  auto opened = open_piece_library().open(model);
-  return std::make_shared<PieceTokenizer>(std::move(model), options.lower_case, std::move(opened));
-}
-
-std::shared_ptr<const Tokenizer> parse_piece_tokenizer(const std::string& name, const std::string& content) {
-  const PieceLibrary& library = open_piece_library();
-  const bool lower_case = content.starts_with(kLowerCasePieces);
-  std::string model = content.substr(lower_case ? kLowerCasePieces.size() : 0);
-  try {
-    auto opened = library.open(model);
-    return std::make_shared<PieceTokenizer>(std::move(model), lower_case, std::move(opened));
-  } catch (const std::runtime_error& error) {
-    throw DataError({name, "not a model of SentencePiece", "a file *.model of it, or a tokenizer's of Kilobatch",
-                     error.what(), ""});
-  }
+  const std::string model = learn_model(sentences, options);
+  return std::make_shared<PieceTokenizer>(options.lower_case, open_piece_library().open(model));
 }
 
 }  // namespace kb

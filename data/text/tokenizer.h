@@ -26,9 +26,6 @@ class Tokenizer {
   /// Returns whether `decode` separates words by spaces instead of writing a sentence as people do. BLEU then takes
   /// these words and has no tokenisation of its own.
   virtual bool decodes_to_words() const = 0;
-
-  /// Returns the content of a file, from which load_tokenizer (data/text/load_tokenizer.h) makes the tokenizer again.
-  virtual std::string file() const = 0;
 };
 
 }  // namespace kb

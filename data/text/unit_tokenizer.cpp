@@ -2,29 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "data/error.h"
 #include "data/text/unicode.h"
 
 namespace kb {
 namespace {
-
-// The first line of a file; then every text of the vocabulary follows on a line of its own.
-constexpr std::string_view kTokenizerLine = "kilobatch tokenizer: ";
-constexpr std::string_view kLowerCase = ", lower case";
-
-std::string_view unit_name(TextUnit unit) { return unit == TextUnit::word ? "words" : "characters"; }
-
-std::string first_line(TextUnit unit, bool lower_case) {
-  return fmt::format("{}{}{}", kTokenizerLine, unit_name(unit), lower_case ? kLowerCase : "");
-}
-
-/// Returns the lines of a text that ends with a line's end.
-std::vector<std::string> lines_of(std::string_view text) {
-  std::vector<std::string> lines;
-  for (; !text.empty(); text.remove_prefix(lines.back().size() + 1))
-    lines.emplace_back(text.substr(0, text.find('\n')));
-  return lines;
-}
 
 constexpr char32_t kNoneBeside = ' ';  // the character before the first one of a sentence and after the last
 
@@ -114,28 +95,6 @@ std::string UnitTokenizer::decode(std::span<const int32_t> tokens) const {
 std::string UnitTokenizer::reference(std::string_view sentence) const {
   const std::string small = lower_case_ ? to_lower_case(sentence) : std::string(sentence);
   return unit_ == TextUnit::word ? fmt::format("{}", fmt::join(split_units(unit_, small), " ")) : small;
-}
-
-std::string UnitTokenizer::file() const {
-  std::string content = first_line(unit_, lower_case_) + "\n";
-  for (int32_t token = kSpecialTokens; token < vocabulary_.size(); ++token) content += vocabulary_.text(token) + "\n";
-  return content;
-}
-
-bool is_unit_tokenizer(std::string_view content) { return content.starts_with(kTokenizerLine); }
-
-std::shared_ptr<const UnitTokenizer> parse_unit_tokenizer(const std::string& name, std::string_view content) {
-  const std::string_view first = content.substr(0, content.find('\n'));
-  const bool is_whole = content.ends_with('\n');
-  for (const TextUnit unit : {TextUnit::character, TextUnit::word})
-    for (const bool lower_case : {false, true})
-      if (is_whole && first == first_line(unit, lower_case))
-        return std::make_shared<UnitTokenizer>(unit, lower_case,
-                                               Vocabulary(lines_of(content.substr(first.size() + 1))));
-  throw DataError(
-      {name, "not a tokenizer's file, or cut short",
-       fmt::format("a first line such as \"{}\", and lines that all end", first_line(TextUnit::word, false)),
-       fmt::format("\"{}\"{}", first.substr(0, 60), is_whole ? "" : ", and a last line without its end"), ""});
 }
 
 }  // namespace kb

@@ -7,8 +7,6 @@
 // So "The man's dog, 3.5 years old, (barks)!" is the words: The man 's dog , 3.5 years old , ( barks ) !
 #pragma once
 
-#include <memory>
-
 #include "data/text/tokenizer.h"
 
 namespace kb {
@@ -30,19 +28,11 @@ class UnitTokenizer : public Tokenizer {
   std::string decode(std::span<const int32_t> tokens) const override;
   std::string reference(std::string_view sentence) const override;
   bool decodes_to_words() const override { return unit_ == TextUnit::word; }
-  std::string file() const override;
 
  private:
   TextUnit unit_;
   bool lower_case_;
   Vocabulary vocabulary_;
 };
-
-/// Returns whether the content of a file is of UnitTokenizer::file.
-bool is_unit_tokenizer(std::string_view content);
-
-/// Makes a tokenizer of the content of such a file. `name`: of the file, for messages. Throws DataError for another
-/// content.
-std::shared_ptr<const UnitTokenizer> parse_unit_tokenizer(const std::string& name, std::string_view content);
 
 }  // namespace kb

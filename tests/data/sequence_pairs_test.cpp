@@ -20,7 +20,6 @@ class Bare : public Tokenizer {
   std::string decode(std::span<const int32_t>) const override { return {}; }
   std::string reference(std::string_view) const override { return {}; }
   bool decodes_to_words() const override { return true; }
-  std::string file() const override { return {}; }
 
  private:
   Vocabulary vocabulary_;

@@ -3,7 +3,6 @@
 
 #include "data/text/unicode.h"
 #include "data/text/unit_tokenizer.h"
-#include "tests/data/files.h"
 
 namespace kb::unit_tokenizer_test {
 namespace {
@@ -97,26 +96,6 @@ BOOST_AUTO_TEST_CASE(characters_become_tokens_and_a_sentence) {
   BOOST_TEST(tokenizer.decode(Tokens{4, 5, 6, 4, 2}) == "aä a");
   BOOST_TEST(tokenizer.reference("Aä") == "Aä");
   BOOST_TEST(!tokenizer.decodes_to_words());
-}
-
-BOOST_AUTO_TEST_CASE(a_tokenizer_is_made_again_from_its_file) {
-  for (const TextUnit unit : {TextUnit::character, TextUnit::word})
-    for (const bool lower_case : {false, true}) {
-      const UnitTokenizer tokenizer(unit, lower_case, Vocabulary({"x", "y", "-"}));
-      BOOST_TEST(is_unit_tokenizer(tokenizer.file()));
-      const auto again = parse_unit_tokenizer("t", tokenizer.file());
-      BOOST_TEST(again->file() == tokenizer.file());
-      BOOST_TEST(again->encode("X -y") == tokenizer.encode("X -y"));
-    }
-  BOOST_TEST(UnitTokenizer(TextUnit::word, true, Vocabulary({"x", "y"})).file() ==
-             "kilobatch tokenizer: words, lower case\nx\ny\n");
-  BOOST_TEST(!is_unit_tokenizer("x\ny\n"));
-  BOOST_TEST(test::data_error("", [] { parse_unit_tokenizer("t.txt", "kilobatch tokenizer: words\nx\ny"); }) ==
-             "t.txt: not a tokenizer's file, or cut short\n"
-             "  expected: a first line such as \"kilobatch tokenizer: words\", and lines that all end\n"
-             "  got:      \"kilobatch tokenizer: words\", and a last line without its end");
-  BOOST_TEST(test::data_error("", [] { parse_unit_tokenizer("t.txt", "words\nx\n"); }).find("got:      \"words\"") !=
-             std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
