@@ -11,13 +11,6 @@ GradientOrder::GradientOrder(OrderPlan plan) : plan_(std::move(plan)), rules_(pl
   for (const int64_t worker : rules_.started()) expect_end_of(worker);
 }
 
-// Gradients that are to be abandoned do not end by the clock.
-GradientOrder::GradientOrder(OrderPlan plan, OrderState place)
-    : plan_(std::move(plan)), rules_(plan_.policy, plan_.pieces, std::move(place)) {
-  for (int64_t worker = 0; worker < plan_.policy.all_workers() && !rules_.late(); ++worker)
-    if (rules_.worker(worker).computes) expect_end_of(worker);
-}
-
 void GradientOrder::expect_end_of(int64_t number) {
   const OrderWorker& worker = rules_.worker(number);
   const int64_t time = plan_.times.ns(plan_.seed, number, worker.decided);

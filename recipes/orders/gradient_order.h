@@ -15,9 +15,6 @@ class GradientOrder {
  public:
   // Begins the order of a plan. Throws Error as check_order() does.
   explicit GradientOrder(OrderPlan plan);
-  // Goes on with the records that come after `place`, a state() of an order of the same plan. Throws Error as
-  // check_state() does.
-  GradientOrder(OrderPlan plan, OrderState place);
 
   // Returns the next record; nothing when every piece of the run is applied. Throws Error when the virtual clock
   // reaches 2^63 ns, which is 292 years.

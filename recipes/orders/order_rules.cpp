@@ -24,7 +24,6 @@ OrderRules::OrderRules(const OrderPolicy& policy, int64_t pieces)
 
 OrderRules::OrderRules(const OrderPolicy& policy, int64_t pieces, OrderState state)
     : policy_(policy), pieces_(pieces), state_(std::move(state)) {
-  check_state(state_, policy, pieces);
   count_state();
 }
 

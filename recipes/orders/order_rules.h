@@ -8,16 +8,35 @@
 
 #include "recipes/orders/gradient_record.h"
 #include "recipes/orders/order_plan.h"
-#include "recipes/orders/order_state.h"
 
 namespace kb {
+
+// A worker, and its gradient under way or, if it waits, the one before.
+struct OrderWorker {
+  bool computes = false;
+  int64_t decided = 0;   // number of its gradients with a decided fate; the one under way has this number
+  int64_t read = -1;     // version of the parameters at which the gradient is computed; -1: none has begun
+  int64_t piece = -1;    // piece of the minibatches that it is computed of
+  int64_t begin_ns = 0;  // time at which it began
+};
+
+// A place in an order: all that has to be kept between two records to go on with the same ones. Its size grows with
+// the number of workers alone.
+struct OrderState {
+  int64_t decided = 0;                 // gradients with a decided fate; the next record has this number
+  int64_t version = 0;                 // updates done: the version of the newest parameters
+  int64_t drawn = 0;                   // pieces that were drawn; the next new piece has this number
+  int64_t now_ns = 0;                  // time of the last decision
+  std::vector<int64_t> returned = {};  // pieces of gradients that did not count, rising; the next to start take them
+  std::vector<OrderWorker> workers = {};
+};
 
 class OrderRules {
  public:
   // Starts every worker for which there is a piece at time 0, worker 0 first. `pieces`: number of pieces in the run; 0:
   // no end. Throws Error as check_order() does.
   explicit OrderRules(const OrderPolicy& policy, int64_t pieces = 0);
-  // Goes on at a place; nobody starts there. Throws Error as check_state() does.
+  // Goes on at a place, a state() of the same policy and pieces; nobody starts there.
   OrderRules(const OrderPolicy& policy, int64_t pieces, OrderState state);
 
   // Ends the gradient of a worker that computes, at a time not before the last one, and starts those that may start.

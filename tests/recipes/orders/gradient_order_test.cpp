@@ -196,6 +196,22 @@ BOOST_AUTO_TEST_CASE(each_piece_is_applied_once) {
       }
 }
 
+BOOST_AUTO_TEST_CASE(rules_go_on_from_any_place) {
+  for (const OrderPolicy& policy : test::every_policy(3))
+    for (const int64_t pieces : {0, 60}) {
+      const OrderPlan plan = order_plan_of(policy, "exponential", pieces);
+      const std::vector<GradientRecord> whole = records_of(plan, 200);
+      GradientOrder order(plan);
+      for (size_t at = 0; at <= 70 && at <= whole.size(); ++at) BOOST_TEST_CONTEXT(test::name_of(plan) << ", " << at) {
+          OrderRules rest(policy, pieces, order.state());
+          BOOST_TEST(rest.started().empty());
+          for (size_t i = at; i < whole.size(); ++i)
+            BOOST_CHECK(rest.decide(whole[i].worker, whole[i].end_ns) == whole[i]);
+          BOOST_TEST(order.next().has_value() == (at < whole.size()));
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(plans_that_cannot_be_are_refused) {
   const auto refused = [](const OrderPolicy& policy, int64_t pieces, const char* name, const char* expected) {
     BOOST_CHECK_EXCEPTION(GradientOrder(order_plan_of(policy, "constant", pieces)), Error,

@@ -15,6 +15,15 @@ namespace {
 
 using test::says, test::order_plan_of, test::records_of, test::async_policy, test::stale_policy, test::backup_policy;
 
+// Returns all that a place in an order holds.
+std::vector<int64_t> numbers_of(const OrderState& state) {
+  std::vector<int64_t> numbers = {state.decided, state.version, state.drawn, state.now_ns};
+  numbers.insert(numbers.end(), state.returned.begin(), state.returned.end());
+  for (const OrderWorker& worker : state.workers)
+    numbers.insert(numbers.end(), {worker.computes, worker.decided, worker.read, worker.piece, worker.begin_ns});
+  return numbers;
+}
+
 struct OrderFileFixture {
   test::TemporaryDirectory directory;
   std::filesystem::path path = directory / kOrderFile;
@@ -73,7 +82,7 @@ BOOST_AUTO_TEST_CASE(orders_are_read_as_they_were_written) {
         while (reader.next()) {
         }
         BOOST_CHECK(reader.plan() == plan);
-        BOOST_CHECK(reader.state() == order.state());
+        BOOST_TEST(numbers_of(reader.state()) == numbers_of(order.state()), boost::test_tools::per_element());
         BOOST_TEST(reader.bytes() == static_cast<int64_t>(std::filesystem::file_size(path)));
       }
     }
