@@ -95,8 +95,8 @@ recipes/charts: report
 recipes/sweep: trials run train config task perf report papers
 recipes/answer: sweep charts inspect trials run train config task perf report papers
 recipes/compare: sweep charts trials run train config task perf report papers
-recipes/commands: models inspect sweep trials run train config task perf report papers
-recipes/tools: commands compare answer hour charts models inspect sweep trials run train config task perf report papers
+recipes/tools: compare answer hour charts models inspect sweep trials run train config task perf report papers
+recipes/commands: tools models inspect sweep trials run train config task perf report papers
 recipes/tutorial: commands run train config task papers'
 folder_of='function folder_of(module) { sub(/\/[^\/]*$/, "", module); return module }'
 upwards=$(awk -v folders="$folders" "$folder_of"'

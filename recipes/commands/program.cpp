@@ -3,14 +3,12 @@
 #include "graph/error.h"
 #include "recipes/commands/recipe_main.h"
 #include "recipes/config/check_recipe.h"
-#include "recipes/inspect/commands.h"
-#include "recipes/models/commands.h"
 #include "recipes/papers/table.h"
 #include "recipes/run/branch.h"
 #include "recipes/run/command_words.h"
 #include "recipes/run/guarded_main.h"
 #include "recipes/run/trainer.h"
-#include "recipes/sweep/sweep_command.h"
+#include "recipes/tools/commands.h"
 #include "recipes/trials/seeds.h"
 #include "recipes/trials/trial_command.h"
 
@@ -22,7 +20,7 @@ struct Command {
   CommandFunction* run;
 };
 constexpr Command kCommands[] = {{"inspect", inspect_command}, {"bench", bench_command},
-                                 {"scale", scale_command},     {"trace", trace_command},
+                                 {"scale", scale_command},     {"trace", trace_steps_command},
                                  {"export", export_command},   {"predict", predict_command},
                                  {"sample", sample_command},   {"translate", translate_command},
                                  {"sweep", sweep_command},     {"trial", trial_command},

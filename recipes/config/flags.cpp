@@ -302,16 +302,20 @@ std::string help_with(const Recipe& recipe, const std::string& usage, const std:
   return help_text(title, rows, scope != HelpScope::all);
 }
 
-void set_switches(const std::vector<ToolSwitch>& switches, const SplitWords& split) {
-  for (const ToolSwitch& item : switches) {
-    const auto given = split.values.find(item.text.name);
-    if (given == split.values.end()) continue;
-    const std::string& value = given->second.back();
-    if (item.set) *item.set = true;
-    if (item.number) *item.number = parse_whole(item.text.name, value, whole_expectation(1), 1);
-    if (item.word) *item.word = value;
-    if (item.words) *item.words = given->second;
-  }
+void set_switch(const ToolSwitch& item, const std::vector<std::string>& values) {
+  const std::string &name = item.text.name, &value = values.back();
+  if (bool* const* set = std::get_if<bool*>(&item.variable)) **set = true;
+  if (int64_t* const* whole = std::get_if<int64_t*>(&item.variable))
+    **whole = parse_whole(name, value, whole_expectation(item.least), item.least);
+  if (double* const* number = std::get_if<double*>(&item.variable))
+    **number = parse_real(name, value, "a number from 0 on", 1e9);
+  if (std::string* const* word = std::get_if<std::string*>(&item.variable)) **word = value;
+  if (std::vector<std::string>* const* words = std::get_if<std::vector<std::string>*>(&item.variable)) **words = values;
+}
+
+FlagForm form_of(const ToolSwitch& item) {
+  return {item.text.name, !std::holds_alternative<bool*>(item.variable),
+          std::holds_alternative<std::vector<std::string>*>(item.variable)};
 }
 
 // Returns the recipe's flags, those of its table and of groups, with their values.
@@ -337,12 +341,14 @@ std::optional<RunConfig> parse_flags(const Recipe& recipe, const std::string& us
                                      const RunConfig* base) {
   const std::vector<FlagRow> table = table_beside(recipe, switches);
   std::vector<FlagForm> forms;
-  for (const ToolSwitch& item : switches) forms.push_back({item.text.name, item.set == nullptr, item.words != nullptr});
+  for (const ToolSwitch& item : switches) forms.push_back(form_of(item));
   for (const FlagRow& row : table) forms.push_back({row.text.name, !row.text.value.empty()});
   const std::vector<std::string> of_groups = group_flags_in(recipe, arguments);
   for (const std::string& flag : of_groups) forms.push_back({flag});
   const SplitWords split = split_words(forms, arguments);
-  set_switches(switches, split);
+  for (const ToolSwitch& item : switches)
+    if (const auto values = split.values.find(item.text.name); values != split.values.end())
+      set_switch(item, values->second);
   const GivenFlags given = given_flags(table, of_groups, split);
   if (split.help != HelpScope::none) {
     fmt::print("{}", help_with(recipe, usage, switches, preset_config(recipe, given), split.help));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "recipes/config/flag_rows.h"
@@ -13,14 +14,12 @@ namespace kb {
 // Returns the recipe's defaults; --data of images comes from the environment.
 RunConfig default_config(const Recipe& recipe);
 
-// A flag that a tool adds. It replaces a recipe's flag of the same name. The pointer that is not null gives its kind: a
-// switch, a whole number >= 1, a word, or words of a flag that may be given several times.
+// A flag that a tool adds. It replaces a recipe's flag of the same name. The variable gives its kind: a switch, a whole
+// number from `least` on, a number in [0, 1e9), a word, or words of a flag that may be given several times.
 struct ToolSwitch {
   FlagText text;
-  bool* set = nullptr;
-  int64_t* number = nullptr;
-  std::string* word = nullptr;
-  std::vector<std::string>* words = nullptr;
+  std::variant<bool*, int64_t*, double*, std::string*, std::vector<std::string>*> variable;
+  int64_t least = 1;
 };
 
 // Returns the configuration of a command line (without the program's name), or nothing if --help was asked for, which
@@ -41,9 +40,6 @@ std::string flags_help(const Recipe& recipe, const std::string& usage, HelpScope
 // Returns the words of a command line that gives the same run: every flag that has an effect, except those of
 // FlagEffect::call, in the order of the table.
 std::vector<std::string> flag_words(const Recipe& recipe, const RunConfig& config);
-// Returns the configuration that the words of flag_words() give. Throws UsageError for every other word: a manifest may
-// come from anywhere, and its words must not write a file, print help or start anything.
-RunConfig recorded_config(const Recipe& recipe, const std::vector<std::string>& words);
 // Returns the flags that must be equal in all processes of a run, a line each, because the processes' communication
 // follows from them.
 std::string shared_flags(const Recipe& recipe, const RunConfig& config);

@@ -8,6 +8,7 @@
 #include "recipes/config/help.h"
 #include "recipes/papers/table.h"
 #include "recipes/run/command_words.h"
+#include "recipes/run/guarded_main.h"
 #include "runtime/atomic_file.h"
 
 namespace kb {
@@ -23,7 +24,7 @@ std::string recipe_names() {
 
 }  // namespace
 
-int command_main(const std::string& name, CommandFunction* command, int argc, char** argv) {
+int tool_main(const char* name, CommandFunction* command, int argc, char** argv) {
   return guarded_main(name, [&] { return command({name, {}, {argv + 1, argv + argc}}); });
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "recipes/config/flags.h"
-#include "recipes/run/guarded_main.h"
+#include "recipes/run/tool_main.h"
 #include "recipes/train/programs.h"
 
 namespace kb {
@@ -17,11 +17,6 @@ struct ToolArguments {
   std::optional<Recipe> recipe;
   std::vector<std::string> words;
 };
-
-using CommandFunction = int(const ToolArguments&);
-
-// Runs a command as the whole of a program's main. The first argument names the recipe.
-int command_main(const std::string& name, CommandFunction* command, int argc, char** argv);
 
 // Returns "./run bench", "./run bench lenet_mnist" or "build/my_model bench".
 std::string tool_usage(const ToolArguments& arguments);

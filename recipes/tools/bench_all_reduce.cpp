@@ -13,10 +13,11 @@
 #include "graph/error.h"
 #include "recipes/config/command_line.h"
 #include "recipes/perf/rounds.h"
-#include "recipes/run/guarded_main.h"
+#include "recipes/run/tool.h"
 #include "runtime/comm/measure_network.h"
 #include "runtime/comm/open.h"
 #include "runtime/launch.h"
+#include "runtime/process.h"
 
 namespace kb {
 namespace {
@@ -92,7 +93,9 @@ void bench(Communicator& communicator, double megabytes, int repeats) {
              network.bandwidth / 1e9);
 }
 
-int bench_all_reduce(int argc, char** argv) {
+}  // namespace
+
+int bench_all_reduce_command(const ToolArguments& arguments) {
   double megabytes = 100;
   int processes = 4, repeats = 15;
   CommandLine line("All-reduce over the processes of this machine, each algorithm, against MPI_Allreduce.",
@@ -100,18 +103,15 @@ int bench_all_reduce(int argc, char** argv) {
   line.positive({"--megabytes", "MB", "size of the array of f32, in units of 1e6 bytes"}, megabytes, 1e6)
       .whole({"--repeats", "N", "interleaved rounds"}, repeats, 1)
       .whole({"--processes", "P", "processes, which mpirun starts unless a launcher did"}, processes, 2, 1024);
-  if (!line.parse({argv + 1, argv + argc})) return 0;
+  if (!line.parse(arguments.words)) return 0;
   const RuntimeOptions options = RuntimeOptions::from_environment();
-  if (options.launcher.processes == 1)
-    return run_launcher(mpirun_command(options.mpirun, processes, {argv, argv + argc}));
+  if (options.launcher.processes == 1) {
+    std::vector<std::string> words = arguments.words;
+    words.insert(words.begin(), own_program());
+    return run_launcher(mpirun_command(options.mpirun, processes, words));
+  }
   bench(*open_communicator({}, options.launcher), megabytes, repeats);
   return 0;
-}
-
-}  // namespace
-
-int bench_all_reduce_program(int argc, char** argv) {
-  return guarded_main("bench_all_reduce", [&] { return bench_all_reduce(argc, argv); });
 }
 
 }  // namespace kb

@@ -7,7 +7,7 @@
 #include "graph/layers.h"
 #include "optim/update_rules.h"
 #include "recipes/config/command_line.h"
-#include "recipes/run/guarded_main.h"
+#include "recipes/run/tool.h"
 #include "runtime/backend.h"
 
 namespace kb {
@@ -52,14 +52,16 @@ std::map<std::string, double> compile_times(int64_t depth, int repeats, const Ta
   return best;
 }
 
-int bench_compile(int argc, char** argv) {
+}  // namespace
+
+int bench_compile_command(const ToolArguments& arguments) {
   int64_t depth = 14;
   int repeats = 3;
   CommandLine line("Compile time of a residual net and of one ten times as deep, kernels' compilation not counted.",
                    "./run bench_compile [--depth N]");
   line.whole({"--depth", "N", "residual blocks of the small net"}, depth, 1, 10000)
       .whole({"--repeats", "N", "compilations of each; the fastest counts"}, repeats, 1);
-  if (!line.parse({argv + 1, argv + argc})) return 0;
+  if (!line.parse(arguments.words)) return 0;
   std::unique_ptr<Backend> backend = make_cpu_backend({});
   size_t small_nodes = 0, large_nodes = 0;
   auto small = compile_times(depth, repeats, backend->target(), small_nodes);
@@ -69,12 +71,6 @@ int bench_compile(int argc, char** argv) {
   for (const auto& [name, ms] : small)
     fmt::print("{:<24}{:>9.2f} ms{:>9.2f} ms{:>7.1f}x\n", name, ms, large[name], large[name] / ms);
   return 0;
-}
-
-}  // namespace
-
-int bench_compile_program(int argc, char** argv) {
-  return guarded_main("bench_compile", [&] { return bench_compile(argc, argv); });
 }
 
 }  // namespace kb

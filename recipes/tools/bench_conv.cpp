@@ -13,7 +13,7 @@
 #include "graph/dtype.h"
 #include "recipes/config/command_line.h"
 #include "recipes/inspect/conv_times.h"
-#include "recipes/run/guarded_main.h"
+#include "recipes/run/tool.h"
 #include "runtime/processor.h"
 
 namespace kb {
@@ -79,7 +79,9 @@ void print_json(const Totals& all, int64_t minibatch, const std::string& precisi
              timer.threads(), precision);
 }
 
-int bench_conv(int argc, char** argv) {
+}  // namespace
+
+int bench_conv_command(const ToolArguments& arguments) {
   int64_t minibatch = 16;
   int threads = 0, shards = 0, repeats = 5;
   std::string precision = "f32";
@@ -92,7 +94,7 @@ int bench_conv(int argc, char** argv) {
       .whole({"--shards", "N", "parts of a call; 0: as many as threads"}, shards, 0)
       .whole({"--repeats", "N", "runs of each call, of which the fastest counts"}, repeats, 1)
       .flag("--json", json, "one object instead of the table");
-  if (!line.parse({argv + 1, argv + argc})) return 0;
+  if (!line.parse(arguments.words)) return 0;
 
   const int pool = threads > 0 ? threads : Pool().threads();
   Timers timers(pool, shards > 0 ? shards : pool, repeats);
@@ -120,12 +122,6 @@ int bench_conv(int argc, char** argv) {
   fmt::print("convolutions alone: {:.2f} images/s; all plans made in {:.0f} ms\n", minibatch * 1000.0 / all.faster,
              timers.ours.plan_ms());
   return 0;
-}
-
-}  // namespace
-
-int bench_conv_program(int argc, char** argv) {
-  return guarded_main("bench_conv", [&] { return bench_conv(argc, argv); });
 }
 
 }  // namespace kb

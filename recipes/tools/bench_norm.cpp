@@ -14,7 +14,7 @@
 #include "recipes/config/command_line.h"
 #include "recipes/perf/copy_bandwidth.h"
 #include "recipes/perf/rounds.h"
-#include "recipes/run/guarded_main.h"
+#include "recipes/run/tool.h"
 #include "runtime/session.h"
 
 namespace kb {
@@ -69,7 +69,9 @@ NormRound round_of(Session& session, CopyBandwidth& copy) {
           milliseconds_of([&] { copy.streaming(); }), milliseconds_of([&] { copy.reading(); })};
 }
 
-int bench_norm(int argc, char** argv) {
+}  // namespace
+
+int bench_norm_command(const ToolArguments& arguments) {
   int64_t rows = 16 * 56 * 56, channels = 256;
   int repeats = 40, threads = 0;
   CommandLine line("Fused batch norm + add + ReLU, forward and backward, against copy bandwidth.",
@@ -78,7 +80,7 @@ int bench_norm(int argc, char** argv) {
       .whole({"--channels", "N", "channels"}, channels, 1)
       .whole({"--repeats", "N", "interleaved rounds; the median ratio counts"}, repeats, 1)
       .whole({"--threads", "N", "threads; 0: all cores"}, threads, 0, 4096);
-  if (!line.parse({argv + 1, argv + argc})) return 0;
+  if (!line.parse(arguments.words)) return 0;
 
   CpuOptions cpu;
   cpu.threads = threads;
@@ -111,12 +113,6 @@ int bench_norm(int argc, char** argv) {
              typical([](const NormRound& r) { return r.limit() / r.step; }));
   print_steps(session);
   return 0;
-}
-
-}  // namespace
-
-int bench_norm_program(int argc, char** argv) {
-  return guarded_main("bench_norm", [&] { return bench_norm(argc, argv); });
 }
 
 }  // namespace kb

@@ -88,11 +88,12 @@ void print_launches(const Schedule& schedule, const std::vector<size_t>& steps,
   }
 }
 
-int bench_update(const std::vector<std::string>& arguments) {
+}  // namespace
+
+int bench_update_command(const ToolArguments& arguments) {
   bool json = false;
   const std::optional<ToolCall> call =
-      parse_tool_call({"bench_update", {}, arguments},
-                      "Times the update of all parameters beside a copy of the bytes that it must move.",
+      parse_tool_call(arguments, "Times the update of all parameters beside a copy of the bytes that it must move.",
                       {{{"--json", "", "one JSON object in place of the table"}, &json}});
   if (!call) return 0;
   const RunConfig& config = call->config;
@@ -141,12 +142,6 @@ int bench_update(const std::vector<std::string>& arguments) {
       update, least / 1e6, copied / 1e9, ratio,
       ratio > 1 ? ": above 1, for a part of the bytes is in the processor's cache" : "");
   return 0;
-}
-
-}  // namespace
-
-int bench_update_program(int argc, char** argv) {
-  return guarded_main("bench_update", [&] { return bench_update({argv + 1, argv + argc}); });
 }
 
 }  // namespace kb

@@ -6,7 +6,7 @@
 
 #include "recipes/config/command_line.h"
 #include "recipes/perf/memory_answer.h"
-#include "recipes/run/guarded_main.h"
+#include "recipes/run/tool.h"
 #include "runtime/cache_listing.h"
 #include "runtime/options.h"
 #include "runtime/trusted_folder.h"
@@ -63,22 +63,18 @@ constexpr Command kCommands[] = {
     {"--clear", "remove all of them, and what is kept of data sets", clear},
 };
 
-int cache(std::vector<std::string> words) {
+}  // namespace
+
+int cache_command(const ToolArguments& arguments) {
   const std::filesystem::path folder = RuntimeOptions::from_environment().cache_dir;
   CommandLine line(fmt::format("The cache of compiled kernels, {}; $KB_CACHE names another folder.", folder.string()),
                    "./run cache --list, --verify or --clear");
   bool given[std::size(kCommands)] = {};
   for (size_t i = 0; i < std::size(kCommands); ++i) line.flag(kCommands[i].flag, given[i], kCommands[i].doc);
-  if (!line.parse(std::move(words))) return 0;
+  if (!line.parse(arguments.words)) return 0;
   if (std::count(std::begin(given), std::end(given), true) != 1)
     throw UsageError("expected one of --list, --verify, --clear, alone");
   return kCommands[std::find(std::begin(given), std::end(given), true) - given].run(folder);
-}
-
-}  // namespace
-
-int cache_program(int argc, char** argv) {
-  return guarded_main("cache", [&] { return cache({argv + 1, argv + argc}); });
 }
 
 }  // namespace kb

@@ -13,7 +13,7 @@
 #include "recipes/config/command_line.h"
 #include "recipes/config/values.h"
 #include "recipes/papers/table.h"
-#include "recipes/run/guarded_main.h"
+#include "recipes/run/tool.h"
 #include "recipes/run/trainer.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
@@ -73,7 +73,7 @@ int check(const CheckCall& call) {
 
 }  // namespace
 
-int check_program(int argc, char** argv) {
+int check_command(const ToolArguments& arguments) {
   CheckCall call;
   CommandLine line("Compares a short run of a recipe with the curve that the repository keeps of it.",
                    "./run check RECIPE [--refresh -- FLAGS]");
@@ -86,10 +86,8 @@ int check_program(int argc, char** argv) {
                 call.deviations, 1e6)
       .flag("--refresh", call.refresh, "keep a new curve, of a run with the flags behind --")
       .whole({"--seeds", "N", "with --refresh: seeds over which the deviation is taken"}, call.seeds, 2, 1000);
-  return guarded_main("check", [&] {
-    if (!line.parse({argv + 1, argv + argc})) return 0;
-    return check(call);
-  });
+  if (!line.parse(arguments.words)) return 0;
+  return check(call);
 }
 
 }  // namespace kb

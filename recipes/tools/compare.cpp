@@ -18,7 +18,7 @@
 #include "recipes/config/command_line.h"
 #include "recipes/config/values.h"
 #include "recipes/papers/reference_check.h"
-#include "recipes/run/guarded_main.h"
+#include "recipes/run/tool.h"
 #include "recipes/trials/statistics.h"
 
 namespace kb {
@@ -137,7 +137,7 @@ int compare_any(const std::vector<std::string>& folders, std::optional<double> g
 
 }  // namespace
 
-int compare_program(int argc, char** argv) {
+int compare_command(const ToolArguments& arguments) {
   std::vector<std::string> folders;
   std::optional<double> goal;
   bool wants_reference = false;
@@ -154,10 +154,8 @@ int compare_program(int argc, char** argv) {
                 goal, kMostGoal)
       .flag("--rcp", wants_reference,
             "judge the mean by MLPerf's reference convergence points of ResNet-50; at least 3 runs");
-  return guarded_main("compare", [&] {
-    if (!line.parse({argv + 1, argv + argc})) return 0;
-    return compare_any(told_once(folders), goal, wants_reference);
-  });
+  if (!line.parse(arguments.words)) return 0;
+  return compare_any(told_once(folders), goal, wants_reference);
 }
 
 }  // namespace kb

@@ -12,7 +12,7 @@
 #include "graph/error.h"
 #include "recipes/config/command_line.h"
 #include "recipes/inspect/image_stages.h"
-#include "recipes/run/guarded_main.h"
+#include "recipes/run/tool.h"
 #include "runtime/options.h"
 #include "runtime/usable_processors.h"
 
@@ -84,7 +84,7 @@ int data_bench(const std::string& data, size_t most, int64_t side, int rounds, s
 
 }  // namespace
 
-int data_bench_program(int argc, char** argv) {
+int data_bench_command(const ToolArguments& arguments) {
   std::string data;
   size_t most = 500;
   int64_t side = 224;
@@ -99,10 +99,8 @@ int data_bench_program(int argc, char** argv) {
       .whole({"--rounds", "N", "time every image this many times, with other crops each; the median counts"}, rounds, 1,
              1000)
       .positive({"--speed", "X", "print how many cores feed a model that trains this many images/s"}, speed, 1e9);
-  return guarded_main("data_bench", [&] {
-    if (!line.parse({argv + 1, argv + argc})) return 0;
-    return data_bench(data, most, side, rounds, speed);
-  });
+  if (!line.parse(arguments.words)) return 0;
+  return data_bench(data, most, side, rounds, speed);
 }
 
 }  // namespace kb

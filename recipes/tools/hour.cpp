@@ -10,7 +10,7 @@
 #include "recipes/config/values.h"
 #include "recipes/hour/hour.h"
 #include "recipes/run/command_words.h"
-#include "recipes/run/guarded_main.h"
+#include "recipes/run/tool.h"
 #include "recipes/trials/trial_command.h"
 
 namespace kb {
@@ -18,15 +18,9 @@ namespace {
 
 constexpr const char* kDrawn = "glyphs-hour";
 
-std::string command_text(int argc, char** argv) {
-  std::string text = "./run hour";
-  for (int i = 1; i < argc; ++i) text += " " + shell_quoted(argv[i]);
-  return text;
-}
-
 }  // namespace
 
-int hour_program(int argc, char** argv) {
+int hour_command(const ToolArguments& arguments) {
   HourRequest request;
   std::string seeds, plan;
   CommandLine line(
@@ -49,14 +43,13 @@ int hour_program(int argc, char** argv) {
       .whole({"--jobs", "J", "trainings at once, which share the processors; 0: one a core, one on a GPU"},
              request.jobs, 0)
       .text({"--out", "DIR", "folder of the study; one that was stopped goes on; runs/hour-DATASET-TIME"}, request.out);
-  if (argc > 1 && std::string(argv[1]) == "trial") return command_main("trial", trial_command, argc - 1, argv + 1);
-  return guarded_main("hour", [&] {
-    if (!line.parse({argv + 1, argv + argc})) return 0;
-    request.plan = plan == "full" || (plan.empty() && request.dataset != kDrawn) ? HourPlan::full : HourPlan::brief;
-    request.seeds = parse_seeds("--seeds", !seeds.empty() ? seeds : request.plan == HourPlan::full ? "1..3" : "1");
-    request.command = command_text(argc, argv);
-    return run_hour(request);
-  });
+  if (const std::optional<int> code = trial_or_rank(arguments)) return *code;
+  if (!line.parse(arguments.words)) return 0;
+  request.plan = plan == "full" || (plan.empty() && request.dataset != kDrawn) ? HourPlan::full : HourPlan::brief;
+  request.seeds = parse_seeds("--seeds", !seeds.empty() ? seeds : request.plan == HourPlan::full ? "1..3" : "1");
+  request.command = "./run hour";
+  for (const std::string& word : arguments.words) request.command += " " + shell_quoted(word);
+  return run_hour(request);
 }
 
 }  // namespace kb

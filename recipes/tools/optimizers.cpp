@@ -5,7 +5,7 @@
 
 #include "recipes/charts/optimizer_paths.h"
 #include "recipes/config/command_line.h"
-#include "recipes/run/guarded_main.h"
+#include "recipes/run/tool.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
 
@@ -29,17 +29,15 @@ int run(const std::string& readme, const std::string& picture) {
 
 }  // namespace
 
-int optimizers_program(int argc, char** argv) {
+int optimizers_command(const ToolArguments& arguments) {
   std::string readme, picture;
   CommandLine line(
       "Runs every optimizer for ten steps with the same gradients and prints how far it moves its parameters.",
       "./run optimizers [--readme FILE] [--picture FILE.svg]");
   line.text({"--readme", "FILE", "rewrite the table in this copy of optim/README.md"}, readme)
       .text({"--picture", "FILE.svg", "draw the distances over the steps into this file"}, picture);
-  return guarded_main("optimizers", [&] {
-    if (!line.parse({argv + 1, argv + argc})) return 0;
-    return run(readme, picture);
-  });
+  if (!line.parse(arguments.words)) return 0;
+  return run(readme, picture);
 }
 
 }  // namespace kb

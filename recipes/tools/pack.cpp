@@ -11,8 +11,8 @@
 #include "recipes/config/command_line.h"
 #include "recipes/config/values.h"
 #include "recipes/perf/memory_answer.h"
-#include "recipes/run/guarded_main.h"
 #include "recipes/run/progress_line.h"
+#include "recipes/run/tool.h"
 #include "runtime/options.h"
 #include "runtime/usable_processors.h"
 
@@ -78,7 +78,7 @@ int pack(const std::string& data, const std::string& to, const PackForm& form, i
 
 }  // namespace
 
-int pack_program(int argc, char** argv) {
+int pack_command(const ToolArguments& arguments) {
   std::string data, to, checked;
   PackForm form;
   int threads = usable_processors();
@@ -96,14 +96,12 @@ int pack_program(int argc, char** argv) {
       .whole({"--threads", "N", "number of threads that read, shrink and verify"}, threads, 1, 1024)
       .text({"--verify", "FILE", "compare each image of this pack with its checksum; exit code 1 where one differs"},
             checked);
-  return guarded_main("pack", [&] {
-    if (!line.parse({argv + 1, argv + argc})) return 0;
-    if (!checked.empty() && data.empty() && to.empty()) return verify(checked, *open_pack(checked), threads);
-    if (!checked.empty() || data.empty() || to.empty())
-      throw UsageError("pack: expected DIR --to FILE, or --verify FILE");
-    if (form.raw && form.side == 0) throw UsageError("--raw: expected a --side beside it, of 1 pixel or more");
-    return pack(data, to, form, threads);
-  });
+  if (!line.parse(arguments.words)) return 0;
+  if (!checked.empty() && data.empty() && to.empty()) return verify(checked, *open_pack(checked), threads);
+  if (!checked.empty() || data.empty() || to.empty())
+    throw UsageError("pack: expected DIR --to FILE, or --verify FILE");
+  if (form.raw && form.side == 0) throw UsageError("--raw: expected a --side beside it, of 1 pixel or more");
+  return pack(data, to, form, threads);
 }
 
 }  // namespace kb

@@ -5,8 +5,8 @@
 
 #include "recipes/compare/report_page.h"
 #include "recipes/config/command_line.h"
-#include "recipes/run/guarded_main.h"
 #include "recipes/run/run_folder.h"
+#include "recipes/run/tool.h"
 #include "runtime/atomic_file.h"
 #include "runtime/standard_streams.h"
 
@@ -28,17 +28,15 @@ void report(const std::vector<std::string>& places, std::filesystem::path out) {
 
 }  // namespace
 
-int report_program(int argc, char** argv) {
+int report_command(const ToolArguments& arguments) {
   std::vector<std::string> places;
   std::string out;
   CommandLine line("One HTML page about runs, which needs no network.", "./run report RUN...|STORE [--out FILE.html]");
   line.texts({"RUN", "", "run folders, or folders with run folders below them"}, places)
       .required()
       .text({"--out", "FILE.html", "the page; report.html in the folder where one is given, else here"}, out);
-  return guarded_main("report", [&] {
-    if (line.parse({argv + 1, argv + argc})) report(places, out);
-    return 0;
-  });
+  if (line.parse(arguments.words)) report(places, out);
+  return 0;
 }
 
 }  // namespace kb

@@ -21,7 +21,6 @@
 #include "recipes/answer/store_results.h"
 #include "recipes/answer/targets_files.h"
 #include "recipes/answer/targets_text.h"
-#include "recipes/charts/drawn_svg.h"
 #include "recipes/config/command_line.h"
 #include "recipes/config/values.h"
 #include "recipes/inspect/scale_json.h"
@@ -29,8 +28,10 @@
 #include "recipes/trials/study_folder.h"
 #include "recipes/trials/trial_command.h"
 #include "runtime/atomic_file.h"
+#include "runtime/file_error.h"
 #include "runtime/input_file.h"
 #include "runtime/options.h"
+#include "runtime/process.h"
 
 namespace kb {
 namespace {
@@ -47,6 +48,21 @@ struct StudyCall {
   AnswerOptions options;
   BranchesFlags branches;  // given in place of sources
 };
+
+// Draws the file `svg` by librsvg's program into the file `to`, whose ending decides: a PNG at twice the size, or a PDF
+// with vectors.
+void draw_svg(const std::string& rsvg_convert, const fs::path& svg, const fs::path& to) {
+  const fs::path drawn = to.string() + ".tmp";
+  const bool is_pdf = to.extension() == ".pdf";
+  const ProcessResult result = Process({rsvg_convert, is_pdf ? "--format=pdf" : "--format=png",
+                                        is_pdf ? "--zoom=1" : "--zoom=2", "--output=" + drawn.string(), svg.string()})
+                                   .wait();
+  if (result.status != 0)
+    throw Error(fmt::format("{}: exit code {}\n  got:      {}", rsvg_convert, result.status, result.output));
+  const std::string picture = read_file(drawn);
+  fs::remove(drawn);
+  write_file_atomically(to, picture);
+}
 
 // Draws the figures as PNG and PDF, or prints that rsvg-convert is not installed.
 void draw_figures(const fs::path& folder, const std::vector<AnswerFigure>& figures) {
@@ -96,12 +112,6 @@ StudySource read_sweep_store(const StudyCall& call, const std::string& store) {
   return source;
 }
 
-void make_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw Error(fmt::format("--out: cannot make the folder {}: {}", folder.string(), error.message()));
-}
-
 void write_figures(const fs::path& folder, const std::vector<AnswerFigure>& figures) {
   for (const AnswerFigure& figure : figures) write_file_atomically(folder / (figure.name + ".svg"), figure.svg);
   draw_figures(folder, figures);
@@ -109,7 +119,7 @@ void write_figures(const fs::path& folder, const std::vector<AnswerFigure>& figu
 
 void write_answer(const fs::path& folder, const StudyAnswer& answer, const AnswerSource& described,
                   const StudySource& source) {
-  make_folder(folder);
+  make_folder(folder, "--out: ");
   std::vector<AnswerFigure> figures = answer_figures(answer);
   figures.insert(figures.end(), source.figures.begin(), source.figures.end());
   write_file_atomically(folder / "study.csv", answer_csv(answer));
@@ -180,7 +190,7 @@ int study_several(const StudyCall& call) {
   for (const std::string& note : check_side_by_side(studies)) fmt::print("NOTE: {}\n", note);
   fmt::print("\n{}\n", side_by_side_text(studies));
   const fs::path folder = call.out.empty() ? new_dated_folder("study") : fs::path(call.out);
-  make_folder(folder);
+  make_folder(folder, "--out: ");
   const std::vector<AnswerFigure> figures = side_by_side_figures(studies);
   write_file_atomically(folder / "studies.json", side_by_side_json(studies, call.command));
   write_file_atomically(folder / "studies.html", side_by_side_page(studies, call.command, figures));
@@ -206,7 +216,7 @@ int study_targets(const StudyCall& call) {
   const std::string& from = call.sources.front();
   const TargetsAnswer answer = targets_of(call, from);
   const fs::path folder = folder_of(call, from);
-  make_folder(folder);
+  make_folder(folder, "--out: ");
   const std::vector<AnswerFigure> figures = targets_figures(answer);
   write_file_atomically(folder / "targets.csv", targets_csv(answer));
   write_file_atomically(folder / "targets_steps.csv", targets_steps_csv(answer));
@@ -223,7 +233,7 @@ int profile_targets(const StudyCall& call) {
   const PerformanceProfile profile = performance_profile(sweeps);
   fmt::print("{}\n", profile_text(profile));
   const fs::path folder = call.out.empty() ? new_dated_folder("study") : fs::path(call.out);
-  make_folder(folder);
+  make_folder(folder, "--out: ");
   write_file_atomically(folder / "profile.csv", profile_csv(profile));
   write_file_atomically(folder / "profile.json", profile_json(profile, call.command));
   fmt::print("answer: {} (profile.csv, profile.json)\n", folder.string());
@@ -290,7 +300,10 @@ void add_flags(CommandLine& line, StudyCall& call) {
       .excludes("--targets");
 }
 
+}  // namespace
+
 int study_command(const ToolArguments& arguments) {
+  if (const std::optional<int> code = trial_or_rank(arguments)) return *code;
   StudyCall call;
   for (const std::string& word : arguments.words) call.command += " " + shell_quoted(word);
   CommandLine line(
@@ -305,9 +318,5 @@ int study_command(const ToolArguments& arguments) {
   call.branches.declare(line);
   return line.parse(arguments.words) ? study(call) : 0;
 }
-
-}  // namespace
-
-int study_program(int argc, char** argv) { return study_main("study", study_command, argc, argv); }
 
 }  // namespace kb

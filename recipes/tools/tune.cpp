@@ -11,7 +11,7 @@
 #include "recipes/config/command_line.h"
 #include "recipes/inspect/conv_times.h"
 #include "recipes/inspect/layout_rows.h"
-#include "recipes/run/guarded_main.h"
+#include "recipes/run/tool.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
 
@@ -98,7 +98,7 @@ int tune(const Options& options) {
 
 }  // namespace
 
-int tune_program(int argc, char** argv) {
+int tune_command(const ToolArguments& arguments) {
   Options options;
   CommandLine line(
       "Measures which layout convolutions should take with the instruction set that the library uses here.",
@@ -109,10 +109,8 @@ int tune_program(int argc, char** argv) {
       .flag("--quick", options.quick, "few layers: a look, no ground for the table")
       .text({"--write", "FILE", "rewrite the rows in this copy of compiler/passes/layout_table.cpp"}, options.write)
       .excludes("--quick");
-  return guarded_main("tune", [&] {
-    if (!line.parse({argv + 1, argv + argc})) return 0;
-    return tune(options);
-  });
+  if (!line.parse(arguments.words)) return 0;
+  return tune(options);
 }
 
 }  // namespace kb

@@ -4,6 +4,7 @@
 
 #include "recipes/config/values.h"
 #include "recipes/papers/table.h"
+#include "recipes/run/guarded_main.h"
 #include "recipes/run/trainer.h"
 #include "recipes/trials/study_process.h"
 
@@ -29,11 +30,11 @@ int rank_command(const ToolArguments& arguments) {
   return train_recipe(find_recipe(arguments.words.front()), {arguments.words.begin() + 1, arguments.words.end()});
 }
 
-int study_main(const std::string& name, CommandFunction* command, int argc, char** argv) {
-  const std::string first = argc > 1 ? argv[1] : "";
-  if (first == "trial") return command_main(first, trial_command, argc - 1, argv + 1);
-  if (first == "rank") return command_main(first, rank_command, argc - 1, argv + 1);
-  return command_main(name, command, argc, argv);
+std::optional<int> trial_or_rank(const ToolArguments& arguments) {
+  const std::string first = arguments.recipe || arguments.words.empty() ? "" : arguments.words.front();
+  if (first != "trial" && first != "rank") return std::nullopt;
+  const ToolArguments rest{first, {}, {arguments.words.begin() + 1, arguments.words.end()}};
+  return guarded_main(first, [&] { return first == "trial" ? trial_command(rest) : rank_command(rest); });
 }
 
 }  // namespace kb

@@ -1,6 +1,6 @@
 // The commands that start the trials of an executor.
 #pragma once
-#include <string>
+#include <optional>
 
 #include "recipes/run/tool.h"
 
@@ -13,8 +13,8 @@ int trial_command(const ToolArguments& arguments);
 // Runs one process of a trial that has several processes, which mpirun starts: TOOL rank RECIPE [flags].
 int rank_command(const ToolArguments& arguments);
 
-// Runs the whole main() of a command whose trials are processes of the program itself: `trial`, `rank` or the command.
-// Returns the exit code.
-int study_main(const std::string& name, CommandFunction* command, int argc, char** argv);
+// Runs `trial` or `rank` if this is the first word of a tool whose trials are processes of its own program. Returns the
+// exit code; nothing for other words.
+std::optional<int> trial_or_rank(const ToolArguments& arguments);
 
 }  // namespace kb

@@ -382,7 +382,7 @@ BOOST_AUTO_TEST_CASE(networks_and_buckets) {
 BOOST_AUTO_TEST_CASE(flags_of_a_tool) {
   const Recipe recipe = find_recipe("mlp_mnist");
   int64_t nodes = 8;
-  const std::vector<ToolSwitch> switches{{{"--node", "G", "workers of a node"}, nullptr, &nodes}};
+  const std::vector<ToolSwitch> switches{{{"--node", "G", "workers of a node"}, &nodes}};
   BOOST_TEST(parse_flags(recipe, "", {"--node", "4"}, switches).has_value());
   BOOST_TEST(nodes == 4);
   for (const char* value : {"0", "-1", "2.5", "x", "4294967296"}) {

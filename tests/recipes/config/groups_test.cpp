@@ -5,6 +5,7 @@
 
 #include "recipes/config/flags.h"
 #include "recipes/config/learning.h"
+#include "recipes/run/recorded_flags.h"
 #include "tests/recipes/small_run.h"
 #include "tests/support/says.h"
 

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "recipes/inspect/commands.h"
 #include "recipes/task/ragged_source.h"
+#include "recipes/tools/commands.h"
 #include "runtime/safetensors.h"
 #include "tests/support/support.h"
 
@@ -66,7 +66,7 @@ struct Traced : test::TemporaryDirectory {
     const std::filesystem::path out = *this / "trace";
     Words words = {"--out", out.string(), "--precision", "f64", "--shards", "2", "--buckets", "3"};
     words.insert(words.end(), more.begin(), more.end());
-    BOOST_REQUIRE(trace_command({"trace", ragged_recipe(), words}) == 0);
+    BOOST_REQUIRE(trace_steps_command({"trace", ragged_recipe(), words}) == 0);
     facts = nlohmann::json::parse(test::read_file(out / "trace.json"));
     batches = read_safetensors(out / "batches.safetensors").tensors;
   }

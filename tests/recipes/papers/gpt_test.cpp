@@ -6,8 +6,8 @@
 #include "graph/interpreter.h"
 #include "graph/text.h"
 #include "recipes/config/run_task.h"
-#include "recipes/inspect/commands.h"
 #include "recipes/papers/table.h"
+#include "recipes/tools/commands.h"
 #include "runtime/safetensors.h"
 #include "tests/recipes/small_run.h"
 #include "tests/support/says.h"
@@ -45,7 +45,7 @@ double size_of_logits(const std::filesystem::path& out, const Words& words) {
                "--schedule", "constant",   "--warmup",    "none", "--layers",  "1",
                "--context",  "16",         "--minibatch", "4",    "--threads", "1"};
   all.insert(all.end(), words.begin(), words.end());
-  BOOST_REQUIRE(trace_command({"trace", find_recipe("gpt"), all}) == 0);
+  BOOST_REQUIRE(trace_steps_command({"trace", find_recipe("gpt"), all}) == 0);
   const NamedTensor logits = read_safetensors(out / "logits.safetensors").tensors.at(0);
   double squares = 0;
   for (int64_t i = 0; i < logits.type.elements(); ++i)

@@ -9,8 +9,8 @@
 #include <sstream>
 
 #include "recipes/config/run_task.h"
-#include "recipes/inspect/commands.h"
 #include "recipes/task/noise.h"
+#include "recipes/tools/commands.h"
 #include "recipes/train/train.h"
 #include "runtime/input_file.h"
 #include "runtime/json_reader.h"
