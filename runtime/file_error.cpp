@@ -38,4 +38,10 @@ void throw_file_error(std::string_view action, const std::filesystem::path& path
                               room_text(path, error_number, bytes)));
 }
 
+void make_folder(const std::filesystem::path& folder, std::string_view who) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw Error(fmt::format("{}cannot make the folder {}: {}", who, folder.string(), error.message()));
+}
+
 }  // namespace kb

@@ -20,4 +20,7 @@ class FileError : public Error {
 [[noreturn]] void throw_file_error(std::string_view action, const std::filesystem::path& path, int error_number,
                                    int64_t bytes = 0);
 
+// Makes a folder, and those above it, unless it is there. Throws Error that begins with `who`, "--out: ", if it cannot.
+void make_folder(const std::filesystem::path& folder, std::string_view who = "");
+
 }  // namespace kb

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "graph/error.h"
+#include "runtime/input_file.h"
 #include "runtime/utf8.h"
 
 namespace kb {
@@ -218,6 +219,10 @@ JsonValue parse_json(std::string text, const std::string& what) {
   TreeMaker(*document).run();
   const JsonValue::Node& root = document->root;
   return JsonValue(std::move(document), root, "");
+}
+
+JsonValue read_json(const std::filesystem::path& file, const std::string& who) {
+  return parse_json(read_file(file), who + file.string());
 }
 
 JsonValue::Kind JsonValue::kind() const { return node_->kind; }

@@ -5,6 +5,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -84,6 +85,8 @@ std::string JsonValue::as<std::string>() const;
 
 // Parses the text. `what` names it in errors: a path, or "PATH: line 12".
 JsonValue parse_json(std::string text, const std::string& what);
+// Parses a file. Errors begin with `who`, "--config: ", and the path.
+JsonValue read_json(const std::filesystem::path& file, const std::string& who = "");
 
 // Returns a value as it is written on a command line: a number, a word, true, null; an array or object as JSON on one
 // line.

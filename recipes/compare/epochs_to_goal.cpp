@@ -21,14 +21,6 @@ std::string text(const EpochsToGoal& run) {
   return fmt::format("{}, kn {}, {} {}", run.recipe, run.minibatch, run.part, run.goal);
 }
 
-std::vector<std::pair<std::string, std::string>> flags_of(const std::filesystem::path& run) {
-  std::vector<std::pair<std::string, std::string>> flags;
-  const std::filesystem::path manifest = run / kManifest;
-  for (const auto& [name, value] : parse_json(read_file(manifest), manifest.string()).at("flags").members())
-    flags.emplace_back(name, scalar_text(value));
-  return flags;
-}
-
 // Returns the values of each flag, each once, in the order of the runs.
 std::map<std::string, std::vector<std::string>> values_by_flag(std::span<const EpochsToGoal> runs) {
   std::map<std::string, std::vector<std::string>> values;
@@ -51,7 +43,7 @@ EpochsToGoal epochs_to_goal(const std::filesystem::path& run, double goal, GoalB
                      .samples_per_epoch = static_cast<double>(report.steps_per_epoch * report.minibatch),
                      .epochs = std::nullopt,
                      .diverged = report.diverged,
-                     .flags = flags_of(run)};
+                     .flags = flags_of_manifest(read_json(run / kManifest))};
   const TargetFigure target{report.goal, report.goal_kind.is_share ? goal / 100 : goal};
   for (const EvaluationPoint& point : report.evaluations) {
     const bool is_equal = point.goal == target.value;

@@ -69,8 +69,7 @@ bool is_within(std::string& text, const char* what, double epoch, double value, 
 }  // namespace
 
 RunCurve run_curve(const std::filesystem::path& folder) {
-  const std::filesystem::path file = folder / kManifest;
-  const JsonValue manifest = parse_json(read_file(file), file.string());
+  const JsonValue manifest = read_json(folder / kManifest);
   RunCurve curve;
   const JsonValue versions = manifest.at("versions");
   for (const char* key : kMachineKeys) curve.machine[key] = versions.get<std::string>(key);

@@ -61,9 +61,8 @@ fs::path common_folder(const std::set<fs::path>& folders) {
 }
 
 void take_manifest_facts(const JsonValue& manifest, ReportedRun& reported) {
-  reported.flags.emplace_back("recipe", reported.run.recipe);
-  for (const auto& [name, value] : manifest.at("flags").members())
-    reported.flags.emplace_back(name, scalar_text(value));
+  reported.flags = flags_of_manifest(manifest);
+  reported.flags.insert(reported.flags.begin(), {"recipe", reported.run.recipe});
   reported.planned_steps = manifest.get<int64_t>("steps");
   if (manifest.has("memory")) {
     reported.process_bytes = manifest.at("memory").get<int64_t>("process");
@@ -94,8 +93,8 @@ ReportedRun read_reported(const fs::path& folder, const std::string& name) {
   reported.name = name;
   reported.run = read_run(folder);
   const RunReport& run = reported.run;
-  const fs::path manifest = folder / kManifest, metrics_file = folder / kMetrics;
-  take_manifest_facts(parse_json(read_file(manifest), manifest.string()), reported);
+  const fs::path metrics_file = folder / kMetrics;
+  take_manifest_facts(read_json(folder / kManifest), reported);
   if (!is_there(metrics_file)) return reported;
   const std::string metrics = read_file(metrics_file);
   reported.curves = read_curves(metrics, {run.goal, run.goal_kind.is_share, run.goal_kind.higher_is_better});

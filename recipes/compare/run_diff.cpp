@@ -44,7 +44,7 @@ RunFacts facts_of_run(const fs::path& folder) {
   const fs::path manifest = folder / kManifest;
   if (!is_there(manifest)) throw Error(fmt::format("{} holds no run: there is no {}", folder.string(), kManifest));
   RunFacts run{folder, {}, {}, ""};
-  flatten(parse_json(read_file(manifest), manifest.string()), "", run.values);
+  flatten(read_json(manifest), "", run.values);
   if (!is_there(folder / kMetrics)) return run;
   const std::string metrics = read_file(folder / kMetrics);
   for_each_flat_json(metrics, [&](const FlatJson& line) {

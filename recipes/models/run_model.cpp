@@ -21,7 +21,7 @@ JsonValue manifest_of(const fs::path& run) {
   if (!fs::is_directory(run, error)) throw Error(fmt::format("there is no run folder {}", run.string()));
   const fs::path path = run / kManifest;
   if (!is_there(path)) throw Error(fmt::format("{} holds no run: there is no {}", run.string(), kManifest));
-  return parse_json(read_file(path), path.string());
+  return read_json(path);
 }
 
 // Returns the recipe of the run. Throws Error if it is not known here, or not one for the command.

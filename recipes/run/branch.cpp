@@ -39,7 +39,7 @@ BranchWords branch_words(const std::string& text) {
 JsonValue manifest_at(const std::string& flag, const fs::path& given) {
   const fs::path path = fs::is_directory(given) ? given / kManifest : given;
   if (!is_there(path)) throw Error(fmt::format("{}: there is no {}", flag, path.string()));
-  return parse_json(read_file(path), flag + ": " + path.string());
+  return read_json(path, flag + ": ");
 }
 
 RunConfig origin_flags(const Recipe& recipe, const std::string& flag, const fs::path& given) {

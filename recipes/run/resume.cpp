@@ -13,7 +13,7 @@
 #include "recipes/train/line_diff.h"
 #include "recipes/train/load_state.h"
 #include "recipes/train/metrics_cut.h"
-#include "recipes/train/schedule_hash.h"
+#include "recipes/train/schedule_log.h"
 #include "runtime/file_error.h"
 #include "runtime/input_file.h"
 #include "runtime/json_reader.h"

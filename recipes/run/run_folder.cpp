@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
 }
 
 // Makes the folder if it does not exist. Returns whether it is new.
-bool make_folder(const fs::path& path) {
+bool take_folder(const fs::path& path) {
   std::error_code error;
   bool fresh = fs::create_directories(path, error);
   if (error) refuse(path, error.message());
@@ -44,7 +44,7 @@ fs::path default_folder(const std::string& recipe) {
   const std::tm now = fmt::localtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()));
   const fs::path base = fs::path("runs") / fmt::format("{}-{:%Y%m%d-%H%M%S}", recipe, now);
   fs::path path = base;
-  for (int number = 2; !make_folder(path); ++number) path = fmt::format("{}-{}", base.string(), number);
+  for (int number = 2; !take_folder(path); ++number) path = fmt::format("{}-{}", base.string(), number);
   return path;
 }
 
@@ -114,7 +114,7 @@ void check_unused(const fs::path& out) {
 }
 
 RunFolder::RunFolder(const std::string& recipe, const std::string& out)
-    : RunFolder(out.empty() ? default_folder(recipe) : (make_folder(out), fs::path(out))) {
+    : RunFolder(out.empty() ? default_folder(recipe) : (take_folder(out), fs::path(out))) {
   check_unused(path_);
   remove_temporaries(path_, kManifest);  // a run that was killed before it had a manifest left them
 }

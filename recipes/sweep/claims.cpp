@@ -179,19 +179,10 @@ void Claim::renew_until(const std::stop_token& stop) {
   }
 }
 
-namespace {
-
-fs::path made_folder(fs::path folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw Error(fmt::format("cannot make the folder {}: {}", folder.string(), error.message()));
-  return folder;
+ClaimFolder::ClaimFolder(fs::path folder, std::chrono::milliseconds lease) : folder_(std::move(folder)), lease_(lease) {
+  make_folder(folder_);
+  clock_ = open_clock(folder_);
 }
-
-}  // namespace
-
-ClaimFolder::ClaimFolder(fs::path folder, std::chrono::milliseconds lease)
-    : folder_(made_folder(std::move(folder))), lease_(lease), clock_(open_clock(folder_)) {}
 
 ClaimFolder::~ClaimFolder() { ::close(clock_); }
 

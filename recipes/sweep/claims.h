@@ -78,7 +78,7 @@ class ClaimFolder {
 
   const std::filesystem::path folder_;
   const std::chrono::milliseconds lease_;
-  const int clock_;  // descriptor of an unnamed file of this process, whose times tell the file system's time
+  int clock_ = -1;  // descriptor of an unnamed file of this process, whose times tell the file system's time
   std::map<std::filesystem::path, Watch> watched_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "graph/error.h"
 #include "recipes/run/command_words.h"
+#include "runtime/file_error.h"
 #include "runtime/input_file.h"
 #include "runtime/options.h"
 #include "runtime/process.h"
@@ -19,12 +20,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kEnv = "/usr/bin/env";  // becomes the program that its words name, in the same process
 constexpr const char* kParts[] = {"pipe", "log"};
-
-void make_folder(const fs::path& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error) throw Error(fmt::format("cannot make the folder {}: {}", path.string(), error.message()));
-}
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "graph/error.h"
+#include "runtime/file_error.h"
 #include "runtime/host_name.h"
 
 namespace kb {
@@ -14,9 +15,7 @@ namespace fs = std::filesystem;
 ScratchFolder::ScratchFolder(const fs::path& store) {
   for (int number = 1; !lock_ || !lock_->has_it(); ++number) {
     path_ = store / fmt::format("packing-{}-{}", host_name(), number);
-    std::error_code error;
-    fs::create_directories(path_, error);
-    if (error) throw Error(fmt::format("cannot make the folder {}: {}", path_.string(), error.message()));
+    make_folder(path_);
     lock_ = std::make_unique<FolderLock>(path_);
   }
   empty();

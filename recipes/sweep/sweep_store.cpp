@@ -11,6 +11,7 @@
 #include "recipes/trials/study_folder.h"
 #include "recipes/trials/target_crossing.h"
 #include "runtime/atomic_file.h"
+#include "runtime/file_error.h"
 #include "runtime/input_file.h"
 #include "runtime/json.h"
 #include "runtime/json_reader.h"
@@ -90,13 +91,13 @@ std::optional<SweepDefinition> same_sweep_in(const fs::path& folder, const Sweep
 }
 
 TrialStanding standing_of(const RunReport& report, const SweepDefinition& definition) {
-  using End = TrialStanding::End;
   const bool is_stopped = !report.how.empty();
-  if (!report.is_done()) return {End::none, is_stopped ? report.steps : steps_of_run(report.folder), 0, 0, is_stopped};
+  if (!report.is_done())
+    return {TrialState::waiting, is_stopped ? report.steps : steps_of_run(report.folder), 0, 0, is_stopped};
   if (report.target_step)
-    return {End::reached,          report.steps, *report.target_step,
+    return {TrialState::reached,   report.steps, *report.target_step,
             report.target_samples, false,        target_crossing(read_run(report.folder), target_of(definition))};
-  return {report.diverged ? End::diverged : End::missed, report.steps};
+  return {report.diverged ? TrialState::diverged : TrialState::missed, report.steps};
 }
 
 bool is_unfinished(const fs::path& folder) {
@@ -117,9 +118,7 @@ SweepDefinition read_sweep(const fs::path& folder) {
 }
 
 SweepDefinition open_sweep(const fs::path& folder, const SweepDefinition& asked) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw Error(fmt::format("--store: cannot make the folder {}: {}", folder.string(), error.message()));
+  make_folder(folder, "--store: ");
   const fs::path file = folder / kSweepFile;
   while (!text_in(file)) {
     check_holds_nothing_else(folder);
@@ -139,7 +138,7 @@ TrialStanding read_standing(const fs::path& run, const SweepDefinition& definiti
     return standing;
   } catch (const Error&) {
     // It has not come to a manifest.
-    return {is_there(run / kRefusalFile) ? TrialStanding::End::refused : TrialStanding::End::none};
+    return {is_there(run / kRefusalFile) ? TrialState::refused : TrialState::waiting};
   }
 }
 
@@ -199,10 +198,7 @@ bool SweepView::refuse_waiting() {
     if (!refusal_ || !asked_.insert(trial->name).second) continue;
     const std::string reason = refusal_(definition_, *trial);
     if (reason.empty()) continue;
-    std::error_code error;
-    fs::create_directories(folder_ / trial->name, error);
-    if (error)
-      throw Error(fmt::format("cannot make the folder {}: {}", (folder_ / trial->name).string(), error.message()));
+    make_folder(folder_ / trial->name);
     write_file_once(folder_ / trial->name / kRefusalFile, reason + "\n");
     has_refused = true;
   }
@@ -217,7 +213,7 @@ void SweepView::read_standings() {
   }
   // A trial that failed here may have been done by another process.
   for (const std::string& name : failed_)
-    if (standings_[name].end == TrialStanding::End::none) standings_[name].end = TrialStanding::End::failed;
+    if (standings_[name].end == TrialState::waiting) standings_[name].end = TrialState::failed;
 }
 
 void SweepView::read_openings() {

@@ -41,8 +41,7 @@ std::optional<TrialMemory> trial_memory(const std::vector<std::string>& program,
   }
   const ProcessResult result = process.wait();
   if (result.status != 0) throw Error(result.output);
-  const std::filesystem::path manifest = run / kManifest;
-  const JsonValue memory = parse_json(read_file(manifest), manifest.string()).at("memory");
+  const JsonValue memory = read_json(run / kManifest).at("memory");
   const auto gpu_size = memory.get<int64_t>("device");
   return TrialMemory{memory.get<int64_t>("process"), gpu_size > 0 ? memory.get<int64_t>("programs") : 0, gpu_size};
 }

@@ -173,10 +173,9 @@ std::optional<int64_t> step_in(const FlatJson& line) {
 }
 
 RunReport read_manifest(const std::filesystem::path& folder) {
-  const std::filesystem::path manifest = folder / kManifest;
   RunReport report;
   report.folder = folder;
-  take_manifest(parse_json(read_file(manifest), manifest.string()), report);
+  take_manifest(read_json(folder / kManifest), report);
   return report;
 }
 
@@ -216,8 +215,7 @@ int64_t steps_of_run(const std::filesystem::path& folder) {
 
 double share_of_run(const std::filesystem::path& folder) {
   try {
-    const JsonValue manifest = parse_json(read_file(folder / kManifest), "manifest");
-    const auto steps = static_cast<double>(manifest.get<int64_t>("steps"));
+    const auto steps = static_cast<double>(read_json(folder / kManifest).get<int64_t>("steps"));
     return steps > 0 ? std::clamp(static_cast<double>(steps_of_run(folder)) / steps, 0.0, 1.0) : 0;
   } catch (const Error&) {
     return 0;  // the run has not begun

@@ -9,6 +9,7 @@
 
 #include "graph/error.h"
 #include "runtime/atomic_file.h"
+#include "runtime/file_error.h"
 #include "runtime/input_file.h"
 #include "runtime/json.h"
 #include "runtime/json_reader.h"
@@ -30,8 +31,7 @@ std::string study_text(const Study& study) {
 }
 
 Study read_study(const fs::path& folder) {
-  const fs::path file = folder / kStudyFile;
-  const JsonValue json = parse_json(read_file(file), file.string());
+  const JsonValue json = read_json(folder / kStudyFile);
   Study study{folder, {}, static_cast<int>(json.get<int64_t>("shards"))};
   for (const JsonValue& trial : json.at("trials").items())
     study.trials.push_back({trial.get<std::string>("name"), trial.at("arguments").list<std::string>()});
@@ -124,9 +124,7 @@ Study open_study(const std::string& name, const std::string& out, const std::vec
     study = read_study(folder);
     add_trials(study, trials);
   } else {
-    std::error_code error;
-    fs::create_directories(folder, error);
-    if (error) throw Error(fmt::format("--out: cannot make the folder {}: {}", folder.string(), error.message()));
+    make_folder(folder, "--out: ");
     if (!fs::is_empty(folder))
       throw Error(fmt::format("--out: {}: expected a new or empty folder, or one of a study, got one that holds {}",
                               folder.string(), fs::directory_iterator(folder)->path().filename().string()));
