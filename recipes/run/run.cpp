@@ -209,11 +209,11 @@ void Run::begin_at(const Ready& ready, LoopStart& start) {
 
 void Run::open_record(const Ready& ready, const LoopStart& start, std::map<std::string, std::string> facts) {
   const auto say = [this](const std::string& line) { note(line); };
-  RunRecord record;
+  std::unique_ptr<RunRecord> record;
   if (folder_) {
     const StateStore& store = ready.programs.store;
-    record = RunRecord(*folder_, resumed_.has_value(), start.step, store, hyperparameters(), std::move(facts),
-                       given_.out.keep, say);
+    record = std::make_unique<RunRecord>(*folder_, resumed_.has_value(), start.step, store, hyperparameters(),
+                                         std::move(facts), given_.out.keep, say);
     const std::string room = over_disk_note(folder_->path(), free_bytes(folder_->path()),
                                             files_to_write(store, given_.out.keep, resumed_.has_value()));
     if (!room.empty()) note(room);
@@ -285,9 +285,12 @@ std::string Run::describe_resumed(const ManifestFacts& facts) {
 
 void Run::record_end(const Ready& ready, const LoopResult& result) {
   const Evaluation evaluation = result.evaluation.value_or(no_evaluation(ready.programs.metrics.test));
-  if (result.ending != Ending::diverged)
-    record_.end({result.steps, evaluation, ready.programs.store.state_sha256(), result.is_diverged, result.part,
-                 result.ending == Ending::finished});
+  if (result.ending != Ending::diverged) {
+    const std::string state = ready.programs.store.state_sha256();  // every process takes part
+    if (record_)
+      record_->end(
+          {result.steps, evaluation, state, result.is_diverged, result.part, result.ending == Ending::finished});
+  }
   if (folder_)
     write_file_atomically(
         folder_->file(kManifest),

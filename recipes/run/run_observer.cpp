@@ -11,8 +11,7 @@
 namespace kb {
 
 void RunObserver::step(const StepMetrics& metrics) {
-  record_.step(metrics);
-  record_.check();
+  if (record_) record_->step(metrics);
   if (std::exchange(has_stepped_, true)) return;
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - started_;
   console_.line(fmt::format("first step done {:.3f} s after the start of the program", passed.count()));
@@ -21,7 +20,7 @@ void RunObserver::step(const StepMetrics& metrics) {
 void RunObserver::evaluated(const EvaluationReport& report) {
   const Evaluation& evaluation = report.evaluation;
   log_.evaluated(report);
-  record_.evaluation(report);
+  if (record_) record_->evaluation(report);
   if (!std::isfinite(evaluation.loss)) return;  // the training throws an error about this loss next
   std::string figures, averaged, trained = "train loss -";
   for (const Figure& figure : evaluation.figures)
@@ -43,7 +42,7 @@ void RunObserver::evaluated(const EvaluationReport& report) {
                             gain));
 }
 
-void RunObserver::open(RunRecord record, StepPicture picture, MlperfLog log, bool explains_overlap) {
+void RunObserver::open(std::unique_ptr<RunRecord> record, StepPicture picture, MlperfLog log, bool explains_overlap) {
   record_ = std::move(record);
   picture_.emplace(std::move(picture));
   log_ = std::move(log);
@@ -60,8 +59,10 @@ void RunObserver::profiled(int64_t step, const Session& training, const Profile&
 }
 
 std::string RunObserver::failed(const Failure& failure) {
-  record_.stop(failure.step, failure.learning_rate, failure.reason);
-  return record_.kept(failure.saved_at);
+  if (record_) record_->stop(failure.step, failure.learning_rate, failure.reason);
+  if (failure.saved_at < 0) return "nothing";
+  return record_ ? record_->kept(failure.saved_at)
+                 : fmt::format("{} of rank 0, the parameters after {} steps", kModel, failure.saved_at);
 }
 
 }  // namespace kb

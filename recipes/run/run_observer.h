@@ -2,6 +2,7 @@
 // MLPerf's log.
 #pragma once
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -24,31 +25,50 @@ class RunObserver : public Observer {
   void note(const std::string& line) override { console_.line(with_flags(line)); }
   bool wants_progress() override { return console_.wants_progress(); }
   void progress(const Progress& progress) override { console_.progress(progress); }
-  void order_begins(const OrderPlan& plan, int64_t decided) override { record_.order_begins(plan, decided); }
-  void ordered(const GradientRecord& gradient) override { record_.ordered(gradient); }
+  void order_begins(const OrderPlan& plan, int64_t decided) override {
+    if (record_) record_->order_begins(plan, decided);
+  }
+  void ordered(const GradientRecord& gradient) override {
+    if (record_) record_->ordered(gradient);
+  }
   void step(const StepMetrics& metrics) override;
-  void layers(const LayerNorms& norms) override { record_.layers(norms); }
-  bool wants_histograms() override { return record_.has_files(); }
-  void histograms(const LayerHistograms& histograms) override { record_.histograms(histograms); }
-  void ranks(const RanksReport& report) override { record_.ranks(report); }
-  void epoch(const EpochMetrics& metrics) override { record_.epoch(metrics); }
+  void layers(const LayerNorms& norms) override {
+    if (record_) record_->layers(norms);
+  }
+  bool wants_histograms() override { return record_ != nullptr; }
+  void histograms(const LayerHistograms& histograms) override { record_->histograms(histograms); }
+  void ranks(const RanksReport& report) override {
+    if (record_) record_->ranks(report);
+  }
+  void epoch(const EpochMetrics& metrics) override {
+    if (record_) record_->epoch(metrics);
+  }
   void evaluation_begins(double epoch) override { log_.evaluation_begins(epoch); }
   void evaluated(const EvaluationReport& report) override;
-  void tested(const TestReport& report) override { record_.test(report); }
-  void save_model(int64_t steps) override { record_.save_model(steps); }
-  void save_checkpoint(const CheckpointCursor& cursor) override { record_.save_checkpoint(cursor); }
+  void tested(const TestReport& report) override {
+    if (record_) record_->test(report);
+  }
+  void save_model(int64_t steps) override {
+    if (record_) record_->save_model(steps);
+  }
+  void save_checkpoint(const CheckpointCursor& cursor) override {
+    if (record_) record_->save_checkpoint(cursor);
+  }
   bool wants_profile(int64_t step) override { return explains_overlap_ || picture_->is_of(step); }
   void profile_begins(int64_t step) override;
   void profiled(int64_t step, const Session& training, const Profile& profile) override;
-  void finish() override { record_.wait(); }
+  void finish() override {
+    if (record_) record_->wait();
+  }
   std::string failed(const Failure& failure) override;
 
  protected:
   // Sets where events go; must be called before the first of them. `explains_overlap`: every step is profiled.
-  void open(RunRecord record, StepPicture picture, MlperfLog log, bool explains_overlap);
+  // `record`: null in a process that writes no files.
+  void open(std::unique_ptr<RunRecord> record, StepPicture picture, MlperfLog log, bool explains_overlap);
 
   Console console_;
-  RunRecord record_;
+  std::unique_ptr<RunRecord> record_;
   MlperfLog log_;
   std::vector<Overlap> overlaps_;  // overlap of every step, if it is explained
 

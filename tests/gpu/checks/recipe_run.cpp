@@ -48,10 +48,11 @@ class RecordedRun : public RunObserver {
     }
     World& world = ready.machine.world;
     const auto say = [](const std::string&) {};
-    RunRecord record;
+    std::unique_ptr<RunRecord> record;
     if (world.leads()) {
       folder_.emplace(recipe_.name, path_.string());
-      record = RunRecord(*folder_, false, start.step, store, {}, facts, config_.out.keep, say);
+      record = std::make_unique<RunRecord>(*folder_, false, start.step, store, Hyperparameters{}, facts,
+                                           config_.out.keep, say);
     }
     open(std::move(record),
          StepPicture(recipe_, config_, ready.machine.backend.description(), world, console_, start.step,
