@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "graph/functions.h"
 #include "graph/initialiser.h"
 #include "graph/tensor.h"
 
