@@ -5,7 +5,6 @@
 #include "recipes/answer/answer_notes.h"
 #include "recipes/answer/answer_text.h"
 #include "recipes/answer/csv.h"
-#include "recipes/answer/estimate_json.h"
 #include "recipes/answer/trial_rates.h"
 
 namespace kb {
@@ -226,6 +225,17 @@ std::string answer_json(const StudyAnswer& answer, const AnswerSource& source) {
   const Json whole = answer_members(answer);
   for (const auto& [name, value] : whole.members()) json[name] = value;
   return json.dump(2) + "\n";
+}
+
+Json interval_json(const ConfidenceInterval& interval) {
+  return {{"low", interval.has_low() ? Json(interval.low) : Json(nullptr)},
+          {"high", interval.has_high() ? Json(interval.high) : Json(nullptr)}};
+}
+
+Json estimate_json(const Estimate& estimate) {
+  Json json = interval_json(estimate.interval);
+  json["value"] = estimate.is_told() ? Json(estimate.value) : Json(nullptr);
+  return json;
 }
 
 }  // namespace kb

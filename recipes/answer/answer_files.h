@@ -2,11 +2,16 @@
 #pragma once
 #include <string>
 
+#include "optim/critical_batch.h"
 #include "recipes/answer/study_answer.h"
 #include "recipes/answer/study_head.h"
 #include "runtime/json.h"
 
 namespace kb {
+
+// Write estimates and their intervals: an end that is open is null, and so is a value whose ends are both open.
+Json interval_json(const ConfidenceInterval& interval);  // returns {"low": .., "high": ..}
+Json estimate_json(const Estimate& estimate);            // returns the interval, with "value" beside its ends
 
 // Returns a table with a line for each minibatch: first those that reached the target, at their best rates, then the
 // others, with few values. A cell is empty if there is no such value. `study` can read the table as measurements.

@@ -90,22 +90,35 @@ std::string head_table(const StudyHead& head) {
   if (head.rows.empty()) return "";
   HtmlTable table({"what was studied", ""});
   for (const auto& [name, value] : head.rows) table.row({xml_text(name), xml_text(value)});
-  std::string notes;
-  for (const std::string& note : head.notes) notes += fmt::format("<p>NOTE: {}</p>\n", xml_text(note));
-  return table.str() + notes;
+  return table.str() + notes_html(head.notes);
+}
+
+std::string sentences_html(const std::vector<std::string>& sentences) {
+  std::string html;
+  for (const std::string& sentence : sentences) html += xml_text(sentence) + " ";
+  return "<p>" + html + "</p>\n";
+}
+
+std::string notes_html(const std::vector<std::string>& notes) {
+  std::string html;
+  for (const std::string& note : notes) html += fmt::format("<p>NOTE: {}</p>\n", xml_text(note));
+  return html;
+}
+
+std::string figures_html(const std::vector<AnswerFigure>& figures) {
+  std::string html;
+  for (const AnswerFigure& figure : figures) html += "<figure>\n" + figure.svg + "</figure>\n";
+  return "<div class=\"charts\">\n" + html + "</div>\n";
 }
 
 std::string answer_page(const StudyAnswer& answer, const AnswerSource& source,
                         const std::vector<AnswerFigure>& figures) {
-  std::string sentences, drawn;
-  for (const std::string& sentence : answer_sentences(answer)) sentences += xml_text(sentence) + " ";
-  for (const AnswerFigure& figure : figures) drawn += "<figure>\n" + figure.svg + "</figure>\n";
   return html_page(
       "Steps to the target against the minibatch: " + std::filesystem::path(source.file).filename().string(),
-      fmt::format("<p><code>{}</code></p>\n{}{}<p>{}</p>\n<div class=\"charts\">\n{}</div>\n"
-                  "<h2>Minibatches at their best rate</h2>\n{}{}",
-                  xml_text(source.command), head_table(source.head), fit_table_of_page(answer), sentences, drawn,
-                  best_table(answer), cost_section(answer)));
+      fmt::format("<p><code>{}</code></p>\n{}{}{}{}<h2>Minibatches at their best rate</h2>\n{}{}",
+                  xml_text(source.command), head_table(source.head), fit_table_of_page(answer),
+                  sentences_html(answer_sentences(answer)), figures_html(figures), best_table(answer),
+                  cost_section(answer)));
 }
 
 }  // namespace kb

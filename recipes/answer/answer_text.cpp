@@ -36,14 +36,6 @@ std::string number_text(double value) {
   return value < kCounts ? fmt::format("{:.3g}", value) : count_text(value);
 }
 
-// Returns "[0.02, 0.08]"; ".." stands for an open end, where the rates that were tried end.
-std::string rate_interval_text(const BestResult& one) {
-  if (!one.rate_interval) return "";
-  const ConfidenceInterval& interval = *one.rate_interval;
-  return fmt::format("[{}, {}]", interval.has_low() ? fmt::format("{:.3g}", interval.low) : "..",
-                     interval.has_high() ? fmt::format("{:.3g}", interval.high) : "..");
-}
-
 std::string number_or_dash(const std::optional<double>& value) { return value ? fmt::format("{:.4g}", *value) : "-"; }
 
 std::string steps_table(const StudyAnswer& answer) {
@@ -69,10 +61,11 @@ std::string rates_table(const StudyAnswer& answer) {
   std::string text = fmt::format("\n{:>9}  {:>10}  {:<16}  {:>8}  {:>8}  {:>8}  {:>8}\n", "minibatch", "best rate",
                                  "as good, 95 %", "linear", "sq. root", "diverged", "reached");
   for (const BestResult& one : answer.best)
-    text += fmt::format(
-        "{:>9}  {:>10}  {:<16}  {:>8}  {:>8}  {:>8}  {:>8}\n", one.minibatch, one.best.rate ? best_rate_text(one) : "-",
-        rate_interval_text(one), number_or_dash(one.linear_rate), number_or_dash(one.square_root_rate),
-        number_or_dash(one.diverged_from), fmt::format("{} of {}", one.best.steps.size(), one.best.runs));
+    text +=
+        fmt::format("{:>9}  {:>10}  {:<16}  {:>8}  {:>8}  {:>8}  {:>8}\n", one.minibatch,
+                    one.best.rate ? best_rate_text(one) : "-", one.rate_interval ? ends_text(*one.rate_interval) : "",
+                    number_or_dash(one.linear_rate), number_or_dash(one.square_root_rate),
+                    number_or_dash(one.diverged_from), fmt::format("{} of {}", one.best.steps.size(), one.best.runs));
   return text;
 }
 
@@ -209,6 +202,11 @@ std::string estimate_text(const Estimate& estimate) {
   if (!interval.has_high()) return ">= " + number_text(interval.low);
   if (!interval.has_low()) return "<= " + number_text(interval.high);
   return fmt::format("{} [{}, {}]", number_text(estimate.value), number_text(interval.low), number_text(interval.high));
+}
+
+std::string ends_text(const ConfidenceInterval& interval) {
+  return fmt::format("[{}, {}]", interval.has_low() ? fmt::format("{:.3g}", interval.low) : "..",
+                     interval.has_high() ? fmt::format("{:.3g}", interval.high) : "..");
 }
 
 std::string missed_text(const MissedResult& one) {

@@ -10,6 +10,8 @@ namespace kb {
 // Returns "12345 [12000, 12700]"; ">= 12000" or "<= 12700" if an end of the interval is open, "unknown" if both are.
 std::string estimate_text(const Estimate& estimate);
 
+// Returns "[0.02, 0.08]"; ".." stands for an open end.
+std::string ends_text(const ConfidenceInterval& interval);
 // Returns "reached in 1 of 2 runs (110 steps), 1 diverged" or "not reached in 2 runs".
 std::string missed_text(const MissedResult& one);
 

@@ -36,7 +36,7 @@ void take_evaluation_after(const FlatJson& line, int64_t end, BranchRun& run) {
 }  // namespace
 
 BranchRun read_branch(const std::filesystem::path& folder, const BranchPlace& place, int64_t factor) {
-  const JsonValue manifest = parse_json(read_file(folder / kManifest), (folder / kManifest).string());
+  const JsonValue manifest = read_json(folder / kManifest);
   const int64_t steps = place.steps_of(factor), end = place.step + steps;
   BranchRun run{factor, factor * place.minibatch};
   run.losses.assign(static_cast<size_t>(steps), std::numeric_limits<double>::quiet_NaN());

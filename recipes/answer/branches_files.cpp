@@ -137,17 +137,13 @@ std::string branches_json(const BranchesAnswer& answer, const std::string& comma
 
 std::string branches_page(const BranchesAnswer& answer, const std::string& command,
                           const std::vector<AnswerFigure>& figures) {
-  std::string sentences, notes, drawn;
-  for (const std::string& sentence : branches_sentences(answer)) sentences += xml_text(sentence) + " ";
-  for (const std::string& note : branches_notes(answer)) notes += fmt::format("<p>NOTE: {}</p>\n", xml_text(note));
-  for (const AnswerFigure& figure : figures) drawn += "<figure>\n" + figure.svg + "</figure>\n";
   const std::string train =
       answer.command.empty() ? "" : fmt::format("<p><code>{}</code></p>\n", xml_text(answer.command));
   return html_page(
       "The local critical minibatch of " + std::filesystem::path(answer.run).filename().string(),
-      fmt::format("<p><code>{}</code></p>\n{}{}{}<p>{}</p>\n{}<div class=\"charts\">\n{}</div>\n<h2>Branches</h2>\n{}",
-                  xml_text(command), head_table(answer.head), notes, places_of_page(answer), sentences, train, drawn,
-                  branches_of_page(answer)));
+      fmt::format("<p><code>{}</code></p>\n{}{}{}{}{}{}<h2>Branches</h2>\n{}", xml_text(command),
+                  head_table(answer.head), notes_html(branches_notes(answer)), places_of_page(answer),
+                  sentences_html(branches_sentences(answer)), train, figures_html(figures), branches_of_page(answer)));
 }
 
 }  // namespace kb

@@ -29,7 +29,7 @@ JsonValue manifest_of_run(const fs::path& run) {
   if (!is_there(file))
     throw Error(
         fmt::format("{}: expected the folder of a run, got {}, which has no {}", kBranches, run.string(), kManifest));
-  return parse_json(read_file(file), fmt::format("{}: {}", kBranches, file.string()));
+  return read_json(file, fmt::format("{}: ", kBranches));
 }
 
 Recipe recipe_of_run(const JsonValue& manifest, const fs::path& run) {

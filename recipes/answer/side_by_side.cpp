@@ -10,9 +10,10 @@
 
 #include "graph/error.h"
 #include "optim/law_comparison.h"
+#include "recipes/answer/answer_files.h"
 #include "recipes/answer/answer_notes.h"
+#include "recipes/answer/answer_page.h"
 #include "recipes/answer/answer_text.h"
-#include "recipes/answer/estimate_json.h"
 #include "recipes/answer/policy_claims.h"
 #include "recipes/answer/policy_costs.h"
 #include "recipes/report/count_text.h"
@@ -60,23 +61,16 @@ std::optional<RateLaw> rate_law_of(const StudyAnswer& answer) {
   return fit_rate_law(best);
 }
 
-// Returns "1.32 [1.1, 1.6]"; ".." stands for an open end.
-std::string with_interval(const std::string& value, const ConfidenceInterval& interval) {
-  return fmt::format("{} [{}, {}]", value, interval.has_low() ? fmt::format("{:.3g}", interval.low) : "..",
-                     interval.has_high() ? fmt::format("{:.3g}", interval.high) : "..");
-}
-
 std::string rate_law_text(const StudyAnswer& answer) {
   const std::optional<RateLaw> law = rate_law_of(answer);
   if (!law) return "not told by these rates";
-  return fmt::format("eta_max {}, B_n {}",
-                     with_interval(fmt::format("{:.3g}", law->eta_max.value), law->eta_max.interval),
-                     with_interval(count_text(law->noise_batch.value, 3), law->noise_batch.interval));
+  return fmt::format("eta_max {:.3g} {}, B_n {} {}", law->eta_max.value, ends_text(law->eta_max.interval),
+                     count_text(law->noise_batch.value, 3), ends_text(law->noise_batch.interval));
 }
 
 // Returns "1.32 [1.1, 1.6]"; "unknown" if both ends are open.
 std::string ratio_text(const Estimate& ratio) {
-  return ratio.is_told() ? with_interval(fmt::format("{:.3g}", ratio.value), ratio.interval) : "unknown";
+  return ratio.is_told() ? fmt::format("{:.3g} {}", ratio.value, ends_text(ratio.interval)) : "unknown";
 }
 
 std::string effort_text(const StudyEffort& effort) {
@@ -280,17 +274,15 @@ std::string side_by_side_json(const std::vector<NamedStudy>& studies, const std:
 
 std::string side_by_side_page(const std::vector<NamedStudy>& studies, const std::string& command,
                               const std::vector<AnswerFigure>& figures) {
-  std::string notes, drawn;
+  std::vector<std::string> notes;
   for (const NamedStudy& study : studies)
-    for (const std::string& note : all_notes(study, studies.front()))
-      notes += fmt::format("<p>NOTE: {}: {}</p>\n", xml_text(study.name), xml_text(note));
-  for (const AnswerFigure& figure : figures) drawn += "<figure>\n" + figure.svg + "</figure>\n";
+    for (const std::string& note : all_notes(study, studies.front())) notes.push_back(study.name + ": " + note);
   return html_page("Studies side by side",
                    fmt::format("<p><code>{}</code></p>\n<p>Intervals are 95 %; a ratio's follow from those of both "
                                "fits. Best rates: eta_max / (1 + B_n / B), rates over 1 - momentum where that was "
-                               "searched.</p>\n{}{}{}<div class=\"charts\">\n{}</div>\n{}",
-                               xml_text(command), fits_table(studies), notes, policies_part(studies), drawn,
-                               differences_table(studies)));
+                               "searched.</p>\n{}{}{}{}{}",
+                               xml_text(command), fits_table(studies), notes_html(notes), policies_part(studies),
+                               figures_html(figures), differences_table(studies)));
 }
 
 }  // namespace kb

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
 
+#include "graph/parsed_number.h"
 #include "recipes/answer/run_costs.h"
 #include "recipes/run/run_folder.h"
 #include "recipes/sweep/sweep_store.h"
@@ -21,11 +21,7 @@ constexpr const char* kRateRange = "lr";
 
 // Returns the number of held-out samples that judge the trials; 0 if the flags do not tell.
 int64_t held_out(const SweepDefinition& definition) {
-  const auto at = std::find(definition.words.begin(), definition.words.end(), "--validation");
-  int64_t samples = 0;
-  if (at != definition.words.end() && at + 1 != definition.words.end())
-    std::from_chars((at + 1)->data(), (at + 1)->data() + (at + 1)->size(), samples);
-  return samples;
+  return parsed_number<int64_t>(value_behind(definition, "--validation")).value_or(0);
 }
 
 // Returns what was searched beside the learning rate: "momentum=0.95 weight-decay=0.0001".
@@ -73,7 +69,7 @@ Measurement measurement_of(const TrialTo& trial, double most_steps) {
   measurement.setting = setting_of(trial.plan);
   measurement.seed = trial.plan.seed;
   measurement.hopeless = trial.plan.is_search && static_cast<double>(steps) > most_steps;
-  measurement.diverged = !reached && !measurement.hopeless && trial.plan.standing.end == TrialStanding::End::diverged;
+  measurement.diverged = !reached && !measurement.hopeless && trial.plan.standing.end == TrialState::diverged;
   measurement.samples = static_cast<double>(steps * trial.plan.minibatch);
   if (reached) measurement.steps = trial.crossing;
   measurement.policy = trial.run.policy;

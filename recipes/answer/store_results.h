@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "recipes/answer/gradient_noise.h"
 #include "recipes/answer/measurement.h"
 #include "recipes/answer/study_head.h"
 #include "recipes/answer/target_noise.h"

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <string_view>
 
@@ -24,13 +23,9 @@ std::optional<double> diverged_from(const std::vector<RateResult>& rates, const 
 
 // Returns the momentum of a setting such as "momentum=0.95 weight-decay=0.0001"; nothing if it was not searched.
 std::optional<double> momentum_of(const std::string& setting) {
-  constexpr std::string_view kName = "momentum=";
-  const size_t at = setting.starts_with(kName) ? 0 : setting.find(fmt::format(" {}", kName));
-  if (at == std::string::npos) return std::nullopt;
-  const char* begin = setting.data() + at + kName.size() + (at > 0 ? 1 : 0);
-  double value = 0;
-  const auto [end, error] = std::from_chars(begin, setting.data() + setting.size(), value);
-  return error == std::errc() && value >= 0 && value < 1 ? std::optional(value) : std::nullopt;
+  PolicyFlags searched;
+  set_policy_words(searched, setting);
+  return searched.momentum < 1 ? searched.momentum : std::nullopt;
 }
 
 BestResult best_result(const MinibatchResults& at, const BestRate& found) {

@@ -1,6 +1,10 @@
 #include "recipes/answer/target_noise.h"
+#include "runtime/median.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <vector>
 
 namespace kb {
 
@@ -19,6 +23,17 @@ std::optional<TargetNoise> target_noise(const TargetFigure& target, int64_t samp
   noise.deviation = std::sqrt(target.value * (1 - target.value) / static_cast<double>(samples));
   noise.shift = noise.deviation * logs / figures;
   return noise;
+}
+
+std::optional<GradientNoise> gradient_noise(std::span<const RunReport> runs) {
+  std::vector<double> scales;
+  for (const RunReport& run : runs)
+    for (const EvaluationPoint& point : run.evaluations)
+      if (run.target_step == point.step && std::isfinite(point.noise_scale))
+        scales.push_back(point.noise_scale < 0 ? std::numeric_limits<double>::infinity() : point.noise_scale);
+  if (scales.empty()) return std::nullopt;
+  const auto [least, greatest] = std::minmax_element(scales.begin(), scales.end());
+  return GradientNoise{median_of(scales), *least, *greatest, scales.size()};
 }
 
 }  // namespace kb

@@ -40,18 +40,6 @@ size_t TargetAnswer::minibatches() const {
   return all.size();
 }
 
-const char* text_of(CriticalGrowth growth) {
-  switch (growth) {
-    case CriticalGrowth::held:
-      return "held";
-    case CriticalGrowth::not_held:
-      return "not held";
-    case CriticalGrowth::undecided:
-      break;
-  }
-  return "undecided";
-}
-
 std::vector<const TargetAnswer*> TargetsAnswer::told() const {
   std::vector<const TargetAnswer*> all;
   for (const TargetAnswer& one : targets)
@@ -69,15 +57,15 @@ std::vector<const TargetAnswer*> TargetsAnswer::enclosed() const {
   return all;
 }
 
-CriticalGrowth TargetsAnswer::growth() const {
+Verdict TargetsAnswer::growth() const {
   const std::vector<const TargetAnswer*> all = told();
-  if (all.size() < 2) return CriticalGrowth::undecided;
+  if (all.size() < 2) return Verdict::undecided;
   const ConfidenceInterval &first = all.front()->fit()->b_crit.interval, &last = all.back()->fit()->b_crit.interval;
-  if (last.high < first.low) return CriticalGrowth::not_held;
+  if (last.high < first.low) return Verdict::not_held;
   const auto falls = std::adjacent_find(all.begin(), all.end(), [](const TargetAnswer* one, const TargetAnswer* next) {
     return next->fit()->b_crit.value <= one->fit()->b_crit.value;
   });
-  return falls == all.end() && last.low > first.high ? CriticalGrowth::held : CriticalGrowth::undecided;
+  return falls == all.end() && last.low > first.high ? Verdict::held : Verdict::undecided;
 }
 
 std::optional<PowerLaw> TargetsAnswer::law() const {

@@ -11,6 +11,7 @@
 #include "optim/power_law.h"
 #include "recipes/answer/store_results.h"
 #include "recipes/answer/study_answer.h"
+#include "recipes/trials/verdict.h"
 
 namespace kb {
 
@@ -29,11 +30,6 @@ struct TargetAnswer {
   const ScalingFit* fit() const { return answer && answer->fit ? &answer->fit->answer : nullptr; }
 };
 
-// Whether B_crit grows as the figure gets better. held: it is greater at every target than at the one before, and the
-// intervals of the first and of the last target are apart. not_held: they are apart, and the last one's is lower.
-enum class CriticalGrowth : uint8_t { held, not_held, undecided };
-const char* text_of(CriticalGrowth growth);  // "held", "not held", "undecided"
-
 struct TargetsAnswer {
   std::string name;                   // name of the sweep's folder
   TargetFigure own;                   // target of the sweep, at which its runs end
@@ -44,7 +40,10 @@ struct TargetsAnswer {
   // told() returns the targets whose B_crit has an interval with an end, enclosed() those of them with both ends.
   std::vector<const TargetAnswer*> told() const;
   std::vector<const TargetAnswer*> enclosed() const;
-  CriticalGrowth growth() const;
+  // Returns whether B_crit grows as the figure gets better. held: it is greater at every target than at the one before,
+  // and the intervals of the first and of the last target are apart. not_held: they are apart, and the last one's is
+  // lower. Otherwise it is undecided.
+  Verdict growth() const;
   // Returns B_crit against the loss, fitted to enclosed(): B_crit = B* / L^(1 / alpha) (Kaplan et al. 2020,
   // arXiv 2001.08361). B* is the law's factor, in samples, and -1 / alpha its exponent. Returns nothing for fewer than
   // two such targets and for another figure than the loss.

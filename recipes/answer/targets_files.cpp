@@ -9,7 +9,6 @@
 #include "recipes/answer/answer_page.h"
 #include "recipes/answer/answer_text.h"
 #include "recipes/answer/csv.h"
-#include "recipes/answer/estimate_json.h"
 #include "recipes/answer/targets_text.h"
 #include "recipes/report/count_text.h"
 #include "recipes/report/html_page.h"
@@ -203,15 +202,11 @@ std::vector<AnswerFigure> targets_figures(const TargetsAnswer& answer) {
 
 std::string targets_page(const TargetsAnswer& answer, const std::string& command,
                          const std::vector<AnswerFigure>& figures) {
-  std::string sentences, notes, drawn;
-  for (const std::string& sentence : targets_sentences(answer)) sentences += xml_text(sentence) + " ";
-  for (const std::string& note : target_notes(answer)) notes += fmt::format("<p>NOTE: {}</p>\n", xml_text(note));
-  for (const AnswerFigure& figure : figures) drawn += "<figure>\n" + figure.svg + "</figure>\n";
-  return html_page("The critical minibatch at several targets: " + answer.name,
-                   fmt::format("<p><code>{}</code></p>\n{}{}{}<p>{}</p>\n<div class=\"charts\">\n{}</div>\n"
-                               "<h2>Minibatches at their best rate</h2>\n{}",
-                               xml_text(command), head_table(answer.head), notes, target_fits_table(answer), sentences,
-                               drawn, target_steps_table(answer)));
+  return html_page(
+      "The critical minibatch at several targets: " + answer.name,
+      fmt::format("<p><code>{}</code></p>\n{}{}{}{}{}<h2>Minibatches at their best rate</h2>\n{}", xml_text(command),
+                  head_table(answer.head), notes_html(target_notes(answer)), target_fits_table(answer),
+                  sentences_html(targets_sentences(answer)), figures_html(figures), target_steps_table(answer)));
 }
 
 }  // namespace kb

@@ -92,12 +92,12 @@ std::string growth_sentence(const TargetsAnswer& answer) {
   };
   const std::string places = fmt::format("{}, {}", place(*told.front()), place(*told.back()));
   switch (answer.growth()) {
-    case CriticalGrowth::held:
+    case Verdict::held:
       return fmt::format("{}: {}; the intervals are apart, and B_crit is greater at each target than before.", question,
                          places);
-    case CriticalGrowth::not_held:
+    case Verdict::not_held:
       return fmt::format("{}: {}; the intervals are apart, and the last is lower.", question, places);
-    case CriticalGrowth::undecided:
+    default:
       break;
   }
   const bool is_apart = told.back()->fit()->b_crit.interval.low > told.front()->fit()->b_crit.interval.high;

@@ -14,7 +14,7 @@
 #include "recipes/run/interrupt.h"
 #include "recipes/trials/run_study.h"
 #include "recipes/trials/study_folder.h"
-#include "recipes/trials/study_lines.h"
+#include "recipes/trials/summary.h"
 #include "runtime/atomic_file.h"
 
 namespace kb {

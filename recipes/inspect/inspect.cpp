@@ -1,9 +1,11 @@
 #include "recipes/inspect/inspect.h"
 
 #include <fmt/format.h>
+#include <algorithm>
+#include <set>
+#include <string>
 
 #include "recipes/inspect/parameter_table.h"
-#include "recipes/inspect/program_totals.h"
 #include "recipes/perf/memory_answer.h"
 
 namespace kb {
@@ -47,6 +49,20 @@ std::string inspection_text(const Compiled& compiled, const LoadReport& load, in
 std::string inspection_text(const Compiled& compiled, const DeviceKernels& kernels, int columns) {
   return program_text(compiled, columns) + fmt::format("compiled in {:.1f} ms\n", compiled.milliseconds) +
          to_text(kernels);
+}
+
+ProgramTotals program_totals(const Program& program) {
+  ProgramTotals t;
+  std::set<std::string> kernels;
+  for (const Schedule* schedule : program.all()) {
+    t.nodes += schedule->graph->nodes.size();
+    t.steps += schedule->steps.size();
+    t.launches += static_cast<size_t>(std::count_if(schedule->steps.begin(), schedule->steps.end(),
+                                                    [](const Step& s) { return s.launch() != nullptr; }));
+    for (const ir::Kernel& kernel : schedule->kernels) kernels.insert(kernel.name);
+  }
+  t.distinct_kernels = kernels.size();
+  return t;
 }
 
 }  // namespace kb

@@ -4,11 +4,19 @@
 #include <string>
 
 #include "compiler/pipeline/pipeline.h"
+#include "compiler/schedule.h"
 #include "recipes/inspect/device_kernels.h"
 #include "recipes/inspect/schedule_table.h"
 #include "runtime/backend.h"
 
 namespace kb {
+
+// How many nodes, steps, launches and kernels a program has.
+struct ProgramTotals {
+  size_t nodes = 0, steps = 0, launches = 0, distinct_kernels = 0;
+};
+
+ProgramTotals program_totals(const Program& program);
 
 // Returns the report. The schedule's table fits into `columns` as schedule_lines() says.
 std::string inspection_text(const Compiled& compiled, const LoadReport& load, int columns = kTableColumns);

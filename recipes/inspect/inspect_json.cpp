@@ -1,6 +1,6 @@
 #include "recipes/inspect/inspect_json.h"
 
-#include "recipes/inspect/program_totals.h"
+#include "recipes/inspect/inspect.h"
 #include "recipes/perf/memory_answer.h"
 #include "runtime/json.h"
 

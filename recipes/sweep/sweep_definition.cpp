@@ -158,15 +158,10 @@ std::string centre_text(const SweepDefinition& definition) {
   return fmt::format("{} at minibatch {}", fmt::join(texts, ", "), definition.minibatches.front());
 }
 
-namespace {
-
-// Returns the value after a flag among the words; "" if there is none.
 std::string value_behind(const SweepDefinition& definition, std::string_view flag) {
   const auto at = std::find(definition.words.begin(), definition.words.end(), flag);
   return at == definition.words.end() || at + 1 == definition.words.end() ? "" : *(at + 1);
 }
-
-}  // namespace
 
 TargetFigure target_of(const SweepDefinition& definition) {
   constexpr const char* kTarget = "--target";

@@ -56,6 +56,8 @@ struct SweepDefinition {
   std::string commit, compiler;  // build of the programs that train it (runtime/commit.h); empty: not known
 };
 
+// Returns the value after a flag of every trial; "" if the flag is not among their words.
+std::string value_behind(const SweepDefinition& definition, std::string_view flag);
 // Returns the figure that every trial is to reach.
 TargetFigure target_of(const SweepDefinition& definition);
 

@@ -79,7 +79,7 @@ class MinibatchPlanner {
     if (found == standings_.end()) return {};
     const std::optional<TrialRun>& run = found->second.run;
     if (!run || difference_text(expected_run(trial, definition_), *run).empty()) return found->second;
-    return {.end = TrialStanding::End::foreign, .run = run};
+    return {.end = TrialState::foreign, .run = run};
   }
 
   void add_point(std::vector<double> point) {
@@ -136,41 +136,21 @@ class MinibatchPlanner {
     plan_.best.reset();
     for (size_t i = 0; i < plan_.trials.size(); ++i) {
       const TrialStanding& own = plan_.trials[i].standing;
-      if (own.end != TrialStanding::End::reached) continue;
+      if (own.end != TrialState::reached) continue;
       if (!plan_.best || took_fewer(own, plan_.trials[*plan_.best].standing)) plan_.best = i;
     }
     for (PlannedTrial& trial : plan_.trials)
-      trial.state = is_hopeless(trial.standing) ? TrialState::hopeless : state_of(trial.standing);
+      trial.state = is_hopeless(trial.standing) ? TrialState::hopeless : trial.standing.end;
   }
 
   // Returns whether a trial is hopeless, even if it ended later than it would have been stopped: whether it was stopped
   // depends on when the best one was done.
   bool is_hopeless(const TrialStanding& standing) const {
-    using End = TrialStanding::End;
-    if (!plan_.best || (standing.end != End::none && standing.end != End::missed && standing.end != End::diverged))
-      return false;
+    const TrialState end = standing.end;
+    const bool may_be = end == TrialState::waiting || end == TrialState::missed || end == TrialState::diverged;
+    if (!plan_.best || !may_be) return false;
     const auto least = static_cast<double>(plan_.trials[*plan_.best].standing.target_step);
     return static_cast<double>(standing.steps) > definition_.constants.hopeless * least;
-  }
-
-  static TrialState state_of(const TrialStanding& standing) {
-    switch (standing.end) {
-      case TrialStanding::End::reached:
-        return TrialState::reached;
-      case TrialStanding::End::missed:
-        return TrialState::missed;
-      case TrialStanding::End::diverged:
-        return TrialState::diverged;
-      case TrialStanding::End::refused:
-        return TrialState::refused;
-      case TrialStanding::End::foreign:
-        return TrialState::foreign;
-      case TrialStanding::End::failed:
-        return TrialState::failed;
-      case TrialStanding::End::none:
-        break;
-    }
-    return TrialState::waiting;
   }
 
   bool is_closed() const { return std::all_of(plan_.trials.begin(), plan_.trials.end(), is_closed_trial); }
@@ -253,7 +233,7 @@ class MinibatchPlanner {
       trial.most_steps = steps_of_seeds(best);
       trial.standing = standing_of(trial);
       // A further seed is trained to its end: it shows how far chance goes, and is no candidate for the best trial.
-      trial.state = state_of(trial.standing);
+      trial.state = trial.standing.end;
       plan_.trials.push_back(std::move(trial));
     }
   }
@@ -306,7 +286,7 @@ size_t count_in(const SweepPlan& plan, const Condition& holds) {
 }  // namespace
 
 bool PlannedTrial::is_final() const {
-  const bool has_ended = standing.end != TrialStanding::End::none && standing.end != TrialStanding::End::failed;
+  const bool has_ended = standing.end != TrialState::waiting && standing.end != TrialState::failed;
   return has_ended || (state == TrialState::hopeless && standing.is_stopped);
 }
 

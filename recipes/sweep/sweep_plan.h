@@ -16,16 +16,21 @@
 
 namespace kb {
 
+// The state of a trial in the plan. hopeless: it took more than SweepConstants::hopeless times the steps of its
+// minibatch's best trial without reaching the target, however it ended; the best trial's steps only ever become fewer,
+// so that the trial stays hopeless. refused: the recipe does not accept its values, in any process. foreign: its folder
+// holds the run of another trial or sweep, and counts for nothing. failed: it failed in this process, and another one
+// may still do it; until then its minibatch is not searched.
+enum class TrialState : uint8_t { waiting, reached, missed, diverged, hopeless, refused, foreign, failed };
+
 // The standing of a trial, as its run folder says.
 struct TrialStanding {
-  enum class End : uint8_t { none, reached, missed, diverged, refused, foreign, failed };
-
-  End end = End::none;      // none: it has not begun, runs, or was stopped; foreign: its folder holds another run
-  int64_t steps = 0;        // number of steps done
-  int64_t target_step = 0;  // number of steps after which it reached the target
-  double samples = 0;       // number of samples seen until then
-  bool is_stopped = false;  // true if it has no end, but made its checkpoint and does not run
-  double crossing = 0;      // steps at which it crossed the target, between two evaluations (target_crossing)
+  TrialState end = TrialState::waiting;  // waiting: it has not begun, runs, or was stopped; never hopeless
+  int64_t steps = 0;                     // number of steps done
+  int64_t target_step = 0;               // number of steps after which it reached the target
+  double samples = 0;                    // number of samples seen until then
+  bool is_stopped = false;               // true if it has no end, but made its checkpoint and does not run
+  double crossing = 0;               // steps at which it crossed the target, between two evaluations (target_crossing)
   std::optional<TrialRun> run = {};  // the run in its folder; nothing: there is none, or it is not known
 };
 using Standings = std::map<std::string, TrialStanding>;  // standings by trial name; a trial that has not begun has none
@@ -38,13 +43,6 @@ struct Opening {
   bool operator==(const Opening&) const = default;
 };
 using Openings = std::map<int64_t, Opening>;  // openings by minibatch
-
-// The state of a trial in the plan. hopeless: it took more than SweepConstants::hopeless times the steps of its
-// minibatch's best trial without reaching the target, however it ended; the best trial's steps only ever become fewer,
-// so that the trial stays hopeless. refused: the recipe does not accept its values, in any process. foreign: its folder
-// holds the run of another trial or sweep, and counts for nothing. failed: it failed in this process, and another one
-// may still do it; until then its minibatch is not searched.
-enum class TrialState : uint8_t { waiting, reached, missed, diverged, hopeless, refused, foreign, failed };
 
 // A trial of the plan.
 struct PlannedTrial {

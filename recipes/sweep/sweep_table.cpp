@@ -5,11 +5,16 @@
 #include <algorithm>
 #include <map>
 
-#include "graph/error.h"
+#include "recipes/config/values.h"
 #include "runtime/median.h"
 
 namespace kb {
 namespace {
+
+constexpr Choice<TrialState> kStates[] = {{"waiting", TrialState::waiting},   {"reached", TrialState::reached},
+                                          {"missed", TrialState::missed},     {"diverged", TrialState::diverged},
+                                          {"hopeless", TrialState::hopeless}, {"refused", TrialState::refused},
+                                          {"foreign", TrialState::foreign},   {"failed", TrialState::failed}};
 
 std::string bounded_values(const MinibatchPlan& plan) {
   std::string text;
@@ -68,27 +73,7 @@ std::string minibatch_line(const MinibatchPlan& plan) {
 
 }  // namespace
 
-std::string text_of(TrialState state) {
-  switch (state) {
-    case TrialState::waiting:
-      return "waiting";
-    case TrialState::reached:
-      return "reached";
-    case TrialState::missed:
-      return "missed";
-    case TrialState::diverged:
-      return "diverged";
-    case TrialState::hopeless:
-      return "hopeless";
-    case TrialState::refused:
-      return "refused";
-    case TrialState::foreign:
-      return "foreign";
-    case TrialState::failed:
-      return "failed";
-  }
-  throw InternalError("a state of a trial has no word");
-}
+std::string text_of(TrialState state) { return word_of(kStates, state); }
 
 std::string values_text(const PlannedTrial& trial) {
   std::string text;

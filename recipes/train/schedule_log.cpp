@@ -20,4 +20,13 @@ void ScheduleLog::tell(LoopResult& result) const {
   if (const std::optional<ScaledStep> next = schedule_.scaled(result.steps)) result.iterations = next->iterations;
 }
 
+std::string ScheduleHash::up_to(int64_t step) {
+  for (; next_ < step; ++next_)
+    for (const NamedScalar& scalar : scalars_.at(next_)) {
+      hash_.update_field(scalar.name);
+      hash_.update(&scalar.value, sizeof scalar.value);
+    }
+  return hash_.hex();
+}
+
 }  // namespace kb

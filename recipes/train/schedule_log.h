@@ -1,11 +1,30 @@
 // Reports and advances a training's place in its learning-rate schedule: gives AdaScale the gradient norms of each
 // step, logs the gains that follow, and adds state and hash of the schedule to checkpoints.
 #pragma once
+#include <cstdint>
+#include <string>
+#include <utility>
+
 #include "recipes/train/instrument.h"
 #include "recipes/train/parts.h"
-#include "recipes/train/schedule_hash.h"
+#include "recipes/train/run_scalars.h"
+#include "runtime/sha256.h"
 
 namespace kb {
+
+// Computes SHA-256 over the scalars of the schedule's first steps. Two schedules have the same hash if they agree in
+// all steps so far. With AdaScale these are steps of the schedule, not of the run.
+class ScheduleHash {
+ public:
+  explicit ScheduleHash(RunScalars scalars) : scalars_(std::move(scalars)) {}
+  // Returns the hash, in hexadecimal, of the first `step` steps. `step` must not decrease from call to call.
+  std::string up_to(int64_t step);
+
+ private:
+  RunScalars scalars_;
+  Sha256 hash_;
+  int64_t next_ = 0;  // first step that is not hashed yet
+};
 
 // It does not override restore(): a resumed run gets the schedule's state from its checkpoint (RunSchedule::state).
 class ScheduleLog : public Instrument {

@@ -1,9 +1,10 @@
-// Statistics over several runs of one configuration, such as the seeds of a study.
+// Statistics over several runs of one configuration, such as the seeds of a study, and their lines in its picture.
 #pragma once
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "recipes/report/study_picture.h"
 #include "recipes/trials/run_reader.h"
 #include "recipes/trials/statistics.h"
 
@@ -46,5 +47,9 @@ std::string goal_text(const Summary& summary, const std::optional<MeanOf>& mean)
 std::string summary_table(const Summary& summary);
 // Returns {"goal": .., "runs": [..], "final": {"mean": .., "stddev": .., "count": .., "part": "test"}, ...}.
 std::string summary_json(const Summary& summary, const std::string& command);
+
+// Returns the run's evaluations; values that are not finite, or too large to draw, have no point.
+StudyLine line_of(const RunReport& run, const std::string& label);
+GoalCurve goal_curve(const Summary& summary);
 
 }  // namespace kb

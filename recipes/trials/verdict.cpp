@@ -7,9 +7,14 @@
 
 #include "graph/error.h"
 #include "optim/two_samples.h"
+#include "recipes/config/values.h"
 
 namespace kb {
 namespace {
+
+constexpr Choice<Verdict> kVerdicts[] = {{"held", Verdict::held},           {"not held", Verdict::not_held},
+                                         {"undecided", Verdict::undecided}, {"seen", Verdict::seen},
+                                         {"not seen", Verdict::not_seen},   {"not tested", Verdict::not_tested}};
 
 // Probabilities that a look leaves out on each side.
 struct LookTails {
@@ -94,23 +99,7 @@ std::vector<double> differences(const GrowthSample& growth) {
 
 }  // namespace
 
-const char* text_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::held:
-      return "held";
-    case Verdict::not_held:
-      return "not held";
-    case Verdict::undecided:
-      return "undecided";
-    case Verdict::seen:
-      return "seen";
-    case Verdict::not_seen:
-      return "not seen";
-    case Verdict::not_tested:
-      break;
-  }
-  return "not tested";
-}
+std::string text_of(Verdict verdict) { return word_of(kVerdicts, verdict); }
 
 Evidence judge_difference(const std::vector<double>& values, const std::vector<double>& reference, double margin,
                           bool is_at_most, Looks looks) {

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace kb {
@@ -17,7 +18,7 @@ namespace kb {
 // A verdict on a claim. not_tested: trainings that it needs are missing. seen, not_seen: what one seed shows.
 enum class Verdict : uint8_t { held, not_held, undecided, seen, not_seen, not_tested };
 
-const char* text_of(Verdict verdict);  // "held", "not held", ..
+std::string text_of(Verdict verdict);  // "held", "not held", ..
 
 // Values of two configurations, compared with a margin, and the verdict that follows.
 struct Evidence {

@@ -56,7 +56,7 @@ TargetsAnswer law_answer() {
   return answer_targets(asked(), std::move(results));
 }
 
-CriticalGrowth growth_of(const std::vector<double>& critical) {
+Verdict growth_of(const std::vector<double>& critical) {
   std::vector<StoreResults> results;
   for (size_t i = 0; i < critical.size(); ++i)
     results.push_back(results_at(1.4 - 0.1 * static_cast<double>(i), critical[i]));

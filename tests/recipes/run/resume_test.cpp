@@ -6,7 +6,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
-#include "recipes/train/best_state.h"
+#include "recipes/train/loop_result.h"
 #include "recipes/train/metrics_cut.h"
 #include "recipes/train/past_lines.h"
 #include "tests/recipes/resumed_run.h"

@@ -10,7 +10,7 @@
 
 namespace kb::sweep_plan_test {
 
-using End = TrialStanding::End;
+using End = TrialState;
 
 // A training takes S(B) = least x (1 + critical / B) steps at the best rate, which grows with B up to `critical`. The
 // steps grow with the square of the distance from that rate in octaves; a training diverges from three octaves above it
@@ -60,11 +60,11 @@ struct Simulation {
     const int64_t last = trial.most_steps > 0 ? trial.most_steps : 1'000'000;
     standing.steps += 1 + needed * static_cast<int64_t>(random() % 100) / 100;
     if (net.diverges(trial.minibatch, lr)) {
-      standing = {End::diverged, 7};
+      standing = {TrialState::diverged, 7};
     } else if (standing.steps >= std::min(needed, last)) {
       const auto samples = static_cast<double>(needed * trial.minibatch);
-      standing =
-          needed <= last ? TrialStanding{End::reached, needed, needed, samples} : TrialStanding{End::missed, last};
+      standing = needed <= last ? TrialStanding{TrialState::reached, needed, needed, samples}
+                                : TrialStanding{TrialState::missed, last};
     }
   }
 

@@ -98,12 +98,12 @@ BOOST_AUTO_TEST_CASE(redraws_do_not_depend_on_the_order_of_trials) {
 // another order; so it is hopeless in every order.
 BOOST_AUTO_TEST_CASE(a_trial_that_ended_late_is_hopeless_however_it_ended) {
   Simulation sweep{definition_of("lr=x0.5:2", {8})};
-  sweep.standings["kn8-p00"] = {End::reached, 100, 100, 800};
-  for (const End end : {End::missed, End::diverged, End::none}) {
+  sweep.standings["kn8-p00"] = {TrialState::reached, 100, 100, 800};
+  for (const End end : {TrialState::missed, TrialState::diverged, TrialState::waiting}) {
     sweep.standings["kn8-p01"] = {end, 126};
     BOOST_TEST((sweep.plan().find("kn8-p01")->state == TrialState::hopeless));
   }
-  sweep.standings["kn8-p01"] = {End::diverged, 125};
+  sweep.standings["kn8-p01"] = {TrialState::diverged, 125};
   BOOST_TEST((sweep.plan().find("kn8-p01")->state == TrialState::diverged));
 }
 
@@ -112,8 +112,8 @@ BOOST_AUTO_TEST_CASE(a_best_trial_in_the_outer_share_widens_the_range) {
   sweep.definition.trials = 3;
   sweep.definition.constants.edge = 0.15;
   const auto widened = [&](const char* best, const char* name) {
-    for (const char* other : {"kn32-p00", "kn32-p01", "kn32-p02"}) sweep.standings[other] = {End::missed, 100};
-    sweep.standings[best] = {End::reached, 90, 90, 2880};
+    for (const char* other : {"kn32-p00", "kn32-p01", "kn32-p02"}) sweep.standings[other] = {TrialState::missed, 100};
+    sweep.standings[best] = {TrialState::reached, 90, 90, 2880};
     return sweep.plan().find(name) != nullptr;
   };
   // The trials lie at 1/2, 1/4 and 3/4 of the range. The outer two have no trial beyond them and so are edges; the
@@ -129,9 +129,9 @@ BOOST_AUTO_TEST_CASE(a_best_trial_in_the_outer_share_widens_the_range) {
     for (const bool diverges : {false, true}) {
       for (const PlannedTrial& trial : before.minibatches[0].trials) {
         const bool is_beyond = place(trial) > own;
-        wide.standings[trial.name] = place(trial) == own     ? TrialStanding{End::reached, 90, 90, 2880}
-                                     : is_beyond && diverges ? TrialStanding{End::diverged, 10}
-                                                             : TrialStanding{End::missed, 100};
+        wide.standings[trial.name] = place(trial) == own     ? TrialStanding{TrialState::reached, 90, 90, 2880}
+                                     : is_beyond && diverges ? TrialStanding{TrialState::diverged, 10}
+                                                             : TrialStanding{TrialState::missed, 100};
       }
       // 14/16 lies in the outer 15 %, 13/16 does not. A best trial beyond which all others diverge is no edge.
       const bool expected = own == 15 || (own == 14 && !diverges);
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(a_minibatch_without_a_hit_widens_away_from_divergence) {
     const SweepPlan before = sweep.plan();
     for (const PlannedTrial& trial : before.minibatches[0].trials)
       sweep.standings[trial.name] =
-          diverges(trial.point[0]) ? TrialStanding{End::diverged, 10} : TrialStanding{End::missed, 100};
+          diverges(trial.point[0]) ? TrialStanding{TrialState::diverged, 10} : TrialStanding{TrialState::missed, 100};
     return sweep.plan();
   };
   SweepPlan plan = standings([](double u) { return u > 0.5; });
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(an_optimum_outside_is_noticed) {
           }
           const double crossing = 1000 * (1 + 4 * squares) * std::exp(noise(random));
           const int64_t step = std::llround(std::ceil(crossing));
-          standings[trial->name] = {End::reached, step, step, 32.0 * static_cast<double>(step), false, crossing};
+          standings[trial->name] = {TrialState::reached, step, step, 32.0 * static_cast<double>(step), false, crossing};
         }
       };
       SweepPlan plan = plan_sweep(definition, {}, standings);

@@ -71,8 +71,8 @@ BOOST_AUTO_TEST_CASE(minibatches_open_one_behind_the_other_around_the_last_best)
 
 BOOST_AUTO_TEST_CASE(the_first_of_equals_is_the_best) {
   Simulation sweep{definition_of("lr=x0.5:2", {8})};
-  for (const char* name : {"kn8-p03", "kn8-p05", "kn8-p07"}) sweep.standings[name] = {End::reached, 90, 90, 720};
-  sweep.standings["kn8-p01"] = {End::reached, 91, 91, 728};
+  for (const char* name : {"kn8-p03", "kn8-p05", "kn8-p07"}) sweep.standings[name] = {TrialState::reached, 90, 90, 720};
+  sweep.standings["kn8-p01"] = {TrialState::reached, 91, 91, 728};
   const MinibatchPlan plan = sweep.plan().minibatches[0];
   BOOST_TEST(plan.trials[plan.best.value()].name == "kn8-p03");
 }
@@ -80,15 +80,15 @@ BOOST_AUTO_TEST_CASE(the_first_of_equals_is_the_best) {
 BOOST_AUTO_TEST_CASE(a_trial_beyond_the_best_ones_steps_is_hopeless_and_stays_so) {
   Simulation sweep{definition_of("lr=x0.5:2", {8})};
   const auto state = [&] { return sweep.plan().find("kn8-p01")->state; };
-  sweep.standings["kn8-p01"] = {End::none, 126};
+  sweep.standings["kn8-p01"] = {TrialState::waiting, 126};
   BOOST_TEST((state() == TrialState::waiting));
-  sweep.standings["kn8-p02"] = {End::reached, 101, 101, 808};
+  sweep.standings["kn8-p02"] = {TrialState::reached, 101, 101, 808};
   BOOST_TEST((state() == TrialState::waiting));  // 126 <= 1.25 x 101
-  sweep.standings["kn8-p03"] = {End::reached, 100, 100, 800};
+  sweep.standings["kn8-p03"] = {TrialState::reached, 100, 100, 800};
   BOOST_TEST((state() == TrialState::hopeless));
-  sweep.standings["kn8-p05"] = {End::none, 125};
+  sweep.standings["kn8-p05"] = {TrialState::waiting, 125};
   BOOST_TEST((sweep.plan().find("kn8-p05")->state == TrialState::waiting));  // 125 = 1.25 x 100
-  sweep.standings["kn8-p04"] = {End::reached, 50, 50, 400};
+  sweep.standings["kn8-p04"] = {TrialState::reached, 50, 50, 400};
   BOOST_TEST((state() == TrialState::hopeless));
   const SweepPlan plan = sweep.plan();
   for (const PlannedTrial* waiting : plan.waiting()) BOOST_TEST(waiting->name != "kn8-p01");
@@ -136,17 +136,17 @@ BOOST_AUTO_TEST_CASE(where_none_reaches_the_target_the_last_best_stays_the_centr
   sweep.definition.trials = 2;
   sweep.definition.ranges[0].widens_above = sweep.definition.ranges[0].widens_below = false;
   const auto end = [&](const char* name, TrialStanding standing) { sweep.standings[name] = standing; };
-  end("kn8-p00", {End::missed, 100});
-  end("kn8-p01", {End::diverged, 3});
+  end("kn8-p00", {TrialState::missed, 100});
+  end("kn8-p01", {TrialState::diverged, 3});
   SweepPlan plan = sweep.plan();
   BOOST_TEST((plan.minibatches[1].opening == Opening{{{"lr", 0.008}}, 0}));
   sweep.open(plan);
-  end("kn16-p00", {End::reached, 40, 40, 640});
-  end("kn16-p01", {End::refused, 0});
+  end("kn16-p00", {TrialState::reached, 40, 40, 640});
+  end("kn16-p01", {TrialState::refused, 0});
   sweep.open(plan = sweep.plan());
   BOOST_TEST((plan.minibatches[2].opening == Opening{{{"lr", 0.008}}, 60}));
-  end("kn32-p00", {End::missed, 60});
-  end("kn32-p01", {End::missed, 60});
+  end("kn32-p00", {TrialState::missed, 60});
+  end("kn32-p01", {TrialState::missed, 60});
   plan = sweep.plan();
   BOOST_TEST(!plan.minibatches[2].best.has_value());
   BOOST_TEST((plan.minibatches[3].opening == Opening{{{"lr", 0.008}}, 60}));
@@ -158,22 +158,22 @@ BOOST_AUTO_TEST_CASE(nothing_follows_from_a_trial_that_failed) {
   sweep.definition.trials = 3;
   sweep.definition.seeds = 2;
   const auto is_opened = [&] { return sweep.plan().minibatches[1].is_new; };
-  for (const char* name : {"kn8-p00", "kn8-p01", "kn8-p02"}) sweep.standings[name] = {End::failed, 0};
+  for (const char* name : {"kn8-p00", "kn8-p01", "kn8-p02"}) sweep.standings[name] = {TrialState::failed, 0};
   BOOST_TEST(!is_opened());
   BOOST_TEST(sweep.plan().waiting().empty());
   BOOST_TEST(!sweep.plan().is_done());
   BOOST_TEST(sweep.plan().closed() == 0u);
-  sweep.standings["kn8-p00"] = {End::reached, 100, 100, 800};
-  sweep.standings["kn8-p01"] = {End::missed, 200};
+  sweep.standings["kn8-p00"] = {TrialState::reached, 100, 100, 800};
+  sweep.standings["kn8-p01"] = {TrialState::missed, 200};
   BOOST_TEST(!is_opened());
   BOOST_TEST(sweep.plan().minibatches[0].trials.size() == 3u);  // nor is a range widened, nor a seed trained
-  sweep.standings["kn8-p02"] = {End::refused, 0};
+  sweep.standings["kn8-p02"] = {TrialState::refused, 0};
   BOOST_TEST(is_opened());
   sweep.open(sweep.plan());
   BOOST_TEST(sweep.plan().minibatches[0].trials.size() == 4u);
-  sweep.standings["kn8-p00-seed-2"] = {End::failed, 0};
+  sweep.standings["kn8-p00-seed-2"] = {TrialState::failed, 0};
   BOOST_TEST(sweep.plan().minibatches[0].is_searched);
-  for (const char* name : {"kn16-p00", "kn16-p01", "kn16-p02"}) sweep.standings[name] = {End::missed, 200};
+  for (const char* name : {"kn16-p00", "kn16-p01", "kn16-p02"}) sweep.standings[name] = {TrialState::missed, 200};
   BOOST_TEST(sweep.plan().waiting().empty());
   BOOST_TEST(!sweep.plan().is_done());
 }
@@ -182,8 +182,8 @@ BOOST_AUTO_TEST_CASE(the_cap_leaves_the_last_bests_steps_and_is_a_number_of_step
   Simulation sweep{definition_of("lr=x0.5:2", {8, 64})};
   sweep.definition.trials = 2;
   sweep.definition.ranges[0].widens_above = sweep.definition.ranges[0].widens_below = false;
-  sweep.standings["kn8-p00"] = {End::reached, 101, 101, 808};
-  sweep.standings["kn8-p01"] = {End::missed, 300};
+  sweep.standings["kn8-p00"] = {TrialState::reached, 101, 101, 808};
+  sweep.standings["kn8-p01"] = {TrialState::missed, 300};
   const auto cap = [&](double times) {
     sweep.definition.cap = times;
     return sweep.plan().minibatches[1].opening.most_steps;
@@ -195,17 +195,17 @@ BOOST_AUTO_TEST_CASE(the_cap_leaves_the_last_bests_steps_and_is_a_number_of_step
 
 BOOST_AUTO_TEST_CASE(a_trial_is_final_where_nobody_goes_on_with_it) {
   Simulation sweep{definition_of("lr=x0.5:2", {8})};
-  sweep.standings["kn8-p00"] = {End::reached, 100, 100, 800};
+  sweep.standings["kn8-p00"] = {TrialState::reached, 100, 100, 800};
   const auto is_final = [&](const TrialStanding& standing) {
     sweep.standings["kn8-p01"] = standing;
     return sweep.plan().find("kn8-p01")->is_final();
   };
-  BOOST_TEST(!is_final({End::none, 50, 0, 0, true}));
-  BOOST_TEST(!is_final({End::none, 200}));  // the trial is hopeless but still runs
-  BOOST_TEST(is_final({End::none, 200, 0, 0, true}));
-  BOOST_TEST(is_final({End::missed, 200}));
-  BOOST_TEST(is_final({End::refused, 0}));
-  BOOST_TEST(!is_final({End::failed, 0}));
+  BOOST_TEST(!is_final({TrialState::waiting, 50, 0, 0, true}));
+  BOOST_TEST(!is_final({TrialState::waiting, 200}));  // the trial is hopeless but still runs
+  BOOST_TEST(is_final({TrialState::waiting, 200, 0, 0, true}));
+  BOOST_TEST(is_final({TrialState::missed, 200}));
+  BOOST_TEST(is_final({TrialState::refused, 0}));
+  BOOST_TEST(!is_final({TrialState::failed, 0}));
 }
 
 BOOST_AUTO_TEST_CASE(a_sweep_that_grows_keeps_what_was_trained) {
@@ -234,7 +234,7 @@ BOOST_AUTO_TEST_CASE(ranges_that_were_widened_stay_so) {
   sweep.run(1);
   sweep.definition.trials = 13;
   // The new trial is the best, far from the edges.
-  sweep.standings["kn32-p12"] = {End::reached, 10, 10, 320};
+  sweep.standings["kn32-p12"] = {TrialState::reached, 10, 10, 320};
   const SweepPlan plan = sweep.run(2);
   BOOST_TEST(plan.find("kn32-above2-lr-p04") != nullptr);
   BOOST_TEST(plan.minibatches[0].trials[plan.minibatches[0].best.value()].name == "kn32-p12");

@@ -1,4 +1,4 @@
-#include "recipes/train/best_state.h"
+#include "recipes/train/loop_result.h"
 
 #include <cmath>
 
