@@ -81,13 +81,4 @@ std::vector<int64_t> least_padding(std::span<const int64_t> lengths, int64_t buc
   return {ends.rbegin(), ends.rend()};
 }
 
-int64_t bucket_of(int64_t length, std::span<const int64_t> bucket_lengths) {
-  const auto found = std::lower_bound(bucket_lengths.begin(), bucket_lengths.end(), length);
-  if (found == bucket_lengths.end())
-    throw DataError({"buckets", "a sequence is longer than every bucket",
-                     bucket_lengths.empty() ? "a bucket" : fmt::format("at most {}", bucket_lengths.back()),
-                     fmt::format("{}", length), ""});
-  return found - bucket_lengths.begin();
-}
-
 }  // namespace kb

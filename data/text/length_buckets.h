@@ -14,8 +14,4 @@ namespace kb {
 /// negative one, and fewer than 1 bucket.
 std::vector<int64_t> least_padding(std::span<const int64_t> lengths, int64_t buckets);
 
-/// Returns the index of the shortest bucket that holds the length. Throws DataError where none does. `bucket_lengths`
-/// ascend.
-int64_t bucket_of(int64_t length, std::span<const int64_t> bucket_lengths);
-
 }  // namespace kb

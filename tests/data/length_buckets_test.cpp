@@ -50,8 +50,6 @@ BOOST_AUTO_TEST_CASE(buckets_of_a_few_lengths) {
   BOOST_TEST(least_padding(lengths, 4) == (Lengths{1, 3, 9, 10}));
   BOOST_TEST(least_padding(lengths, 9) == (Lengths{1, 3, 9, 10}));
   BOOST_TEST(least_padding(Lengths{0, 5, 0}, 2) == (Lengths{0, 5}));
-  BOOST_TEST(bucket_of(3, Lengths{3, 10}) == 0);
-  BOOST_TEST(bucket_of(4, Lengths{3, 10}) == 1);
 }
 
 BOOST_AUTO_TEST_CASE(no_other_choice_pads_less) {
@@ -81,9 +79,6 @@ BOOST_AUTO_TEST_CASE(lengths_without_buckets_are_refused) {
              "buckets: too few\n  expected: 1 bucket or more\n  got:      0");
   BOOST_TEST(error([] { least_padding(Lengths{}, 2); }).find("no lengths to choose buckets for") != std::string::npos);
   BOOST_TEST(error([] { least_padding(Lengths{3, -2}, 2); }).find("got:      -2") != std::string::npos);
-  BOOST_TEST(error([] {
-               bucket_of(11, Lengths{5, 10});
-             }) == "buckets: a sequence is longer than every bucket\n  expected: at most 10\n  got:      11");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
