@@ -156,6 +156,12 @@ void mark_trials(ReportedRuns& reported) {
 
 }  // namespace
 
+std::vector<std::pair<std::string, std::string>> flags_of_manifest(const JsonValue& manifest) {
+  std::vector<std::pair<std::string, std::string>> flags;
+  for (const auto& [name, value] : manifest.at("flags").members()) flags.emplace_back(name, scalar_text(value));
+  return flags;
+}
+
 ReportedRuns read_runs(const std::vector<fs::path>& places) {
   const std::set<fs::path> folders = folders_of(places);
   const fs::path common = common_folder(folders);

@@ -10,6 +10,7 @@
 #include "recipes/report/curves.h"
 #include "recipes/train/metrics.h"
 #include "recipes/trials/run_reader.h"
+#include "runtime/json_reader.h"
 
 namespace kb {
 
@@ -32,6 +33,9 @@ struct ReportedRuns {
   std::vector<ReportedRun> runs;      // runs sorted by name, numbers in names by their value
   std::vector<std::string> left_out;  // reasons why a folder, or the sweep that trials belong to, could not be read
 };
+
+// Returns the flags in a manifest, in its order.
+std::vector<std::pair<std::string, std::string>> flags_of_manifest(const JsonValue& manifest);
 
 // Reads the runs in `places`: run folders, and folders with run folders below them. Throws Error if a place does not
 // exist or holds no run, and if no run can be read.

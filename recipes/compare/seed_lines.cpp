@@ -44,12 +44,6 @@ std::string common_name(const std::vector<ReportedRun>& runs, const std::vector<
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> flags_of_manifest(const JsonValue& manifest) {
-  std::vector<std::pair<std::string, std::string>> flags;
-  for (const auto& [name, value] : manifest.at("flags").members()) flags.emplace_back(name, scalar_text(value));
-  return flags;
-}
-
 std::vector<std::pair<std::string, std::string>> compared_flags(
     std::vector<std::pair<std::string, std::string>> flags) {
   std::erase_if(flags, [](const auto& flag) {

@@ -6,12 +6,9 @@
 #include <vector>
 
 #include "recipes/compare/report_runs.h"
-#include "runtime/json_reader.h"
 
 namespace kb {
 
-// Returns the flags in a manifest, in its order.
-std::vector<std::pair<std::string, std::string>> flags_of_manifest(const JsonValue& manifest);
 // Returns flags of a run without those of seeds and without those on which no bit of a result depends: --threads,
 // --processes, --loader-threads, --resident.
 std::vector<std::pair<std::string, std::string>> compared_flags(std::vector<std::pair<std::string, std::string>> flags);
