@@ -83,7 +83,12 @@ class Recompute {
     return best;
   }
 
-  bool is_small(Value v, const Type& like) const { return from_.type(v).elements() * kSmall <= like.elements(); }
+  // A constant that is filled with one number takes no memory.
+  bool is_small(Value v, const Type& like) const {
+    const Node& node = from_.node(v);
+    const bool is_filled = node.op == Op::constant && node.attrs.reals("values").size() == 1;
+    return is_filled || node.type(v.out).elements() * kSmall <= like.elements();
+  }
 
   // Returns the large nodes between `n` and its source, in order; none if they are too many or if `n` follows from
   // several large values.

@@ -19,6 +19,8 @@ struct RandomGraphOptions {
   // Also integers and booleans of every width as values of their own, and extents that are primes.
   bool whole = false;
   bool split = false;  // several workers run the graph, so no op reads a sum over workers
+  // Many convolutions, of images whose channels come in blocks of 8, some of them large enough to be recomputed.
+  bool blocks = false;
 };
 
 Graph random_graph(uint32_t seed, const RandomGraphOptions& options = {});

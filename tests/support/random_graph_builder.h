@@ -136,6 +136,8 @@ class RandomGraphBuilder {
   void whole_numbers();
 
   Tensor image();
+  Dims blocked_image();
+  int64_t filters(int64_t groups, int64_t most);
   Window window(const Dims& image, bool dilated);
   void finish();
   void finish_loss();

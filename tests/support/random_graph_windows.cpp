@@ -28,10 +28,23 @@ void RandomGraphBuilder::product() {
 Tensor RandomGraphBuilder::image() {
   for (int attempt = 0; attempt < 4; ++attempt) {
     Pooled& item = pick();
-    if (item.tensor.rank() == 4 && item.bound <= 8) return use(item);
+    if (item.tensor.rank() != 4) continue;
+    if (!options_.blocks && item.bound <= 8) return use(item);
+    if (options_.blocks && item.tensor.size(1) % 8 == 0) return item.bound <= 8 ? use(item) : use(item) * 0.25;
   }
+  if (options_.blocks) return leaf(blocked_image());
   return leaf({random_.integer(1, 3), random_.integer(1, 2) * random_.integer(1, 2), random_.integer(3, 8),
                random_.integer(3, 8)});
+}
+
+Dims RandomGraphBuilder::blocked_image() {
+  if (random_.chance(0.4)) return {1, 16, 8, 8};
+  return {random_.integer(1, 2), 8 * random_.integer(1, 4), random_.integer(2, 4), random_.integer(2, 4)};
+}
+
+// Draws the number of channels of a convolution's result.
+int64_t RandomGraphBuilder::filters(int64_t groups, int64_t most) {
+  return options_.blocks ? 8 * random_.integer(1, 4) : groups * random_.integer(1, most);
 }
 
 Window RandomGraphBuilder::window(const Dims& image, bool dilated) {
@@ -52,7 +65,7 @@ void RandomGraphBuilder::convolution_step() {
   const Tensor x = image();
   const Window w = window(x.shape(), true);
   const int64_t channels = x.size(1), groups = channels % 2 == 0 && random_.chance(0.4) ? 2 : 1;
-  const Tensor weight = leaf({groups * random_.integer(1, 3), channels / groups, w.kernel[0], w.kernel[1]});
+  const Tensor weight = leaf({filters(groups, 3), channels / groups, w.kernel[0], w.kernel[1]});
   const double terms = static_cast<double>(channels / groups * w.kernel[0] * w.kernel[1]);
   keep(convolution(x, weight, w, groups), 48 * terms);
 }
@@ -62,7 +75,7 @@ void RandomGraphBuilder::convolution_gradients() {
   const Tensor x = image();
   const Window w = window(x.shape(), true);
   const int64_t groups = x.size(1) % 2 == 0 && random_.chance(0.4) ? 2 : 1;
-  const Tensor weight = leaf({groups * random_.integer(1, 2), x.size(1) / groups, w.kernel[0], w.kernel[1]});
+  const Tensor weight = leaf({filters(groups, 2), x.size(1) / groups, w.kernel[0], w.kernel[1]});
   const Tensor y = tanh(convolution(x, weight, w, groups));
   if (random_.chance(0.5)) {
     keep(convolution_input_grad(y, weight, w, groups, {x.size(2), x.size(3)}, x.size(1)), 64);

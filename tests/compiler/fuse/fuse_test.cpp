@@ -1,4 +1,4 @@
-// Tests which ops end up in one launch (batch norm, softmax cross-entropy, library epilogues, one update), and which
+// Tests which ops end up in one launch (batch norm, softmax cross-entropy, one update), and which
 // must stay apart.
 #include "compiler/fuse/fuse.h"
 
@@ -230,49 +230,6 @@ BOOST_AUTO_TEST_CASE(pools_of_a_gpu_join_what_stands_around_them) {
   BOOST_TEST((classes(on_gpu, 2) == std::vector{window, column_reduce}));
   BOOST_TEST((classes(on_gpu, 1).front() == pointwise));
   BOOST_TEST((classes(on_cpu(), 2).front() == pointwise));
-}
-
-BOOST_AUTO_TEST_CASE(bias_and_relu_join_the_library_call) {
-  Graph g("layer");
-  Tensor x = input(g, "x", DType::f32, {8, 12}, "NC");
-  g.outputs.push_back({"y", relu(linear("fc", x, 16)).value(), Merge::per_sample});
-  std::vector<Group> groups = fused(std::move(g));
-  BOOST_REQUIRE(groups.size() == 1u);
-  BOOST_TEST(groups[0].epilogue.bias.valid());
-  BOOST_TEST(groups[0].epilogue.relu);
-}
-
-// A relu stays outside of a GPU's library call, because the libraries do not promise that it keeps NaN.
-BOOST_AUTO_TEST_CASE(relu_stays_outside_on_a_gpu) {
-  Graph g("layer");
-  Tensor x = input(g, "x", DType::f32, {8, 12}, "NC");
-  g.outputs.push_back({"y", relu(linear("fc", x, 16)).value(), Merge::per_sample});
-  CompileOptions options;
-  options.target = gpu_target("sm_90");
-  std::vector<Group> groups = fused(std::move(g), options);
-  BOOST_REQUIRE(groups.size() == 2u);
-  BOOST_TEST(groups[0].epilogue.bias.valid());
-  BOOST_TEST(!groups[0].epilogue.relu);
-}
-
-// Libraries read a bias in f32 or f64 only.
-BOOST_AUTO_TEST_CASE(a_bias_of_16_bits_stays_outside) {
-  Graph g("layer");
-  Tensor x = input(g, "x", DType::bf16, {8, 12}, "NC"), w = input(g, "w", DType::bf16, {12, 16}, "__");
-  Tensor b = input(g, "b", DType::bf16, {16}, "_");
-  g.outputs.push_back({"y", relu(matmul(x, w) + b).value(), Merge::per_sample});
-  for (const Group& group : fused(std::move(g))) BOOST_TEST(!group.epilogue.bias.valid());
-}
-
-BOOST_AUTO_TEST_CASE(a_result_read_twice_keeps_its_library_call_bare) {
-  Graph g("layer");
-  Tensor x = input(g, "x", DType::f32, {8, 12}, "NC"), w = input(g, "w", DType::f32, {12, 16}, "__");
-  Tensor y = matmul(x, w);
-  g.outputs.push_back({"y", y.value(), Merge::per_sample});
-  g.outputs.push_back({"z", relu(y).value(), Merge::per_sample});
-  std::vector<Group> groups = fused(std::move(g));
-  BOOST_TEST(count(groups, FusionClass::library) == 1);
-  BOOST_TEST(count(groups, FusionClass::pointwise) == 1);
 }
 
 BOOST_AUTO_TEST_CASE(all_updates_are_one_launch) {

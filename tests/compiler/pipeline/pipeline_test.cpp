@@ -14,6 +14,13 @@ namespace kb::pipeline_test {
 
 using namespace kb::test;
 
+namespace {
+
+// Returns whether a convolution gives several blocks of channels.
+bool lies_in_blocks(const Node& node) { return node.op == Op::conv2d && node.type().rank() == 5; }
+
+}  // namespace
+
 BOOST_AUTO_TEST_SUITE(pipeline)
 
 BOOST_AUTO_TEST_CASE(a_training_step_equals_its_interpretation) {
@@ -116,6 +123,38 @@ BOOST_AUTO_TEST_CASE(random_training_graphs_equal_their_interpretation) {
   for (uint32_t seed = 0; seed < 60; ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) check_compiled(random_graph(seed, smooth), options);
   }
+}
+
+// Channels lie in blocks, which layout gives to most convolutions here and recompute to some activations.
+BOOST_AUTO_TEST_CASE(random_graphs_of_blocked_images_equal_their_interpretation) {
+  CheckOptions options;
+  options.target.library_isa = "avx2";
+  int blocked = 0, again = 0;
+  for (uint32_t seed = 0; seed < 40; ++seed) {
+    const bool trains = seed % 2 == 1;
+    options.optimizer = trains ? plain_sgd() : UpdateRule();
+    options.tolerance = trains ? 1e-4 : 2e-5;
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      const Compiled compiled = check_compiled(random_graph(seed, {.smooth = trains, .blocks = true}), options);
+      blocked += std::ranges::any_of(compiled.program.at(PartRole::final).graph->nodes, lies_in_blocks);
+      again += !compiled.recomputed.empty();
+    }
+  }
+  BOOST_TEST(blocked >= 20);
+  BOOST_TEST(again >= 5);
+}
+
+// A GPU's images lie channels last. A GPU of unknown memory computes activations again, as one of little memory does.
+BOOST_AUTO_TEST_CASE(random_training_graphs_of_images_for_a_gpu_equal_their_interpretation) {
+  CheckOptions options;
+  options.target = gpu_target("sm_90");
+  options.target.memory_bytes = 0;
+  options.optimizer = plain_sgd();
+  options.tolerance = 1e-4;
+  int again = 0;
+  for (uint32_t seed = 100; seed < 110; ++seed) BOOST_TEST_CONTEXT("seed " << seed)
+  again += !check_compiled(random_graph(seed, {.smooth = true, .blocks = true}), options).recomputed.empty();
+  BOOST_TEST(again >= 2);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

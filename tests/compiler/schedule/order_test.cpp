@@ -1,8 +1,11 @@
 // Tests state that is written in place by launches which also read it: every reader sees its value before the step.
 #include "compiler/schedule/order.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 
+#include "compiler/fuse/fuse.h"
+#include "compiler/views.h"
 #include "graph/functions.h"
 #include "tests/support/compile_check.h"
 
@@ -130,6 +133,41 @@ BOOST_AUTO_TEST_CASE(an_output_that_is_the_state_before_the_step) {
   output(graph, "before", old);
   output(graph, "rows", reshape(slice(old, 0, 1, 3), {80}));
   check(graph);
+}
+
+// What is read without being written needs no copy; of two states that get one value, one is its memory.
+BOOST_AUTO_TEST_CASE(copies_are_made_where_they_are_needed) {
+  Graph read;
+  const Tensor kept = state_of(read, {5, 40});
+  output(read, "kept", kept);
+  BOOST_TEST(check(read) == 0);
+  Graph twice;
+  const Tensor one = state_of(twice, {5, 40}), x = input(twice, "x", DType::f32, {5, 40}, "");
+  const Tensor other = state(twice, "other", {DType::f32, {5, 40}, ""}, {InitKind::constant, 0.25, 0});
+  const Tensor next = one * 0.75 + x;
+  write_state(one, next);
+  write_state(other, next);
+  output(twice, "y", next * other);
+  BOOST_TEST(check(twice) == 2);  // one for a CPU, one for a GPU
+}
+
+// A launch goes before one that stands earlier in the graph only if that reads its results.
+BOOST_AUTO_TEST_CASE(launches_go_in_the_order_of_the_graph) {
+  CompileOptions options;
+  options.target = generic_cpu_target();
+  options.groups = {{.rule = momentum_sgd()}};
+  CompileState state{options, {}, {}};
+  std::vector<PassReport> reports;
+  const Graph graph = run_graph_passes(small_convnet(4), state, reports);
+  const std::vector<Group> groups = order(graph, fuse(graph, options.target)).groups;
+  for (size_t g = 1; g < groups.size(); ++g) {
+    const Group &first = groups[g - 1], &second = groups[g];
+    if (first.outputs.back().node < second.outputs.back().node) continue;
+    const bool reads = std::ranges::any_of(second.inputs, [&](Value input) {
+      return std::ranges::count(first.outputs, resolve_alias(graph, input).owner) > 0;
+    });
+    BOOST_TEST(reads, "launch " << g << " of " << groups.size());
+  }
 }
 
 BOOST_AUTO_TEST_CASE(running_maxima_of_rows_of_one_element) {
