@@ -43,9 +43,7 @@ class Drafts {
   Draft& operator[](int32_t g) { return drafts_[static_cast<size_t>(g)]; }
   const Draft& operator[](int32_t g) const { return drafts_[static_cast<size_t>(g)]; }
 
-  // `writer` returns the group that computes this very value, `writer_behind` the group that computes the value in
-  // whose memory `v` lies; both return -1 if there is none so far.
-  int32_t writer(Value v) const { return producer_[id(v)]; }
+  // Returns the group that computes the value in whose memory `v` lies; -1 if there is none so far.
   int32_t writer_behind(Value v) const { return producer_[id(owner(v))]; }
   // Returns the groups that read from the memory that `v` lies in.
   const std::vector<int32_t>& readers(Value v) const { return readers_[id(owner(v))]; }

@@ -65,16 +65,15 @@ Value Epilogues::bias_of(const Node& sum, int32_t n) const {
   const Graph& graph = drafts_.graph();
   const Value other = sum.inputs[0].node == n ? sum.inputs[1] : sum.inputs[0];
   const Node& spread = graph.node(other);
-  if (spread.op != Op::broadcast || !drafts_.materialised().readable(spread.inputs[0])) return {};
+  if (spread.op != Op::broadcast) return {};
   const Value bias = spread.inputs[0];
-  // The launch of a bias that is computed behind the call may take in what reads the call's result: each would wait for
-  // the other.
+  // A bias that is computed here and now lies in no memory, or a launch behind the call writes it. That may take in
+  // what reads the call's result: each would wait for the other.
   const Op op = graph.node(drafts_.owner(bias)).op;
   if (drafts_.writer_behind(bias) < 0 && op != Op::variable && op != Op::input) return {};
-  // A library adds the bias in the precision of its sums, so the bias needs the result's dtype and more than 16 bits.
-  const DType dtype = graph.type(bias).dtype;
+  // A library adds the bias in the precision of its sums, so the bias needs more than 16 bits.
   const bool aligned = target_.processor == Processor::cpu || resolve_alias(graph, bias).offset % kGpuVectorBytes == 0;
-  const bool fits = aligned && dtype == drafts_.node(n).type().dtype && !is_low_precision(dtype);
+  const bool fits = aligned && !is_low_precision(graph.type(bias).dtype);
   return fits && varying_axes(graph, spread) == channel_axes(drafts_.node(n)) ? bias : Value{};
 }
 

@@ -34,7 +34,7 @@ bool may_join(const Drafts& drafts, int32_t n, int32_t group, const Trace& insid
          drafts.keeps_order(inside, group);
 }
 
-// Returns the groups that seed `n` may ask to join: first those that write what it reads or computes, the latest first;
+// Returns the groups that seed `n` may ask to join: first those that write what it reads, the latest first;
 // then the latest that read the same values; then the latest of all.
 std::vector<int32_t> candidates(Drafts& drafts, int32_t n) {
   std::vector<int32_t> result;
@@ -43,9 +43,6 @@ std::vector<int32_t> candidates(Drafts& drafts, int32_t n) {
   };
   const Trace alone = drafts.trace(n, -1);
   for (Value input : alone.inputs) propose(drafts.writer_behind(input));
-  for (int32_t inner : alone.nodes)
-    for (int32_t out = 0; out < static_cast<int32_t>(drafts.node(inner).outputs.size()); ++out)
-      propose(drafts.writer({inner, out}));
   std::sort(result.begin(), result.end(), std::greater<>());
   for (Value input : alone.inputs) {
     const std::vector<int32_t>& readers = drafts.readers(input);

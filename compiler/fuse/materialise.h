@@ -42,7 +42,7 @@ bool is_zeros(const Graph& graph, Value value);
 // 1. Needed are graph outputs, state writes, inputs of library, window, scatter and exchange ops and of placed concats,
 // and tables of gather. On a GPU a window op whose windows overlap little computes a cheap input inside.
 // 2. A small computed value that is broadcast is written once instead of computed again for every element, unless it is
-// one or two cheap nodes or a single element without a math function.
+// one or two nodes that neither divide nor take a root, or a single element without a math function.
 // 3. A value with several readers is written if reading its inputs again costs more: it has three or more large inputs,
 // calls a math function, or takes its elements from a concat of many parts, where those of concats in it count as well:
 // a chain of concats, each read by a layer, would else be nested in all its readers.

@@ -4,8 +4,9 @@
 //
 // Convolutions ask for the layout of compiler/passes/layout_table.h; point-wise ops, reductions, pooling, slices and
 // pads follow their input; all else asks for logical order. A value is brought to another layout at its first reader
-// that wants it, once. Weights of convolutions go through pack_weights where the library keeps a format of its own; on
-// a GPU they are transposed to (O, H, W, I), in which their gradients leave the library too.
+// that wants it, once; one that follows from no image, as a mask of random bits does, is made in each layout. Weights
+// of convolutions go through pack_weights where the library keeps a format of its own; on a GPU they are transposed to
+// (O, H, W, I), in which their gradients leave the library too.
 #include <algorithm>
 #include <numeric>
 
@@ -97,6 +98,11 @@ class LayoutPass {
         Attrs attrs = node.attrs;
         attrs.set("shape", layout.physical(node.type().shape));
         return add(node, Op::constant, {}, std::move(attrs));
+      }
+      if (is_pointwise(node.op) && is_generated(from_, v)) {
+        std::vector<Value> inputs;
+        for (const Value input : node.inputs) inputs.push_back(get(input, layout));
+        return add(node, node.op, std::move(inputs), node.attrs);
       }
     }
     if (!native(v).is_logical() && !layout.is_logical())
@@ -300,9 +306,7 @@ class LayoutPass {
   void transpose_image(int32_t n) {
     const Value x = old(n).inputs[0];
     const ImageLayout& layout = native(x);
-    const bool is_view = !layout.is_logical() && layout.split(shape_of(x)) == shape_of(x) &&
-                         layout.from_split() == old(n).attrs.ints("perm");
-    if (!is_view) return follow(n, {});
+    if (layout.is_logical() || layout.from_split() != old(n).attrs.ints("perm")) return follow(n, {});
     rewriter_.replace({n, 0}, rewriter_.map(x));
   }
 

@@ -54,6 +54,14 @@ std::optional<Attrs> cut_attrs(const Node& node, const ImageLayout& from, const 
   return attrs;
 }
 
+bool is_generated(const Graph& graph, Value v, int depth) {
+  const Node& node = graph.node(v);
+  if (node.op == Op::random_bits || node.op == Op::broadcast) return true;
+  if (node.op == Op::constant) return node.attrs.reals("values").size() == 1;
+  return depth > 0 && is_pointwise(node.op) &&
+         std::ranges::all_of(node.inputs, [&](Value x) { return is_generated(graph, x, depth - 1); });
+}
+
 ImageLayout layout_of_part(const ImageLayout& whole, int64_t channels) {
   if (whole.is_logical() || channels == whole.channels) return whole;
   if (whole.channels_last()) return {channels, channels, whole.spatial};

@@ -17,6 +17,10 @@ bool is_same_image(const Dims& a, const Dims& b);
 // off.
 std::optional<Attrs> cut_attrs(const Node& node, const ImageLayout& from, const ImageLayout& to);
 
+// Returns whether a value of an image's shape follows from random bits, constants and smaller values alone, as the mask
+// of dropout does, by at most `depth` nodes, one after the other. Such a value can be made in any layout.
+bool is_generated(const Graph& graph, Value v, int depth = 8);
+
 // Returns the layout of a part with so many channels of a concatenation in `whole`: blocks of the same size, or all
 // channels last. Returns the logical order where the part does not have whole blocks.
 ImageLayout layout_of_part(const ImageLayout& whole, int64_t channels);

@@ -61,13 +61,12 @@ class Orderer {
   }
 
   Value plan_write(const StateWrite& write) {
+    // A view of a value that a launch computes is the whole of it (resolve_alias).
     Alias source = resolve_alias(graph_, write.value);
     int32_t writer = producer_[id(source.owner)];
-    const Variable* variable = graph_.find_variable(write.variable);
-    ensure(variable != nullptr, "a state write names no variable");
-    bool whole = graph_.type(source.owner).bytes() == variable->type.bytes() && source.offset == 0;
+    ensure(graph_.find_variable(write.variable) != nullptr, "a state write names no variable");
     bool again = std::find(placed_.begin(), placed_.end(), source.owner) != placed_.end();
-    if (writer < 0 || !whole || again) return {};
+    if (writer < 0 || again) return {};
     std::vector<int32_t> readers = readers_of(write.variable);
     // The parts of a concat are written by the launches that compute them, whenever they run.
     if (group(writer).cls == FusionClass::copy && !readers.empty()) return {};

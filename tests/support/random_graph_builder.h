@@ -136,7 +136,7 @@ class RandomGraphBuilder {
   void whole_numbers();
 
   Tensor image();
-  Dims blocked_image();
+  Tensor blocked_image();
   int64_t filters(int64_t groups, int64_t most);
   Window window(const Dims& image, bool dilated);
   void finish();

@@ -26,20 +26,27 @@ void RandomGraphBuilder::product() {
 
 // Returns an (N, C, H, W) tensor, from the pool or new.
 Tensor RandomGraphBuilder::image() {
+  if (options_.blocks) return blocked_image();
   for (int attempt = 0; attempt < 4; ++attempt) {
     Pooled& item = pick();
-    if (item.tensor.rank() != 4) continue;
-    if (!options_.blocks && item.bound <= 8) return use(item);
-    if (options_.blocks && item.tensor.size(1) % 8 == 0) return item.bound <= 8 ? use(item) : use(item) * 0.25;
+    if (item.tensor.rank() == 4 && item.bound <= 8) return use(item);
   }
-  if (options_.blocks) return leaf(blocked_image());
   return leaf({random_.integer(1, 3), random_.integer(1, 2) * random_.integer(1, 2), random_.integer(3, 8),
                random_.integer(3, 8)});
 }
 
-Dims RandomGraphBuilder::blocked_image() {
-  if (random_.chance(0.4)) return {1, 16, 8, 8};
-  return {random_.integer(1, 2), 8 * random_.integer(1, 4), random_.integer(2, 4), random_.integer(2, 4)};
+// Returns an image whose channels are a multiple of 8. Backward may compute one that is normalised again.
+Tensor RandomGraphBuilder::blocked_image() {
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    Pooled& item = pick();
+    if (item.tensor.rank() != 4 || item.tensor.size(1) % 8 != 0) continue;
+    const Tensor x = use(item);
+    if (x.type().elements() > x.size(1) && random_.chance(0.6))
+      return batch_norm(fresh_name("norm"), x, {.epsilon = 0.125});
+    return item.bound <= 8 ? x : x * 0.25;
+  }
+  if (random_.chance(0.5)) return leaf({1, 16, 8, 8});
+  return leaf({random_.integer(1, 2), 8 * random_.integer(1, 4), random_.integer(2, 4), random_.integer(2, 4)});
 }
 
 // Draws the number of channels of a convolution's result.
@@ -49,6 +56,10 @@ int64_t RandomGraphBuilder::filters(int64_t groups, int64_t most) {
 
 Window RandomGraphBuilder::window(const Dims& image, bool dilated) {
   Window w;
+  if (options_.blocks && random_.chance(0.6)) {  // a result of the same size
+    const int64_t kernel = random_.chance(0.3) ? 3 : 1;
+    return {{kernel, kernel}, {1, 1}, {kernel / 2, kernel / 2}};
+  }
   w.kernel = {};
   for (size_t a = 0; a < 2; ++a) {
     const int64_t extent = image[2 + a], kernel = random_.integer(1, std::min<int64_t>(3, extent));

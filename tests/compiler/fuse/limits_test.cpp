@@ -55,13 +55,28 @@ BOOST_AUTO_TEST_CASE(neighbours_share_a_launch) {
     for (const int32_t apart : {most - 1, most, most + 1}) {
       Net net;
       const Tensor a = net.in(kWide), b = siblings ? a : net.in(kWide), scalar = net.in({});
-      const Tensor first = net.out(exp(a));
+      const Tensor small = broadcast_to(net.in({50}), kWide);
+      const Tensor first = net.out(a * small);
       net.out(chain(scalar, apart - 1));  // a launch of its own
-      const Tensor second = net.out(tanh(b));
+      const Tensor second = net.out(b + small);
       BOOST_REQUIRE(second.value().node - first.value().node == apart);
       BOOST_TEST(net.launches() == (apart <= most ? 2u : 3u), apart << (siblings ? " siblings" : " strangers"));
     }
   }
+}
+
+// What reads a launch's result joins it however far away it is: the latest of several launches.
+BOOST_AUTO_TEST_CASE(readers_join_the_latest_launch_that_they_read) {
+  Net net;
+  const Tensor first = net.out(exp(net.in(kWide)));
+  net.out(chain(net.in({}), 60));
+  const Tensor second = net.out(exp(net.in(kWide)));
+  net.out(chain(net.in({7}), 60));
+  const Tensor last = net.out(first * second);
+  const std::vector<Group> groups = net.groups();
+  BOOST_TEST(groups.size() == 4u);
+  const auto writes = [](const Group& group, Tensor x) { return std::ranges::count(group.outputs, x.value()) > 0; };
+  BOOST_TEST(std::ranges::any_of(groups, [&](const Group& g) { return writes(g, second) && writes(g, last); }));
 }
 
 // Sums over rows of one domain share a launch next door: strangers only if they have at most 64 elements a sample.
@@ -79,6 +94,38 @@ BOOST_AUTO_TEST_CASE(sums_of_small_rows_share_a_launch) {
   BOOST_TEST(launches(65, true, 0) == 1u);
   BOOST_TEST(launches(65, true, 40) == 2u);
   BOOST_TEST(launches(65, true, 60) == 3u);
+}
+
+// Rows that stay in cache, of up to 65536 elements, are read once for a sum and for what else reads them, and
+// strangers' sums share a launch.
+BOOST_AUTO_TEST_CASE(rows_are_read_once) {
+  for (const int64_t length : {50, 65536, 65537}) {
+    Net siblings;
+    const Tensor x = siblings.in({40, length});
+    siblings.out(sum(x, {1}));
+    siblings.out(neg(x));
+    BOOST_TEST(siblings.launches() == (length <= 65536 ? 1u : 2u));
+  }
+  Net strangers;
+  strangers.out(sum(strangers.in({30, 100}), {1}));
+  strangers.out(max(strangers.in({30, 100}), {1}));
+  BOOST_TEST(strangers.launches() == 1u);
+}
+
+// The finish of a reduction computes nothing that is larger than its result, and a point-wise launch has none.
+BOOST_AUTO_TEST_CASE(a_finish_is_as_large_as_the_result) {
+  const auto launches = [](const std::function<Tensor(Net&, Tensor)>& finish) {
+    Net net;
+    const Tensor x = net.in(kWide);
+    net.out(finish(net, sum(x, {1})));
+    return net.launches();
+  };
+  BOOST_TEST(launches([](Net& net, Tensor r) { return r * net.in({40}); }) == 1u);
+  BOOST_TEST(launches([](Net& net, Tensor r) { return r + reshape(slice(neg(net.in(kWide)), 1, 0, 1), {40}); }) == 2u);
+  Net net;
+  const Tensor y = net.out(exp(net.in(kWide)));
+  net.out(neg(reshape(y, {2000})));
+  BOOST_TEST(net.launches() == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(a_launch_has_24_operands_at_most) {
@@ -147,8 +194,8 @@ BOOST_AUTO_TEST_CASE(what_is_dear_is_written_once) {
   BOOST_TEST(written([](Net& net) { return exp(net.in(kWide)); }));
 }
 
-// A small value that is spread is written first, unless it is at most two cheap nodes or one element without a math
-// function.
+// A small value that is spread is written first, unless it is at most two nodes that neither divide nor take a root, or
+// one element without a math function.
 BOOST_AUTO_TEST_CASE(what_is_spread_is_computed_once) {
   const auto launches = [](const Dims& shape, const std::function<Tensor(Tensor)>& f) {
     Net net;

@@ -75,6 +75,7 @@ BOOST_AUTO_TEST_CASE(images_stay_where_they_lie) {
         return y * input(y.graph(), "b", DType::f32, {2, 1, 6, 6});
       },
       [](Tensor y) { return stop_gradient(y); },
+      [](Tensor y) { return dropout("drop", y, 0.5); },
       [](Tensor y) {
         return y - mean(y, {0, 2, 3}, true);
       },

@@ -232,13 +232,23 @@ BOOST_AUTO_TEST_CASE(what_is_rounded_is_moved_in_16_bits) {
   BOOST_TEST(casts([](Tensor y) { return max_pool2d(y, {.kernel = 2}); }) == 4);
 }
 
-// A window op on values that no library op gives or takes stays f32.
-BOOST_AUTO_TEST_CASE(a_pool_of_exact_values_is_exact) {
-  Graph g("pool");
-  const Tensor pooled = max_pool2d(input(g, "x", DType::f32, {2, 3, 8, 8}, "NCHW"), {.kernel = 2});
-  CompileOptions options = options_for("avx512");
-  options.precision = Precision::bf16;
-  BOOST_TEST(count(checked("precision", apply_precision, with_output(g, pooled), options), Op::cast) == 0);
+// What follows from inputs alone stays f32, and so does what follows from a reduction.
+BOOST_AUTO_TEST_CASE(what_follows_from_no_activation_is_exact) {
+  const auto casts = [](const std::function<Tensor(Tensor)>& f) {
+    Graph g("exact");
+    const Tensor y = f(input(g, "x", DType::f32, {4, 3, 8, 8}, "NCHW"));
+    CompileOptions options = options_for("avx512");
+    options.precision = Precision::bf16;
+    counts_to_extents(g);
+    return count(checked("precision", apply_precision, with_output(g, y), options), Op::cast);
+  };
+  const auto columns = [](Tensor v) { return v - sum(v, {0}); };
+  BOOST_TEST(casts([](Tensor x) { return max_pool2d(x, {.kernel = 2}); }) == 0);
+  BOOST_TEST(casts([&](Tensor x) { return columns(exp(x)); }) == 0);
+  BOOST_TEST(casts([&](Tensor x) {
+               const Tensor y = convolution(x, input(x.graph(), "w", DType::f32, {4, 3, 1, 1}), {{1, 1}});
+               return columns(exp(max(y, {2, 3})));
+             }) == 3);  // what the convolution takes and gives
 }
 
 // In a bf16 model this holds for every kind of parameter: matrices, an embedding, biases and norms.
@@ -249,6 +259,10 @@ BOOST_AUTO_TEST_CASE(gradients_parameters_and_slots_stay_in_f32) {
   x = relu(batch_norm("bn", conv2d("conv", x, 16, {.kernel = 3, .padding = 1})));
   x = layer_norm("ln", linear("a", flatten(x), 12));
   x = linear("b", x, 5);
+  // A matrix that is read twice, and one that is read under another shape.
+  const Tensor twice = parameter(g, "twice", Role::weight, {DType::f32, {5, 5}, ""}, {InitKind::normal, 0, 1});
+  const Tensor flat = parameter(g, "flat", Role::weight, {DType::f32, {25}, ""}, {InitKind::normal, 0, 1});
+  x = matmul(matmul(matmul(x, twice), twice), reshape(flat, {5, 5}));
   g.outputs.push_back({"loss", sum(sum(x * x, {1}) * weights).value(), Merge::sum});
   CompileOptions options = options_for("avx512");
   options.precision = Precision::bf16;
@@ -272,7 +286,7 @@ BOOST_AUTO_TEST_CASE(gradients_parameters_and_slots_stay_in_f32) {
     if (through || node.op == Op::worker_sum)
       for (Value input : node.inputs) gradient[static_cast<size_t>(input.node)] = 1;
   }
-  BOOST_TEST(matmuls == 2);
+  BOOST_TEST(matmuls == 5);
   BOOST_TEST(convolutions == 1);
   BOOST_TEST(scatters == 1);
   BOOST_TEST(reductions >= 6);  // biases and norms

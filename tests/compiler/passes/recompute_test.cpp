@@ -55,7 +55,8 @@ struct Case {
     return convolution(v, input(v.graph(), "w", DType::f32, {16, v.size(1), 1, 1}), {{1, 1}});
   };
   Dims shape = {2, 16, 8, 8};
-  std::vector<int> pauses = {kLong};  // in nodes
+  std::vector<int> pauses = {kLong};                          // in nodes
+  std::function<Tensor()> at_last = [] { return Tensor(); };  // gives one more output
 };
 
 struct Built {
@@ -71,6 +72,8 @@ std::unique_ptr<Built> build(const Case& c) {
     for (int i = 0; i < pause; ++i) link = tanh(link);
     built->graph.outputs.push_back({"late" + std::to_string(pause), sum(v * link).value(), Merge::sum});
   }
+  if (const Tensor last = c.at_last(); last.valid())
+    built->graph.outputs.push_back({"last", sum(last).value(), Merge::sum});
   built->value = v.value();
   return built;
 }
@@ -160,6 +163,21 @@ BOOST_AUTO_TEST_CASE(only_cheap_values) {
     };
     BOOST_TEST(is_again({.value = chain}) == (length == 24));
   }
+}
+
+// A source that a launch writes has to be in memory anyway: something else reads it late, or what is computed from it.
+BOOST_AUTO_TEST_CASE(only_what_follows_from_living_values) {
+  Tensor source, copy;
+  const auto of_convolution = [&](Tensor x) {
+    source = convolution(x, input(x.graph(), "u", DType::f32, {16, 16, 1, 1}), {{1, 1}});
+    copy = abs(source);
+    return relu(source);
+  };
+  BOOST_TEST(!is_again({.value = of_convolution}));
+  BOOST_TEST(is_again({.value = of_convolution, .at_last = [&] { return source * 0.5; }}));
+  BOOST_TEST(is_again({.value = of_convolution, .at_last = [&] { return copy; }}));
+  const auto of_pool = [&](Tensor x) { return relu(max_pool2d(x, {.kernel = 2})); };
+  BOOST_TEST(!is_again({.value = of_pool, .shape = {2, 16, 16, 16}}));
 }
 
 // The value is kept over the shorter of two pauses, and computed again for all who read it after the longer.

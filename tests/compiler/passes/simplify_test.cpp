@@ -158,6 +158,9 @@ BOOST_AUTO_TEST_CASE(a_reduction_of_single_elements_is_none) {
   BOOST_TEST(b.left(sum(b.x, {1}), Op::reduce_sum) == 0);
   BOOST_TEST(b.left(sum(b.x, {0}), Op::reduce_sum) == 1);
   BOOST_TEST(b.left(max(b.x, {1}, true), Op::reduce_max) == 0);
+  const Tensor of_none = b.raw(Op::reduce_sum, {{"axes", Ints{}}});
+  BOOST_TEST(b.left(of_none, Op::reduce_sum) + b.left(of_none, Op::reshape) == 0);
+  BOOST_TEST(b.left(b.raw(Op::moments, {{"axes", Ints{}}}), Op::moments) == 0);
 }
 
 // Constants of up to 4096 elements are computed here, whatever they are spread to.

@@ -49,6 +49,8 @@ BOOST_AUTO_TEST_CASE(what_readers_in_several_launches_read_is_stored) {
     return v * gather(scatter_add(at, v, 3), at);
   }));
   BOOST_TEST(!is_stored(product_of_two, [](Tensor v) { return v - sum(v, {1}, true); }));
+  BOOST_TEST(is_stored(product_of_two, [](Tensor v) { return transpose(v, {1, 0}) * reshape(sum(v, {0}), {8, 1}); }));
+  BOOST_TEST(!is_stored(product_of_two, [](Tensor v) { return columns(neg(v)); }));
   BOOST_TEST(!is_stored(product_of_two, [](Tensor v) { return v * v; }));
   BOOST_TEST(!is_stored(product_of_two, [](Tensor v) { return sum(v, {0}); }));
 }
