@@ -146,11 +146,10 @@ class Chooser {
     if (node.op != Op::broadcast) return;
     Value source = node.inputs[0];
     int64_t elements = graph_.type(source).elements();
-    bool computes = costs_[id(source)].nodes > 1 || !costs_[id(source)].leaves.empty();
     const Cost& cost = costs_[id(source)];
     bool trivial = cost.nodes <= 2 && !cost.slow;
     if (trivial || (elements == 1 && !cost.expensive)) return;
-    if (elements < node.type().elements() && computes && !materialised_.readable(source)) need_soft(source);
+    if (elements < node.type().elements() && !materialised_.readable(source)) need_soft(source);
   }
 
   void need_soft(Value v) {

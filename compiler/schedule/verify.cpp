@@ -1,5 +1,6 @@
 // verify() proves of a planned schedule that every step's work is of its class's kind, that no two live buffers
-// overlap, that every read comes after a write, and that operands lie inside their buffers.
+// overlap, that every read comes after a write, that operands lie inside their buffers, and that no step touches what
+// an exchange works on before the step that waits for it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -75,12 +76,40 @@ void check_overlap(const Schedule& schedule) {
   }
 }
 
+bool touches(const Step& step, const Step& exchange) {
+  const View there = exchange.operands.at(0);
+  for (size_t i = 0; i < step.operands.size(); ++i) {
+    const View view = step.operands[i];
+    if (view.buffer == there.buffer && view.offset < there.offset + exchange.extents.at(0) &&
+        there.offset < view.offset + step.extents.at(i))
+      return true;
+  }
+  return false;
+}
+
+void check_exchanges(const Schedule& schedule) {
+  std::vector<const Step*> under_way;
+  for (const Step& step : schedule.steps) {
+    if (step.cls == FusionClass::wait) {
+      const auto at = std::ranges::find(under_way, step.reduction(), &Step::reduction);
+      if (at == under_way.end()) fail(schedule, step.name + " waits for nothing");
+      under_way.erase(at);
+      continue;
+    }
+    for (const Step* exchange : under_way)
+      if (touches(step, *exchange)) fail(schedule, step.name + " touches what is summed before its wait");
+    if (step.cls == FusionClass::exchange) under_way.push_back(&step);
+  }
+  if (!under_way.empty()) fail(schedule, "nothing waits for " + under_way.front()->name);
+}
+
 }  // namespace
 
 void verify(const Schedule& schedule) {
   check_kinds(schedule);
   check_operands(schedule);
   check_overlap(schedule);
+  check_exchanges(schedule);
 }
 
 }  // namespace kb

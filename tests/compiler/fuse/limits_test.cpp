@@ -192,6 +192,14 @@ BOOST_AUTO_TEST_CASE(what_is_dear_is_written_once) {
   BOOST_TEST(!written([](Net& net) { return net.in(kWide)*net.in(kWide)*net.in({50}); }));
   BOOST_TEST(written([](Net& net) { return net.in(kWide)*net.in(kWide)*net.in(kWide); }));
   BOOST_TEST(written([](Net& net) { return exp(net.in(kWide)); }));
+  BOOST_TEST(written([](Net& net) { return neg(exp(net.in(kWide))); }));
+  BOOST_TEST(!written([](Net& net) { return net.in(kWide)*exp(net.in({50})); }));
+  BOOST_TEST(!written([](Net& net) { return net.in({2, 1000}) * net.in({2, 1000}) * net.in({1000}); }));
+  // An element of a concat reads one of its inputs.
+  BOOST_TEST(!written([](Net& net) {
+    const Dims part = {40, 40};
+    return concat({net.in(part)*net.in(part)*net.in(part), net.in({40, 10})}, 1);
+  }));
 }
 
 // A small value that is spread is written first, unless it is at most two nodes that neither divide nor take a root, or
@@ -208,10 +216,13 @@ BOOST_AUTO_TEST_CASE(what_is_spread_is_computed_once) {
   BOOST_TEST(launches({50}, negated(2)) == 1u);
   BOOST_TEST(launches({50}, negated(3)) == 2u);
   BOOST_TEST(launches({50}, root) == 2u);
+  BOOST_TEST(launches({50}, [](Tensor x) { return neg(sqrt(x)); }) == 2u);
   BOOST_TEST(launches({}, negated(3)) == 1u);
   BOOST_TEST(launches({}, root) == 1u);
   BOOST_TEST(launches({}, [](Tensor x) { return exp(neg(exp(x))); }) == 2u);
-  BOOST_TEST(launches(kWide, negated(3)) == 1u);
+  Net net;  // nothing is repeated
+  net.out(net.in({40, 1, 50}) * broadcast_axes(chain(net.in(kWide), 3), {40, 1, 50}, {0, 2}));
+  BOOST_TEST(net.launches() == 1u);
 }
 
 // A launch that reads what a written value was made from computes it again, if that takes at most 24 nodes.
@@ -229,6 +240,16 @@ BOOST_AUTO_TEST_CASE(what_follows_from_inputs_is_not_read) {
   BOOST_TEST(reads([](Net&, Tensor x) { return exp(x); }));
   BOOST_TEST(!reads([](Net& net, Tensor x) { return x * net.in({50}); }));
   BOOST_TEST(reads([](Net& net, Tensor x) { return x * net.in(kWide); }));
+}
+
+// An input of half of the elements counts as large.
+BOOST_AUTO_TEST_CASE(what_follows_from_small_inputs_is_not_read) {
+  for (const int64_t rows : {2, 3}) {
+    Net net;
+    const Tensor x = net.in({rows, 1000}), v = net.out(x * net.in({1000}));
+    net.out(sum(x * v, {0}));
+    BOOST_TEST(std::ranges::count(net.groups().back().inputs, v.value()) == (rows == 2 ? 1 : 0));
+  }
 }
 
 // Each reader of a concat of up to four parts computes it.

@@ -4,9 +4,11 @@
 #include <boost/test/unit_test.hpp>
 
 #include "compiler/pipeline/pipeline.h"
+#include "compiler/schedule/plan_memory.h"
 #include "graph/error.h"
 #include "tests/support/compile_check.h"
 #include "tests/support/hand_step.h"
+#include "tests/support/says.h"
 
 namespace kb::overlap_test {
 
@@ -193,6 +195,18 @@ BOOST_AUTO_TEST_CASE(buckets_go_as_early_on_every_processor) {
   };
   BOOST_TEST(early(generic_cpu_target()) >= 2);
   BOOST_TEST(early(gpu_target("sm_90")) == early(generic_cpu_target()));
+}
+
+BOOST_AUTO_TEST_CASE(a_step_that_touches_what_is_summed_is_refused) {
+  Schedule schedule = compiled_step(generic_cpu_target(), 4096);
+  for (Buffer& one : schedule.buffers) one.first = 0, one.last = static_cast<int32_t>(schedule.steps.size()) - 1;
+  plan_memory(schedule);
+  verify(schedule);
+  size_t last = schedule.steps.size() - 1;
+  while (schedule.steps[last].cls == FusionClass::wait) --last;
+  while (schedule.steps[last].cls != FusionClass::wait) --last;
+  std::swap(schedule.steps[last], schedule.steps[last + 1]);  // the step behind the wait needs it
+  BOOST_CHECK_EXCEPTION(verify(schedule), InternalError, test::says("touches what is summed before its wait"));
 }
 
 // In a compiled step smaller buckets hide more communication, and the bytes to send stay as many.
