@@ -131,6 +131,10 @@ Tensor in_top_k(Tensor logits, Tensor labels, int64_t k, Where where = Where::cu
 // Multiplies the matrices of the last two axes. The leading axes broadcast as NumPy's do, aligned right; a single
 // matrix b, or one for the last leading axes of a, multiplies all their rows in one product.
 Tensor matmul(Tensor a, Tensor b, bool transpose_a = false, bool transpose_b = false, Where where = Where::current());
+// Multiplies matrices with equal leading axes in their own dtype, which no precision of a run makes narrower.
+Tensor exact_matmul(Tensor a, Tensor b, bool transpose_a = false, bool transpose_b = false,
+                    Where where = Where::current());
+inline constexpr const char* kExactProduct = "exact";  // the attribute of such a product
 struct Window {
   Ints kernel, stride{1, 1}, padding{0, 0}, dilation{1, 1};  // each member has the numbers for [H, W]
 };

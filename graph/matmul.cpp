@@ -9,8 +9,12 @@
 namespace kb {
 namespace {
 
+Attrs transposes(bool transpose_a, bool transpose_b) {
+  return {{"transpose_a", int64_t{transpose_a}}, {"transpose_b", int64_t{transpose_b}}};
+}
+
 Tensor product(Tensor a, Tensor b, bool transpose_a, bool transpose_b) {
-  return make(Op::matmul, {a, b}, {{"transpose_a", int64_t{transpose_a}}, {"transpose_b", int64_t{transpose_b}}});
+  return make(Op::matmul, {a, b}, transposes(transpose_a, transpose_b));
 }
 
 // Returns the extents before the last two, with ones in front up to `rank` of them.
@@ -76,6 +80,12 @@ Tensor matmul(Tensor a, Tensor b, bool transpose_a, bool transpose_b, Where wher
   return needs_broadcast(a.type(), b.type(), transpose_a, transpose_b)
              ? broadcast_product(a, b, transpose_a, transpose_b)
              : product(a, b, transpose_a, transpose_b);
+}
+
+Tensor exact_matmul(Tensor a, Tensor b, bool transpose_a, bool transpose_b, Where where) {
+  const Call call(where);
+  require_same_graph("exact_matmul", {a, b});
+  return make(Op::matmul, {a, b}, transposes(transpose_a, transpose_b).set(kExactProduct, int64_t{1}));
 }
 
 }  // namespace kb

@@ -183,13 +183,24 @@ Array random_scalar(const Type& type, uint32_t seed, const std::string& name, in
   return array;
 }
 
-// State and slots may hold variances and second moments, which are not negative: only parameters take both signs.
-// Tables keep their values.
+// Adds to the diagonals of square matrices (last two axes) so much that they have an inverse.
+void make_dominant(Array& array) {
+  const Dims& shape = array.type.shape;
+  if (shape.size() < 3 || shape.end()[-1] != shape.end()[-2]) return;
+  const auto side = static_cast<size_t>(shape.back());
+  for (size_t i = 0; i < array.data.size(); ++i)
+    if (i / side % side == i % side) array.data[i] += 2 * static_cast<double>(side);
+}
+
+// State and slots may hold variances and second moments, which are not negative: only parameters take both signs. Slots
+// of matrices may hold covariances, whose eigenvalues are positive. Tables keep their values.
 Array random_variable(const Variable& variable, uint32_t seed) {
   if (variable.kind == VariableKind::table) return initial_value(variable, seed);
   Array array = random_array(variable.type, seed, variable.name, 4);
   if (variable.kind == VariableKind::parameter || !is_float(variable.type.dtype)) return array;
-  for (double& v : array.data) v = round_to(variable.type.dtype, 0.5 + std::abs(v));
+  for (double& v : array.data) v = 0.5 + std::abs(v);
+  if (variable.kind == VariableKind::slot) make_dominant(array);
+  round_all(array);
   return array;
 }
 

@@ -13,11 +13,20 @@ namespace kb {
 // A function of matrices of one shape, (number, rows, columns), which returns as many of the same shape.
 using MatrixFunction = std::function<Tensor(Tensor matrices)>;
 
-// A rule consists of point-wise functions, norm, spread and matrices. Other functions would mix elements of different
-// layers; they are refused by name.
-// All tensors but scalars and one-value-a-layer ones have one shape, (blocks, elements of a block): the flat parameter
-// space. Each block belongs to one layer, which here means one parameter of the model. Elements past the layer's end
-// are 0.
+// Matrices of one shape, and slots of each of them. A slot has any shape; it starts, is read and is set as those of
+// UpdateContext are.
+struct MatrixBatch {
+  Tensor values;  // (number, rows, columns)
+  // Returns a slot of all the matrices, (number, shape...).
+  std::function<Tensor(const std::string& name, const Dims& shape)> slot;
+  std::function<void(const std::string& name, Tensor value)> set_slot;
+};
+using MatrixSlotFunction = std::function<Tensor(MatrixBatch& batch)>;
+
+// A rule consists of point-wise functions, norm, spread, matrices and matrices_with_slots. Other functions would mix
+// elements of different layers; they are refused by name. All tensors but scalars and one-value-a-layer ones have one
+// shape, (blocks, elements of a block): the flat parameter space. Each block belongs to one layer, which here means one
+// parameter of the model. Elements past the layer's end are 0.
 struct UpdateContext {
   Tensor parameter;  // the parameters before the step
   Tensor gradient;   // gradient of the mean loss over the global minibatch, without weight decay
@@ -37,6 +46,9 @@ struct UpdateContext {
   // their places. Layers of one shape are given together. The axes of a layer behind its first count as one, as those
   // of a filter (O, I, H, W). Throws Error if a layer of the group has fewer than two axes.
   std::function<Tensor(Tensor x, const MatrixFunction& f)> matrices;
+  // As matrices(), for a function that keeps values of the matrices from step to step. Elements of a matrix stand in
+  // the order of the parameter's own shape on every device, so that slots mean the same on all of them.
+  std::function<Tensor(Tensor x, const MatrixSlotFunction& f)> matrices_with_slots;
   // Takes one value a layer, (layers, 1); returns it for each block of the layer, (blocks, 1), which broadcasts.
   std::function<Tensor(Tensor x)> spread;
   // A slot is a vector that the rule keeps from step to step; it is zero before the first. slot() returns its value

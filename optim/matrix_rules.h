@@ -1,5 +1,5 @@
-// Update rules that look at layers as matrices. Each layer of their group has two axes or more; the axes behind the
-// first count as one, as those of a filter (O, I, H, W).
+// Update rules that look at layers as matrices; Shampoo is in optim/shampoo.h. Each layer of their group has two axes
+// or more; the axes behind the first count as one, as those of a filter (O, I, H, W).
 #pragma once
 #include "graph/update_rule.h"
 

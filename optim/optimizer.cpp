@@ -9,6 +9,7 @@
 #include "graph/error.h"
 #include "optim/layer_wise_rules.h"
 #include "optim/matrix_rules.h"
+#include "optim/shampoo.h"
 #include "optim/update_rules.h"
 
 namespace kb {
@@ -124,6 +125,20 @@ constexpr Optimizer kOptimizers[] = {
      {kOneMinusMomentum},
      false,
      true},
+    {"shampoo",
+     "covariances of a matrix's rows and columns (Anil et al. 2020): for a group of matrices, --optimizer.matrices "
+     "shampoo",
+     shampoo_update,
+     1e-3,
+     {kBeta1,
+      kBeta2,
+      kEpsilon,
+      weight_decay(0),
+      {"ridge", 1e-6, "added to covariances before their inverse roots, as a share of their greatest eigenvalue", 1,
+       1e-6}},
+     {kOneMinusBeta1, kOneMinusBeta2, kBias1, kBias2},
+     false,
+     true},
     {"schedule-free",
      "SGD whose mean point needs no falling learning rate (Defazio et al. 2024)",
      schedule_free_update,
@@ -214,9 +229,9 @@ std::vector<std::string> scalar_names(const Optimizer& optimizer) {
 }
 
 void check_value(const Optimizer& optimizer, const HyperParameter& row, double value) {
-  if (value >= 0 && value < row.below) return;
-  throw Error(fmt::format("optimizer {}: {}: expected a number in [0, {}), got {}", optimizer.name, row.name, row.below,
-                          value));
+  if (value >= row.least && value < row.below) return;
+  throw Error(fmt::format("optimizer {}: {}: expected a number in [{}, {}), got {}", optimizer.name, row.name,
+                          row.least, row.below, value));
 }
 
 }  // namespace

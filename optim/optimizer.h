@@ -26,7 +26,8 @@ struct HyperParameter {
   std::string_view name;
   double value = 0;  // default of the row
   std::string_view doc;
-  double below = 1;  // the value lies in [0, below)
+  double below = 1;  // the value lies in [least, below)
+  double least = 0;
 };
 
 // Facts about a step, which derived scalars are computed from.

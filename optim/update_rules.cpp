@@ -27,16 +27,6 @@ Tensor moving_mean(UpdateContext& c, const char* slot, const char* beta, const c
   return mean;
 }
 
-Tensor mean_of(UpdateContext& c, Tensor gradient) {
-  return moving_mean(c, "exp_avg", "beta1", "one_minus_beta1", gradient);
-}
-
-// Returns sqrt(v^) + epsilon. The slots of the moments have PyTorch's names.
-Tensor root_mean_square(UpdateContext& c, Tensor gradient) {
-  Tensor square = moving_mean(c, "exp_avg_sq", "beta2", "one_minus_beta2", gradient * gradient);
-  return sqrt(square / c.scalar("bias2")) + c.scalar("epsilon");
-}
-
 // Returns Adam's step eta m^ / (sqrt(v^) + epsilon) for a mean m of gradients.
 Tensor adam_step(UpdateContext& c, Tensor mean, Tensor gradient) {
   Tensor size = c.scalar("learning_rate") / c.scalar("bias1");
@@ -58,6 +48,15 @@ Tensor schedule_free_step(UpdateContext& c, Tensor direction) {
 }
 
 }  // namespace
+
+Tensor mean_of(UpdateContext& c, Tensor gradient) {
+  return moving_mean(c, "exp_avg", "beta1", "one_minus_beta1", gradient);
+}
+
+Tensor root_mean_square(UpdateContext& c, Tensor gradient) {
+  Tensor square = moving_mean(c, "exp_avg_sq", "beta2", "one_minus_beta2", gradient * gradient);
+  return sqrt(square / c.scalar("bias2")) + c.scalar("epsilon");
+}
 
 Tensor decayed_gradient(UpdateContext& c) { return c.gradient + (c.scalar("weight_decay") * c.decay()) * c.parameter; }
 

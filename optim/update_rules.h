@@ -13,6 +13,14 @@ Tensor decayed_gradient(UpdateContext& c);
 // Returns (1 - eta lambda d) w, weight decay beside the step. Reads the scalars learning_rate and weight_decay.
 Tensor decayed_parameter(UpdateContext& c);
 
+// Returns m <- b1 m + (1 - b1) g, kept in the slot exp_avg, PyTorch's name. Reads the scalars beta1 and
+// one_minus_beta1.
+Tensor mean_of(UpdateContext& c, Tensor gradient);
+
+// Returns sqrt(v^) + epsilon of v <- b2 v + (1 - b2) g^2, which is kept in the slot exp_avg_sq, and v^ = v / (1 -
+// b2^t). Reads the scalars beta2, one_minus_beta2, bias2 and epsilon.
+Tensor root_mean_square(UpdateContext& c, Tensor gradient);
+
 // w <- w - eta g. Goyal et al. 2017, eq. 2.
 Tensor sgd_update(UpdateContext& c);
 

@@ -31,6 +31,14 @@ UpdateRule with_prefix(UpdateRule rule, std::string prefix) {
     UpdateContext named = context;
     named.slot = [&](const std::string& name) { return context.slot(prefix + name); };
     named.set_slot = [&](const std::string& name, Tensor value) { context.set_slot(prefix + name, value); };
+    named.matrices_with_slots = [&](Tensor x, const MatrixSlotFunction& f) {
+      return context.matrices_with_slots(x, [&](MatrixBatch& batch) {
+        MatrixBatch of_name = batch;
+        of_name.slot = [&](const std::string& name, const Dims& shape) { return batch.slot(prefix + name, shape); };
+        of_name.set_slot = [&](const std::string& name, Tensor value) { batch.set_slot(prefix + name, value); };
+        return f(of_name);
+      });
+    };
     named.gradient_offset = [&](const std::string& name) { return context.gradient_offset(prefix + name); };
     named.scalar = [&](const std::string& name) { return context.scalar(prefix + name); };
     return rule(named);

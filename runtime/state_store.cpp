@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "compiler/passes/loss_scale.h"
 #include "compiler/passes/parameter_space.h"
 #include "graph/interpreter.h"
 #include "runtime/sha256.h"
@@ -99,7 +100,8 @@ void StateStore::take(const StateStore& from, bool slots) {
 void StateStore::zero_slots() {
   download();
   for (auto& [name, entry] : entries_)
-    if (entry.variable.kind == VariableKind::slot && entry.variable.flat) std::memset(entry.host(), 0, entry.bytes());
+    if (entry.variable.kind == VariableKind::slot && !name.starts_with(kLossScale))
+      std::memset(entry.host(), 0, entry.bytes());
   upload();
 }
 

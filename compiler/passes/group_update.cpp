@@ -38,7 +38,12 @@ class GroupUpdate {
     context.gradient_norm = [this] { return gradient_norm(); };
     context.spread = [this](Tensor x) { return spread(x); };
     context.matrices = [this](Tensor x, const MatrixFunction& f) {
-      return map_matrices(x, segments_, space_.block, f);
+      return map_matrices(x, segments_, space_.block, MatrixOrder::of_segment,
+                          [&](Tensor matrices, const auto&) { return f(matrices); });
+    };
+    context.matrices_with_slots = [this](Tensor x, const MatrixSlotFunction& f) {
+      return map_matrices(x, segments_, space_.block, MatrixOrder::of_shape,
+                          [&](Tensor matrices, const auto& segments) { return with_slots(matrices, segments, f); });
     };
     context.slot = [this](const std::string& name) { return slot(name); };
     context.set_slot = [this](const std::string& name, Tensor value) { set_slot(name, value); };
@@ -138,9 +143,53 @@ class GroupUpdate {
     const std::string full = slot_name(name);
     check_shape(full, value);
     const Tensor kept = kept_where_not_finite(value, [&] { return as_blocks(graph_.read(full)); });
-    if (!graph_.add_write(full, as_flat(kept)))
-      throw Error(fmt::format("the update rule sets its slot '{}' twice", name));
+    write_slot(full, name, as_flat(kept));
     set_.insert(name);
+  }
+
+  using Segments = std::vector<const Segment*>;
+
+  Tensor with_slots(const Tensor& matrices, const Segments& segments, const MatrixSlotFunction& f) {
+    MatrixBatch batch;
+    batch.values = matrices;
+    batch.slot = [&](const std::string& name, const Dims& shape) { return matrix_slot(name, shape, segments); };
+    batch.set_slot = [&](const std::string& name, Tensor value) { set_matrix_slot(name, value, segments); };
+    return f(batch);
+  }
+
+  // The slot of one matrix is a variable that has the name of the slot's tensors in checkpoints.
+  static std::string matrix_slot_name(const std::string& name, const Segment& segment) {
+    return name + "." + segment.name;
+  }
+
+  Tensor matrix_slot(const std::string& name, const Dims& shape, const Segments& segments) {
+    Dims one = shape;
+    one.insert(one.begin(), 1);
+    std::vector<Tensor> parts;
+    for (const Segment* segment : segments) {
+      const std::string full = matrix_slot_name(name, *segment);
+      slots_.insert(full);
+      if (!graph_.find_variable(full))
+        graph_.add_variable({full, {space_.dtype, shape, ""}, VariableKind::slot, Role::none, {}, {}, 0});
+      parts.push_back(reshape({graph_, graph_.read(full)}, one));
+    }
+    return parts.size() == 1 ? parts[0] : concat(parts, 0);
+  }
+
+  void set_matrix_slot(const std::string& name, const Tensor& value, const Segments& segments) {
+    const Dims shape(value.shape().begin() + 1, value.shape().end());
+    const Tensor before = matrix_slot(name, shape, segments);
+    check_type(name, value, "a value for every matrix", before.shape());
+    const Tensor kept = kept_where_not_finite(value, [&] { return before; });
+    for (size_t i = 0; i < segments.size(); ++i) {
+      const auto at = static_cast<int64_t>(i);
+      write_slot(matrix_slot_name(name, *segments[i]), name, reshape(slice(kept, 0, at, at + 1), shape).value());
+      set_.insert(matrix_slot_name(name, *segments[i]));
+    }
+  }
+
+  void write_slot(const std::string& variable, const std::string& name, Value value) {
+    if (!graph_.add_write(variable, value)) throw Error(fmt::format("the update rule sets its slot '{}' twice", name));
   }
 
   // Throws Error unless the tensor has this shape and the parameters' dtype.

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "compiler/passes/parameter_space.h"
 #include "graph/functions.h"
 #include "graph/report.h"
 
@@ -25,11 +26,11 @@ Extents matrix_of(const Segment& segment) {
 }
 
 // Returns the matrices of one shape, (number, rows, columns).
-Tensor batch_of(const Tensor& flat, const std::vector<int64_t>& offsets, const Extents& extents) {
-  const auto [rows, columns] = extents;
+Tensor batch_of(const Tensor& flat, const std::vector<const Segment*>& segments) {
+  const auto [rows, columns] = matrix_of(*segments.front());
   std::vector<Tensor> parts;
-  for (const int64_t offset : offsets)
-    parts.push_back(reshape(slice(flat, 0, offset, offset + rows * columns), {1, rows, columns}));
+  for (const Segment* segment : segments)
+    parts.push_back(reshape({flat.graph(), segment_view(flat.graph(), flat.value(), *segment)}, {1, rows, columns}));
   return parts.size() == 1 ? parts[0] : concat(parts, 0);
 }
 
@@ -42,25 +43,32 @@ void check_result(const Tensor& given, const Tensor& result) {
 
 }  // namespace
 
-Tensor map_matrices(const Tensor& x, std::span<const Segment> segments, int64_t block, const MatrixFunction& f) {
+Tensor map_matrices(const Tensor& x, std::span<const Segment> segments, int64_t block, MatrixOrder order,
+                    const SegmentMatrixFunction& f) {
+  Graph& graph = x.graph();
   const Tensor flat = reshape(x, {-1});
-  const int64_t begin = segments.front().offset;
-  std::map<Extents, std::vector<int64_t>> offsets;
-  for (const Segment& segment : segments) offsets[matrix_of(segment)].push_back(segment.offset - begin);
-  std::map<int64_t, Tensor> results;  // by the offset of the segment, each as a vector
-  for (const auto& [extents, places] : offsets) {
-    const Tensor given = batch_of(flat, places, extents), made = f(given);
+  std::vector<Segment> own(segments.begin(), segments.end());  // with offsets in x
+  std::map<Extents, std::vector<const Segment*>> by_shape;
+  for (Segment& segment : own) {
+    segment.offset -= segments.front().offset;
+    if (order == MatrixOrder::of_segment) segment.order.clear();
+    by_shape[matrix_of(segment)].push_back(&segment);
+  }
+  std::map<const Segment*, Value> results;  // each as a vector
+  for (const auto& [extents, places] : by_shape) {
+    const Tensor given = batch_of(flat, places), made = f(given, places);
     check_result(given, made);
     for (size_t i = 0; i < places.size(); ++i) {
       const auto at = static_cast<int64_t>(i);
-      results[places[i]] = reshape(slice(made, 0, at, at + 1), {-1});
+      const Tensor tensor = reshape(slice(made, 0, at, at + 1), places[i]->type.shape);
+      results[places[i]] = segment_vector(graph, tensor.value(), *places[i]);
     }
   }
   std::vector<Tensor> parts;
-  for (const Segment& segment : segments) {
-    parts.push_back(results.at(segment.offset - begin));
+  for (const Segment& segment : own) {
+    parts.emplace_back(graph, results.at(&segment));
     if (const int64_t gap = (block - segment.length % block) % block; gap > 0)
-      parts.push_back(constant(x.graph(), x.dtype(), Dims{gap}, {0.0}));
+      parts.push_back(constant(graph, x.dtype(), Dims{gap}, {0.0}));
   }
   return reshape(parts.size() == 1 ? parts[0] : concat(parts, 0), x.shape());
 }

@@ -11,16 +11,20 @@
 // (library_gradients).
 //
 // Library ops of the update, which reads what is summed over the workers, give f32. They read bf16, but f32 beside f16,
-// whose least numbers are too large for them.
+// whose least numbers are too large for them. Exact products (exact_matmul) read and give f32 in every arithmetic but
+// f64.
 #include <algorithm>
 
 #include "compiler/passes/parameter_space.h"
 #include "compiler/passes/rewrite.h"
 #include "compiler/passes/stored_values.h"
 #include "graph/flash_attention.h"
+#include "graph/functions.h"
 
 namespace kb {
 namespace {
+
+bool is_exact(const Node& node) { return node.attrs.integer(kExactProduct, 0) != 0; }
 
 // Every f32 becomes f64.
 Graph widen(const Graph& from, CompileState& state) {
@@ -136,7 +140,7 @@ class Mixed {
     bool library = info(node.op).cls == OpClass::library;
     mark(n, node, library);
     const bool is_update = update_[static_cast<size_t>(n)] != 0;
-    bool low = (library && !(is_update && low_ == DType::f16)) ||
+    bool low = (library && !is_exact(node) && !(is_update && low_ == DType::f16)) ||
                (info(node.op).cls == OpClass::window && all_low(node)) || moves_low(node);
     Node copy = node;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -174,7 +178,7 @@ class Mixed {
     bool follows = false;
     for (Value input : node.inputs) follows |= activation_[static_cast<size_t>(input.node)] != 0;
     OpClass cls = info(node.op).cls;
-    if (library) follows = node.op != Op::conv2d_weight_grad && !summed_[static_cast<size_t>(n)];
+    if (library) follows = !is_exact(node) && node.op != Op::conv2d_weight_grad && !summed_[static_cast<size_t>(n)];
     if (cls == OpClass::reduction || update_[static_cast<size_t>(n)]) follows = false;
     activation_[static_cast<size_t>(n)] = follows;
   }
@@ -201,7 +205,7 @@ class Mixed {
 // Permits library ops to round their inputs to tf32. Only a GPU's library does so.
 Graph allow_tf32(Graph graph) {
   for (Node& node : graph.nodes)
-    if (info(node.op).cls == OpClass::library) node.attrs.set("tf32", int64_t{1});
+    if (info(node.op).cls == OpClass::library && !is_exact(node)) node.attrs.set("tf32", int64_t{1});
   return graph;
 }
 

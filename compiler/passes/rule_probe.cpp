@@ -31,6 +31,9 @@ class RuleProbe {
       return once("gradient_norm", [&] { return scalar_input(graph_, "gradient_norm", DType::f32); });
     };
     context.matrices = [this](Tensor, const MatrixFunction&) { return fresh("matrices", {kBlocks, kSegmentBlock}); };
+    context.matrices_with_slots = [this](Tensor, const MatrixSlotFunction&) {
+      return fresh("matrices", {kBlocks, kSegmentBlock});
+    };
     context.spread = [this](Tensor) { return fresh("spread", {kBlocks, 1}); };
     context.slot = [this](const std::string& name) { return vector("slot." + name); };
     context.gradient_offset = [this](const std::string& name) {

@@ -20,7 +20,8 @@ auto find_hyper(Scalars& scalars, std::string_view name) {
 FlagRow hyper_parameter(const HyperParameter& row, const std::string& readers, bool all_read_it) {
   std::string flag = fmt::format("--{}", row.name);
   std::replace(flag.begin(), flag.end(), '_', '-');
-  const std::string expected = std::isinf(row.below) ? "a number >= 0" : fmt::format("a number in [0, {})", row.below);
+  const std::string expected =
+      std::isinf(row.below) ? "a number >= 0" : fmt::format("a number in [{}, {})", row.least, row.below);
   FlagRow made = {{flag, "X", std::string(row.doc) + (all_read_it ? "" : fmt::format("; read by {}", readers))},
                   [=](RunConfig& config, const std::string& value) {
                     auto at = find_hyper(config.learning.hyper, row.name);
@@ -28,6 +29,7 @@ FlagRow hyper_parameter(const HyperParameter& row, const std::string& readers, b
                       throw UsageError(fmt::format("{}: {} does not read it; those that do: {}", flag,
                                                    config.learning.optimizer, readers));
                     at->value = parse_real(flag, value, expected, row.below);
+                    if (at->value < row.least) refuse_value(flag, expected, value);
                   },
                   [=](const RunConfig& config) {
                     // A beta2 that follows from --half-life is not printed.

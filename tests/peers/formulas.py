@@ -170,10 +170,39 @@ def newton_schulz(g):
     return x.T if len(g) > len(g.T) else x
 
 
+def shampoo(w, g, s, h):  # Gupta et al. 2018, algorithm 1; Anil et al. 2020; roots by eigenvalues
+    direction, matrix = [], g.reshape(len(g), -1)
+    for i, rows in enumerate(blocks(matrix, 128)):
+        line = []
+        for j, x in enumerate(blocks(rows.T, 128)):
+            left = s[f"left{i}.{j}"] = h.beta2 * s.get(f"left{i}.{j}", 0) + (1 - h.beta2) * x.T @ x
+            right = s[f"right{i}.{j}"] = h.beta2 * s.get(f"right{i}.{j}", 0) + (1 - h.beta2) * x @ x.T
+            line.append(fourth_root(left, h.ridge) @ x.T @ fourth_root(right, h.ridge))
+        direction.append(torch.cat(line, 1))
+    direction = torch.cat(direction).reshape(g.shape)
+    s["v"] = h.beta2 * kept(s, "v", g) + (1 - h.beta2) * g**2
+    graft = length(g / ((s["v"] / (1 - h.beta2**h.t)).sqrt() + h.epsilon))
+    s["m"] = h.beta1 * kept(s, "m", g) + (1 - h.beta1) * (graft / length(direction) if graft > 0 else 0) * direction
+    return (1 - h.eta * h.wd) * w - h.eta * s["m"] / (1 - h.beta1**h.t)
+
+
+def blocks(matrix, limit):
+    """Returns as many parts of the rows as the limit needs, of one length but for the last."""
+    parts = -(-len(matrix) // limit)
+    return matrix.split(-(-len(matrix) // parts))
+
+
+def fourth_root(matrix, ridge):
+    values, vectors = torch.linalg.eigh(matrix.double())
+    values = values.clamp(min=0)
+    norm = values.max() * (values / values.max()).pow(8).sum() ** (1 / 8)
+    return (vectors * (values + ridge * norm) ** -0.25 @ vectors.T).to(matrix.dtype)
+
+
 RULES = {rule.__name__.replace("_", "-"): rule
          for rule in (sgd, momentum, scaled_momentum, uncorrected_momentum, nesterov, adam, adamw, nadamw, lion,
                       schedule_free, schedule_free_adamw, lars, lars_mlperf, lars_unscaled, lars_plain, larc, lamb, rmsprop_warmup,
-                      muon)}
+                      muon, shampoo)}
 
 
 class Formula:

@@ -1,8 +1,10 @@
 #include "runtime/state_store.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cstring>
 
+#include "compiler/passes/loss_scale.h"
 #include "compiler/passes/parameter_space.h"
 #include "graph/interpreter.h"
 #include "tests/support/says.h"
@@ -226,6 +228,23 @@ BOOST_AUTO_TEST_CASE(variables_outside_the_flat_space_are_kept_too) {
   plain.initialise(1);
   BOOST_TEST(plain.canonical().size() == 2u);
   BOOST_TEST((find(plain.canonical(), "fc.weight").data == find(store.canonical(), "fc.weight").data));
+}
+
+// A slot of a matrix is a variable of its own, as the loss scale is.
+BOOST_FIXTURE_TEST_CASE(zeroed_slots_are_all_but_the_loss_scale, Fixture) {
+  const Variable left{"left.fc.weight", {DType::f32, {1, 3, 3}, ""}, VariableKind::slot, Role::none, {}, {}, 0};
+  const Variable scale_of_loss{kLossScale, {DType::f32, {}, ""}, VariableKind::slot, Role::none, {}, {}, 0};
+  store.adopt({left, scale_of_loss}, space);
+  std::vector<NamedTensor> tensors = store.canonical();
+  for (NamedTensor& tensor : tensors) std::memset(tensor.data.data(), 0x3f, tensor.data.size());
+  store.load(tensors);
+  store.zero_slots();
+  const std::vector<NamedTensor> after = store.canonical();
+  const auto is_zero = [](std::byte byte) { return byte == std::byte{0}; };
+  for (const char* name : {"left.fc.weight", "velocity.fc.weight"})
+    BOOST_TEST(std::ranges::all_of(find(after, name).data, is_zero));
+  for (const char* name : {kLossScale, "fc.weight", "bn.running_mean"})
+    BOOST_TEST(std::ranges::none_of(find(after, name).data, is_zero));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -218,16 +218,17 @@ BOOST_AUTO_TEST_CASE(a_schedule_free_optimizer_needs_running_statistics_of_its_p
 
 BOOST_AUTO_TEST_CASE(a_flag_that_the_optimizer_does_not_read_is_refused) {
   BOOST_TEST(usage_error({"--beta1", "0.5"}) ==
-             "--beta1: momentum does not read it; those that do: adam, adamw, nadamw, lion, lamb");
+             "--beta1: momentum does not read it; those that do: adam, adamw, nadamw, lion, shampoo, lamb");
   BOOST_TEST(usage_error({"--optimizer", "adam", "--momentum", "0.5"}) ==
              "--momentum: adam does not read it; those that do: momentum, scaled-momentum, uncorrected-momentum, "
              "nesterov, muon, lars, lars-mlperf, lars-unscaled, lars-plain, larc, rmsprop-warmup");
   BOOST_TEST(
       usage_error({"--optimizer", "adm"}) ==
       "--optimizer: expected one of sgd, momentum, scaled-momentum, uncorrected-momentum, nesterov, adam, adamw, "
-      "nadamw, lion, muon, schedule-free, schedule-free-adamw, lars, lars-mlperf, lars-unscaled, lars-plain, larc, "
-      "lamb, "
-      "rmsprop-warmup, got 'adm'; did you mean 'adam'?");
+      "nadamw, lion, muon, shampoo, schedule-free, schedule-free-adamw, lars, lars-mlperf, lars-unscaled, lars-plain, "
+      "larc, lamb, rmsprop-warmup, got 'adm'; did you mean 'adam'?");
+  BOOST_TEST(usage_error({"--optimizer", "shampoo", "--ridge", "1e-7"}) ==
+             "--ridge: expected a number in [1e-06, 1), got '1e-7'");
   BOOST_TEST(usage_error({"--milestones", "1,x"}) ==
              "--milestones: expected numbers >= 0, separated by commas, got 'x'");
 }

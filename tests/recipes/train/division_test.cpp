@@ -49,13 +49,16 @@ TrainConfig config_of_run() {
   return config;
 }
 
-Learning by_muon(const TrainConfig& config) {
+Learning by(const std::string& optimizer, const TrainConfig& config) {
+  const Optimizer row = find_optimizer({}, optimizer);
   Learning learning = config.learning;
-  learning.optimizer = "muon";
-  learning.lr = 0.02;
-  learning.hyper = hyper_values(find_optimizer({}, "muon"), {});
+  learning.optimizer = optimizer;
+  learning.lr = row.learning_rate;
+  learning.hyper = hyper_values(row, {});
   return learning;
 }
+
+Learning by_muon(const TrainConfig& config) { return by("muon", config); }
 
 Learning frozen(const TrainConfig& config) {
   Learning learning = config.learning;
@@ -131,6 +134,8 @@ BOOST_AUTO_TEST_CASE(every_split_and_a_training_that_is_gone_on_with_have_the_sa
   TrainConfig config = with_muon();
   config.learning.clip_norm = config.group_learning[0].learning.clip_norm = 0.1;
   config.group_learning.push_back({"biases", frozen(config)});
+  config.group_learning[1].group = "matrices-head";
+  config.group_learning.push_back({"head", by("shampoo", config)});
   const std::string whole = test::hash(trained(task_of(), config).state);
   for (const int ranks : {2, 4})
     for (const std::string& split : test::hashes_of_ranks(ranks, task_of(), config)) BOOST_TEST(split == whole);

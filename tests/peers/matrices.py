@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Ten steps of a residual net whose matrices learn by our muon and the rest by adamw, and the same in PyTorch.
+"""Ten steps of a residual net whose matrices learn by our muon or shampoo and the rest by adamw, and the same in PyTorch.
 
-Both peers take our gradients of each step, and see a filter (O, I, H, W) as a matrix of O rows. `formula` is the code of
-Jordan et al. 2024 in the precision of the run (formulas.py); `torch bf16` is torch.optim.Muon, which multiplies in bf16
-whatever the run's precision is, and `torch` the same with products in that precision. A difference is that of a parameter tensor after the last step, relative to how far the tensor has
-come. Exit code 1 where one is above the bar.
+The peers take our gradients of each step, and see a filter (O, I, H, W) as a matrix of O rows. `formula` is formulas.py:
+for muon the code of Jordan et al. 2024 in the precision of the run, for shampoo eigenvalues in f64. `torch bf16` is
+torch.optim.Muon, which multiplies in bf16 whatever the run's precision is, and `torch` the same with products in that
+precision. A difference is that of a parameter tensor after the last step, relative to how far the tensor has come.
+Exit code 1 where one is above the bar.
 """
 import argparse
 import pathlib
@@ -18,10 +19,14 @@ import formulas
 import optimizers
 import safetensors_file
 
-FLAGS = {"--optimizer": "adamw", "--lr": "0.001", "--optimizer.matrices": "muon", "--lr.matrices": "0.02",
-         "--weight-decay.matrices": "0.1"}
-CASES = {"jordan": {}, "jordan, no Nesterov": {"--nesterov.matrices": "0"}, "liu": {"--update-rms.matrices": "0.2"}}
+FLAGS = {"--optimizer": "adamw", "--lr": "0.001", "--weight-decay.matrices": "0.1"}
+MUON = {**FLAGS, "--optimizer.matrices": "muon", "--lr.matrices": "0.02"}
+SHAMPOO = {**FLAGS, "--optimizer.matrices": "shampoo"}
+CASES = {"muon: jordan": MUON, "muon: jordan, no Nesterov": {**MUON, "--nesterov.matrices": "0"},
+         "muon: liu": {**MUON, "--update-rms.matrices": "0.2"}, "shampoo": SHAMPOO,
+         "shampoo, ridge 1e-3": {**SHAMPOO, "--ridge.matrices": "1e-3"}}
 EXACT, BF16 = {"f64": 1e-9, "f32": 1e-3}, {"f64": 0.2, "f32": 0.2}
+ROUNDED_ROOTS = {"f64": 1e-8, "f32": 5e-2}  # of covariances of a low rank at a ridge of 1e-6
 
 
 class Formulas:
@@ -65,7 +70,9 @@ class TorchInPrecision(Torch):
         torch.optim._muon._zeropower_via_newtonschulz = own
 
 
-PEERS = {"formula": (Formulas, EXACT), "torch": (TorchInPrecision, EXACT), "torch bf16": (Torch, BF16)}
+OF_MUON = {"formula": (Formulas, EXACT), "torch": (TorchInPrecision, EXACT), "torch bf16": (Torch, BF16)}
+PEERS = {name: OF_MUON if name.startswith("muon") else
+         {"formula": (Formulas, ROUNDED_ROOTS if name == "shampoo" else EXACT)} for name in CASES}
 
 
 def split(parameters, trace):
@@ -107,12 +114,12 @@ def main():
         for case, flags in CASES.items():
             with tempfile.TemporaryDirectory() as folder:
                 compare.trace_steps(arguments.bin, "resnet_cifar",
-                                    {**optimizers.NET, **optimizers.FALLING_RATE, **FLAGS, **flags,
+                                    {**optimizers.NET, **optimizers.FALLING_RATE, **flags,
                                      "--precision": precision, "--out": folder}, ["--gradients"])
-                for name, (peer, bars) in PEERS.items():
+                for name, (peer, bars) in PEERS[case].items():
                     worst, bar = difference_of(peer, pathlib.Path(folder)), bars[precision]
                     keeps = keeps and worst.value <= bar
-                    print(f"{case:<22} {precision} {name:<10} {worst.value:7.1e} {'<=' if worst.value <= bar else '> BAR'} "
+                    print(f"{case:<26} {precision} {name:<10} {worst.value:7.1e} {'<=' if worst.value <= bar else '> BAR'} "
                           f"{bar:.0e}  {worst.name}", flush=True)
     sys.exit(0 if keeps else 1)
 
