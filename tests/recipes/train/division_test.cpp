@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(every_split_and_a_training_that_is_gone_on_with_have_the_sa
   config.learning.clip_norm = config.group_learning[0].learning.clip_norm = 0.1;
   config.group_learning.push_back({"biases", frozen(config)});
   config.group_learning[1].group = "matrices-head";
-  config.group_learning.push_back({"head", by("shampoo", config)});
+  config.group_learning.push_back({"matrices-encoder", by("shampoo", config)});
   const std::string whole = test::hash(trained(task_of(), config).state);
   for (const int ranks : {2, 4})
     for (const std::string& split : test::hashes_of_ranks(ranks, task_of(), config)) BOOST_TEST(split == whole);
