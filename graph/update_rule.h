@@ -46,8 +46,8 @@ struct UpdateContext {
   // their places. Layers of one shape are given together. The axes of a layer behind its first count as one, as those
   // of a filter (O, I, H, W). Throws Error if a layer of the group has fewer than two axes.
   std::function<Tensor(Tensor x, const MatrixFunction& f)> matrices;
-  // As matrices(), for a function that keeps values of the matrices from step to step. Elements of a matrix stand in
-  // the order of the parameter's own shape on every device, so that slots mean the same on all of them.
+  // Does as matrices(), with a function that keeps values of the matrices from step to step. Elements of a matrix stand
+  // in the order of the parameter's own shape on every device, so that slots mean the same on all of them.
   std::function<Tensor(Tensor x, const MatrixSlotFunction& f)> matrices_with_slots;
   // Takes one value a layer, (layers, 1); returns it for each block of the layer, (blocks, 1), which broadcasts.
   std::function<Tensor(Tensor x)> spread;

@@ -9,7 +9,7 @@ namespace kb {
 namespace {
 
 constexpr double kPower = 4;           // p of the inverse p-th root
-constexpr int kIterations = 20;        // for eigenvalues from 1e-6 of the greatest on, in f64
+constexpr int kIterations = 20;        // enough for eigenvalues from 1e-6 of the greatest on, in f64
 constexpr double kLeastScale = 1e-30;  // a matrix of zeros is divided by this in place of its trace
 
 // How a matrix is cut: the number of blocks along each side, and the sides of a block.

@@ -48,7 +48,7 @@ class ValuePlaces {
   std::unordered_map<std::string, int32_t> stores_;
   // Numbers of launches, by value: the last launch that reads the value's memory, and the exchange that overwrites it.
   std::unordered_map<Value, size_t, ValueHash> last_reader_, exchanged_at_;
-  std::unordered_set<Value, ValueHash> operands_;  // what a GPU's library calls and products of matrices touch
+  std::unordered_set<Value, ValueHash> operands_;  // touched by a GPU's library calls and products of matrices
 };
 
 }  // namespace kb

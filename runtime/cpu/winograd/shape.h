@@ -21,8 +21,8 @@ struct Image {
   }
 };
 
-// Where a tile lies: its first pixel in an image with one channel, which may lie before the source, and the part of it
-// that exists.
+// The places of a tile: its first pixel in an image with one channel, which may lie before the source, and the part of
+// it that exists.
 struct TilePlaces {
   int64_t source_pixel, result_pixel;
   Tile source, result;
@@ -30,7 +30,7 @@ struct TilePlaces {
 
 struct Shape {
   Image source, result;
-  std::vector<TilePlaces> tiles;  // of one image
+  std::vector<TilePlaces> tiles;  // the tiles of one image
 
   explicit Shape(const ConvSpec& s)
       : source{s.c, s.block_in, s.h, s.w}, result{s.o, s.block_out, s.out_h(), s.out_w()} {

@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(neighbours_share_a_launch) {
   }
 }
 
-// What reads a launch's result joins it however far away it is: the latest of several launches.
+// A reader of a launch's result joins it however far away it is: the latest of several launches.
 BOOST_AUTO_TEST_CASE(readers_join_the_latest_launch_that_they_read) {
   Net net;
   const Tensor first = net.out(exp(net.in(kWide)));

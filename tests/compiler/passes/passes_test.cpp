@@ -213,8 +213,8 @@ BOOST_AUTO_TEST_CASE(a_value_is_rounded_once) {
   BOOST_TEST(parameters == 1);
 }
 
-// What only moves 16-bit values between two library ops, or takes their maxima, moves 16 bits: the casts are those of
-// three inputs and of the result.
+// An op that only moves 16-bit values between two library ops, or takes their maxima, moves 16 bits: the casts are
+// those of three inputs and of the result.
 BOOST_AUTO_TEST_CASE(what_is_rounded_is_moved_in_16_bits) {
   const auto casts = [](const std::function<Tensor(Tensor)>& between) {
     Graph g("moves");
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(what_is_rounded_is_moved_in_16_bits) {
   BOOST_TEST(casts([](Tensor y) { return max_pool2d(y, {.kernel = 2}); }) == 4);
 }
 
-// What follows from inputs alone stays f32, and so does what follows from a reduction.
+// A value that follows from inputs alone stays f32, and so does one that follows from a reduction.
 BOOST_AUTO_TEST_CASE(what_follows_from_no_activation_is_exact) {
   const auto casts = [](const std::function<Tensor(Tensor)>& f) {
     Graph g("exact");
@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(what_follows_from_no_activation_is_exact) {
   BOOST_TEST(casts([&](Tensor x) {
                const Tensor y = convolution(x, input(x.graph(), "w", DType::f32, {4, 3, 1, 1}), {{1, 1}});
                return columns(exp(max(y, {2, 3})));
-             }) == 3);  // what the convolution takes and gives
+             }) == 3);  // inputs and result of the convolution
 }
 
 // In a bf16 model this holds for every kind of parameter: matrices, an embedding, biases and norms.

@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(what_readers_in_several_launches_read_is_stored) {
   BOOST_TEST(!is_stored(product_of_two, [](Tensor v) { return sum(v, {0}); }));
 }
 
-// What follows from one large value without a math function is computed again.
+// A value that follows from one large one without a math function is computed again.
 BOOST_AUTO_TEST_CASE(what_is_cheap_is_not_stored) {
   BOOST_TEST(!is_stored([](Graph& graph) { return neg(in(graph, "a")); }, columns));
   BOOST_TEST(!is_stored([](Graph& graph) { return in(graph, "a") * in(graph, "b", {8}); }, columns));

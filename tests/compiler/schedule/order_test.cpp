@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(an_output_that_is_the_state_before_the_step) {
   check(graph);
 }
 
-// What is read without being written needs no copy; of two states that get one value, one is its memory.
+// A variable that is read without being written needs no copy; of two states that get one value, one is its memory.
 BOOST_AUTO_TEST_CASE(copies_are_made_where_they_are_needed) {
   Graph read;
   const Tensor kept = state_of(read, {5, 40});
