@@ -131,6 +131,7 @@ void print_json(const RunConfig& config, const StepTimes& times, int threads, co
                  {"threads", threads},
                  {"precision", word_of(kPrecisions, config.arithmetic.precision)},
                  {"library", backend.library()},
+                 {"isa", backend.target().isa},
                  {"library_bf16", name(backend.library_dtype(DType::bf16))}};
   fmt::print("{}\n", object.dump());
   std::fflush(stdout);

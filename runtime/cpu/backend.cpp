@@ -61,7 +61,7 @@ class CpuBackend : public Backend {
           "kilobatch: {} of {} threads: the system makes no more of them (ulimit -u, or a container's limit)",
           pool_.threads(), pool_.asked()));
     if (!options.cache_directory.empty()) runtime_.cache_dir = options.cache_directory;
-    target_.isa = instruction_set();
+    target_.isa = library_.kernel_isa();
     target_.library_isa = library_.instruction_set();
     // The default is the machine's number of processors and not that which a launcher leaves to this process, because
     // the bits depend on it.

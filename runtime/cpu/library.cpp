@@ -52,7 +52,7 @@ int64_t rounded_outputs(const ConvSpec& spec) {
 }
 
 bool uses_winograd(const LibraryContext& context, const ConvSpec& spec) {
-  return context.has_own_kernels() && winograd::is_faster(spec);
+  return context.has_own_kernels() && winograd::is_faster(spec, context.kernel_isa());
 }
 
 // Returns whether a kernel for matrix tiles computes a convolution or the gradient of its input.
@@ -63,7 +63,7 @@ bool uses_amx(const LibraryContext& context, const ConvSpec& spec) {
 // Returns a kernel of our own for what the library does slowly; null where it has none.
 std::unique_ptr<LibraryOp> plan_own(const LibraryContext& context, const ConvSpec& spec, int shards) {
   if (!context.has_own_kernels()) return nullptr;
-  if (uses_winograd(context, spec)) return winograd::plan_conv(spec, shards);
+  if (uses_winograd(context, spec)) return winograd::plan_conv(spec, shards, context.kernel_isa());
   if (uses_amx(context, spec)) return amx::plan_conv(spec, shards);
   if (auto op = plan_weight_grad(spec, shards)) return op;
   return context.instruction_set() == "amx" ? amx::plan_weight_grad(spec, shards) : nullptr;
@@ -91,7 +91,12 @@ DType matmul_dtype(const LibraryContext& context, const MatmulSpec& spec) {
 
 }  // namespace
 
-LibraryContext::LibraryContext(bool own_kernels) : engine_(onednn::make_engine()), own_kernels_(own_kernels) {}
+LibraryContext::LibraryContext(bool own_kernels) : engine_(onednn::make_engine()), own_kernels_(own_kernels) {
+  const std::string limit = instruction_set(), widest = kb::instruction_set();
+  // oneDNN's sets beyond AVX2 all have AVX-512, and need no narrower kernels of ours.
+  const bool narrow = limit == "portable" || limit == "avx2";
+  kernel_isa_ = narrow && widest != "portable" ? limit : widest;
+}
 
 std::string LibraryContext::name() const { return engine_ ? onednn::name() : eigen::name(); }
 

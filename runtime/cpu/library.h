@@ -27,12 +27,16 @@ class LibraryContext {
   // Returns Target::library_isa: oneDNN's widest instruction set here, which its ONEDNN_MAX_CPU_ISA may lower; with
   // Eigen that of the processor (Target::isa), since it decides the layouts.
   std::string instruction_set() const;
+  // Returns Target::isa: the widest instruction set of this processor that our own kernels are written in, and none
+  // that oneDNN may not use, so its ONEDNN_MAX_CPU_ISA limits both.
+  const std::string& kernel_isa() const { return kernel_isa_; }
   // Returns null without oneDNN.
   onednn::Engine* engine() const { return engine_.get(); }
 
  private:
   std::shared_ptr<onednn::Engine> engine_;
   bool own_kernels_;
+  std::string kernel_isa_;
 };
 
 // Returns the dtype in which the library computes for tensors of `dtype`: `dtype` itself if the processor and the

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/cpu/library_op.h"
@@ -120,10 +121,10 @@ std::unique_ptr<LibraryOp> plan_weight_grad(const ConvSpec& spec, int shards);
 // to the 4x4 pixels that four results share. A result that reads an infinite pixel may be NaN, and such an input may
 // reach the gradients of its channel at every tap.
 namespace winograd {
-// Returns whether the plans below compute this call, and faster than a direct convolution. The answer does not depend
-// on the number of samples, bias or ReLU.
-bool is_faster(const ConvSpec& spec);
-std::unique_ptr<LibraryOp> plan_conv(const ConvSpec& spec, int shards);
+// Returns whether the plans below compute this call in the instruction set `isa`, and faster than a direct convolution.
+// The answer does not depend on the number of samples, bias or ReLU.
+bool is_faster(const ConvSpec& spec, std::string_view isa);
+std::unique_ptr<LibraryOp> plan_conv(const ConvSpec& spec, int shards, std::string_view isa);
 size_t packed_weight_bytes(const ConvSpec& spec);
 std::unique_ptr<LibraryOp> plan_pack_weights(const ConvSpec& spec, DType source, DType precision);
 }  // namespace winograd

@@ -19,7 +19,7 @@ class ConvOp : public LibraryOp {
   }
 
   size_t scratch_bytes() const override { return scratch_.bytes(); }
-  std::string implementation() const override { return std::string("winograd:") + kernels_.name; }
+  std::string implementation() const override { return std::string("winograd:") + kernels_.isa; }
 
   void run(Pool& pool, std::span<const void* const> in, std::span<void* const> out, void* scratch) const override {
     std::fill_n(reinterpret_cast<float*>(at(scratch, zeros_)), shape_.result.channels, 0.0F);

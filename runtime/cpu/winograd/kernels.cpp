@@ -64,4 +64,10 @@ const std::vector<Kernels>& kernels() {
   return all;
 }
 
+const Kernels* kernels_of(std::string_view isa) {
+  for (const Kernels& each : kernels())
+    if (each.isa == isa) return &each;
+  return nullptr;
+}
+
 }  // namespace kb::winograd

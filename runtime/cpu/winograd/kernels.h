@@ -4,6 +4,7 @@
 // [term][block of channels][item][16 channels], in which an item is a tile, or an input channel of the weights.
 #pragma once
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace kb::winograd {
@@ -41,8 +42,8 @@ struct Product {
 };
 
 struct Kernels {
-  const char* name;
-  int64_t lanes;  // channels that have to be adjacent in an image
+  const char* isa;  // as in Target::isa
+  int64_t lanes;    // channels that have to be adjacent in an image
   // Writes the terms of one tile of a source of `blocks` blocks as item `item`: B^T d B.
   void (*source_terms)(const float* first, const ImageSteps& steps, int64_t blocks, const Tile& tile,
                        const Panels& terms, int64_t item);
@@ -62,5 +63,7 @@ struct Kernels {
 
 // Returns the kernels that this processor can run, the fastest first.
 const std::vector<Kernels>& kernels();
+// Returns those in the instruction set `isa`; null where there are none.
+const Kernels* kernels_of(std::string_view isa);
 
 }  // namespace kb::winograd

@@ -21,15 +21,17 @@ bool computes(const Kernels& kernels, const ConvSpec& s) {
 
 // Each tile costs 16 multiplications for the 36 of four pixels of the result. Tiles that reach over its edge have fewer
 // pixels.
-bool is_faster(const ConvSpec& spec) {
-  if (kernels().empty() || !computes(kernels().front(), spec)) return false;
+bool is_faster(const ConvSpec& spec, std::string_view isa) {
+  const Kernels* kernels = kernels_of(isa);
+  if (!kernels || !computes(*kernels, spec)) return false;
   const Shape shape(spec);
   return shape.result.h * shape.result.w * 9 >= shape.tile_count() * kTerms * 3 / 2;
 }
 
-std::unique_ptr<LibraryOp> plan_conv(const ConvSpec& spec, int shards) {
-  if (spec.kind == ConvKind::weight_grad) return plan_weight_grad(kernels().front(), spec, shards);
-  return plan_conv(kernels().front(), spec, shards);
+std::unique_ptr<LibraryOp> plan_conv(const ConvSpec& spec, int shards, std::string_view isa) {
+  const Kernels& kernels = *kernels_of(isa);
+  return spec.kind == ConvKind::weight_grad ? plan_weight_grad(kernels, spec, shards)
+                                            : plan_conv(kernels, spec, shards);
 }
 
 }  // namespace kb::winograd

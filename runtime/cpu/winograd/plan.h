@@ -1,4 +1,5 @@
-// The plans of this room for given kernels, which tests choose; runtime/cpu/library_parts.h takes the fastest.
+// The plans of this room for given kernels, which tests choose; runtime/cpu/library_parts.h takes those of an
+// instruction set.
 #pragma once
 #include <memory>
 

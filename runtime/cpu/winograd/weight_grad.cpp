@@ -19,7 +19,7 @@ class WeightGradOp : public LibraryOp {
   }
 
   size_t scratch_bytes() const override { return static_cast<size_t>(shards_) * shard_bytes(); }
-  std::string implementation() const override { return std::string("winograd:") + kernels_.name; }
+  std::string implementation() const override { return std::string("winograd:") + kernels_.isa; }
 
   void run(Pool& pool, std::span<const void* const> in, std::span<void* const> out, void* scratch) const override {
     pool.parallel(shards_, [&](int64_t begin, int64_t end, int) {

@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(the_committed_table_with_its_own_rows_is_itself) {
 }
 
 // A row of the table is for the instruction set that oneDNN uses, which its variable ONEDNN_MAX_CPU_ISA can set below
-// the processor's.
+// the processor's. Kernels of our own are not wider.
 BOOST_AUTO_TEST_CASE(the_library_is_asked_for_its_instruction_set) {
   const LibraryContext library;
   if (library.engine() == nullptr) {
@@ -111,6 +111,8 @@ BOOST_AUTO_TEST_CASE(the_library_is_asked_for_its_instruction_set) {
     const auto line = nlohmann::json::parse(bench.output);
     const auto least = std::min(rank(library.instruction_set()), rank(set));
     BOOST_TEST(line.at("library") == library.name() + " with " + sets.at(static_cast<size_t>(least)));
+    const auto ours = std::min({rank(instruction_set()), rank(set), rank("avx512")});
+    BOOST_TEST(line.at("isa") == sets.at(static_cast<size_t>(ours)));
     BOOST_TEST(line.at("library_bf16") == (least >= rank("avx512_bf16") ? "bf16" : "f32"));
   }
 }
