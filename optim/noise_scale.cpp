@@ -4,34 +4,9 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "optim/distributions.h"
+#include "optim/ratio_interval.h"
 
 namespace kb {
-namespace {
-
-constexpr double kTail = 0.025;
-
-// An interval of a ratio a / b >= 0 of two means, from their variances and covariance: all r with (a - r b)^2 <= t^2
-// (var_a - 2 r cov + r^2 var_b), which is square r^2 - 2 linear r + constant <= 0. It has no upper end if b may be 0.
-// t is Student's at the degrees of freedom of the variances.
-struct RatioInterval {
-  double low = 0;
-  std::optional<double> high;
-};
-
-RatioInterval fieller(double a, double b, double var_a, double var_b, double cov, double degrees) {
-  const double t = student_t(kTail, degrees), t2 = t * t;
-  const double square = b * b - t2 * var_b, linear = a * b - t2 * cov, constant = a * a - t2 * var_a;
-  const double root = std::sqrt(std::max(0.0, linear * linear - square * constant));
-  RatioInterval interval;
-  if (constant > 0)
-    // This form of the smaller root also holds for square = 0.
-    interval.low = std::max(0.0, constant / (linear + root));
-  if (square > 0) interval.high = std::max(0.0, (linear + root) / square);
-  return interval;
-}
-
-}  // namespace
 
 NoiseSample noise_sample(const GradientNorms& norms, int64_t workers, int64_t per_worker) {
   if (workers < 2 || per_worker < 1)
@@ -65,9 +40,9 @@ std::optional<NoiseScale> NoiseAverage::estimate() const {
     return (product / weight_ - a * b) / (count - 1);
   };
   const RatioInterval interval =
-      fieller(trace, gradient2, std::max(0.0, variance_of_mean(trace_squared_, trace, trace)),
-              std::max(0.0, variance_of_mean(gradient2_squared_, gradient2, gradient2)),
-              variance_of_mean(product_, trace, gradient2), std::max(1.0, count - 1));
+      fieller({trace, gradient2, std::max(0.0, variance_of_mean(trace_squared_, trace, trace)),
+               std::max(0.0, variance_of_mean(gradient2_squared_, gradient2, gradient2)),
+               variance_of_mean(product_, trace, gradient2), std::max(1.0, count - 1)});
   return NoiseScale{gradient2, trace, trace / gradient2, interval.low, interval.high};
 }
 

@@ -348,6 +348,20 @@ Graph build_statistics_graph(const Task& task, BatchShape batch, DType real) {
   return graph;
 }
 
+Graph build_loss_graph(const Task& task, BatchShape batch, DType real) {
+  Graph graph(task.name + ".loss", Mode::statistics);
+  const Declared declared = declare(graph, task, batch, real);
+  graph.writes.clear();
+  Tensor total;
+  for (const Loss& loss : declared.output.losses) {
+    Tensor mean = declared.summed(loss.values);
+    if (loss.count.valid()) mean = mean / divisor_of(declared.summed(loss.count));
+    total = total.valid() ? total + mean : mean;
+  }
+  add_output(graph, "loss", total);
+  return graph;
+}
+
 void check_same_parameters(const Graph& training, const Graph& inference) {
   auto in_training = owned(training), in_inference = owned(inference);
   std::string differences;

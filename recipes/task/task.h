@@ -91,6 +91,10 @@ Graph build_logits_graph(const Task& task, BatchShape batch, DType real = DType:
 // Throws Error if no layer has running statistics.
 Graph build_statistics_graph(const Task& task, BatchShape batch, DType real = DType::f32);
 
+// Returns the graph of the loss that training minimises, without weight decay, as the mean over a minibatch: its only
+// output "loss". Batch norm takes the minibatch's statistics; there is no augmentation and no dropout.
+Graph build_loss_graph(const Task& task, BatchShape batch, DType real = DType::f32);
+
 // Throws Error, which lists the differences, unless both graphs have the same parameters and running statistics.
 void check_same_parameters(const Graph& training, const Graph& inference);
 

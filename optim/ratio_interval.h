@@ -1,0 +1,27 @@
+// An interval of a ratio of two means.
+#pragma once
+#include <optional>
+#include <span>
+
+namespace kb {
+
+struct RatioInterval {
+  double low = 0;
+  std::optional<double> high = {};  ///< nothing: the denominator may be 0, so that the interval has no upper end
+};
+
+/// Two means, their variances and covariance, and the degrees of freedom of the variances.
+struct MeanPair {
+  double numerator = 0, denominator = 0;
+  double numerator_variance = 0, denominator_variance = 0, covariance = 0;
+  double degrees = 1;
+
+  /// Returns the means of as many independent pairs. Throws std::invalid_argument for fewer than two, or spans of
+  /// different lengths.
+  static MeanPair of(std::span<const double> numerators, std::span<const double> denominators);
+};
+
+/// Returns Fieller's interval (1954) of 95 % of a ratio that is not negative, by Student's t.
+RatioInterval fieller(const MeanPair& means);
+
+}  // namespace kb

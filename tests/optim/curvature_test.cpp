@@ -1,0 +1,136 @@
+#include "optim/curvature.h"
+
+#include <Eigen/Eigenvalues>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <random>
+
+namespace kb::curvature_test {
+namespace {
+
+using Vector = std::vector<double>;
+using boost::test_tools::tolerance;
+
+MatrixProduct times(const Eigen::MatrixXd& matrix) {
+  return [&matrix](const Vector& v) {
+    const Eigen::VectorXd product = matrix * Eigen::Map<const Eigen::VectorXd>(v.data(), std::ssize(v));
+    return Vector(product.begin(), product.end());
+  };
+}
+
+MatrixProduct times_diagonal(const Vector& diagonal) {
+  return [&diagonal](Vector v) {
+    for (size_t i = 0; i < v.size(); ++i) v[i] *= diagonal[i];
+    return v;
+  };
+}
+
+Eigen::MatrixXd random_symmetric(Eigen::Index n) {
+  std::mt19937_64 random(3);
+  std::normal_distribution<double> normal;
+  const Eigen::MatrixXd half = Eigen::MatrixXd::NullaryExpr(n, n, [&] { return normal(random); });
+  return half + half.transpose();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(curvature)
+
+BOOST_AUTO_TEST_CASE(an_eigenvalue_lies_within_the_residual) {
+  const Eigen::MatrixXd matrix = random_symmetric(60);
+  const Eigen::VectorXd exact = matrix.selfadjointView<Eigen::Lower>().eigenvalues();  // in rising order
+  for (const double share : {0.1, 1e-3, 1e-9}) {
+    const Spectrum ends = lanczos(times(matrix), 60, {.eigenvalues = 3, .tolerance = share});
+    BOOST_REQUIRE(ends.largest.size() == 3U);
+    BOOST_TEST(ends.products <= 60);
+    const double scale = std::max(std::abs(exact[0]), std::abs(exact[59]));
+    for (const Eigenvalue& e : ends.largest) {
+      BOOST_TEST(e.residual <= share * scale);
+      BOOST_TEST((exact.array() - e.value).abs().minCoeff() <= e.residual + 1e-10);
+    }
+    if (share < 1e-2)
+      for (int i = 0; i < 3; ++i)
+        BOOST_TEST(ends.largest[static_cast<size_t>(i)].value == exact[59 - i], tolerance(share));
+  }
+}
+
+// The products of a matrix with k eigenvalues span k dimensions.
+BOOST_AUTO_TEST_CASE(few_eigenvalues_take_as_few_products) {
+  const Vector diagonal = {2, -1, 5, 5, 2, -1, -1};
+  const Spectrum ends = lanczos(times_diagonal(diagonal), 7, {.eigenvalues = 9, .tolerance = 0});
+  BOOST_TEST(ends.products == 3);
+  BOOST_TEST(ends.largest.front().value == 5, tolerance(1e-12));
+  BOOST_TEST(ends.smallest.value == -1, tolerance(1e-12));
+  BOOST_TEST(lanczos(times_diagonal(diagonal), 7, {.tolerance = 0, .most_products = 2}).products == 2);
+  BOOST_CHECK_THROW(lanczos(times_diagonal(diagonal), 0, {}), std::invalid_argument);
+}
+
+// The gradient of group i is G plus a times the unit vector of an axis of its own, and G has the first axis.
+BOOST_AUTO_TEST_CASE(orthogonal_noise_gives_the_closed_forms) {
+  const Vector diagonal = {3, 1, 2, 6, 7};
+  const double g = 0.5, a = 0.25;
+  const int64_t per_minibatch = 8;
+  GradientGroups groups(5, 4);
+  for (int minibatch = 0; minibatch < 8; ++minibatch) {
+    Vector gradient(5);
+    gradient[0] = g;
+    gradient[static_cast<size_t>(1 + minibatch % 4)] = a;
+    groups.add(gradient);
+  }
+  const CurvatureNoise noise = curvature_noise(groups, per_minibatch, times_diagonal(diagonal));
+  const double samples = 2 * per_minibatch;  // of a group
+  BOOST_TEST(noise.gradient2 == g * g, tolerance(1e-12));
+  BOOST_TEST(noise.trace == samples * a * a, tolerance(1e-12));
+  BOOST_TEST(noise.gradient_curvature == 3 * g * g, tolerance(1e-12));
+  BOOST_TEST(noise.noise_curvature == samples * a * a * 4, tolerance(1e-12));  // 4 is the mean of 1, 2, 6 and 7
+  BOOST_TEST(noise.simple_noise_scale.value == samples * a * a / (g * g), tolerance(1e-12));
+  BOOST_TEST(noise.noise_scale.value == samples * a * a * 4 / (3 * g * g), tolerance(1e-12));
+  BOOST_TEST(noise.best_rate.value == 1 / 3.0, tolerance(1e-12));
+  groups.add(Vector(5));
+  BOOST_CHECK_THROW(curvature_noise(groups, per_minibatch, times_diagonal(diagonal)), std::invalid_argument);
+  BOOST_CHECK_THROW(groups.add(Vector(4)), std::invalid_argument);
+}
+
+// Gradients are normal, with a covariance as the Hessian, whose eigenvalues fall as 1 / i.
+BOOST_AUTO_TEST_CASE(intervals_hold_the_ratio_as_often_as_they_say) {
+  constexpr int64_t kDims = 40, kGroups = 16, kPerMinibatch = 400, kTrials = 400;
+  Vector diagonal;
+  for (int64_t i = 1; i <= kDims; ++i) diagonal.push_back(1 / static_cast<double>(i));
+  std::mt19937_64 random(11);
+  std::normal_distribution<double> normal;
+  double squares = 0, curvature = 0, trace = 0, noise_curvature = 0;
+  Vector mean;
+  for (const double h : diagonal) {
+    mean.push_back(0.1 * std::sqrt(h) * normal(random));
+    squares += mean.back() * mean.back();
+    curvature += h * mean.back() * mean.back();
+    trace += h;
+    noise_curvature += h * h;
+  }
+  int simple = 0, noisy = 0, rate = 0;
+  const auto is_in = [](const Ratio& ratio, double value) {
+    return ratio.interval.low <= value && value <= ratio.interval.high.value_or(value);
+  };
+  for (int64_t trial = 0; trial < kTrials; ++trial) {
+    GradientGroups groups(kDims, kGroups);
+    for (int64_t i = 0; i < kGroups; ++i) {
+      Vector gradient = mean;
+      for (size_t d = 0; d < gradient.size(); ++d)
+        gradient[d] += std::sqrt(diagonal[d] / kPerMinibatch) * normal(random);
+      groups.add(gradient);
+    }
+    const CurvatureNoise found = curvature_noise(groups, kPerMinibatch, times_diagonal(diagonal));
+    simple += is_in(found.simple_noise_scale, trace / squares);
+    noisy += is_in(found.noise_scale, noise_curvature / curvature);
+    rate += is_in(found.best_rate, squares / curvature);
+  }
+  for (const int held : {simple, noisy, rate}) {
+    BOOST_TEST_MESSAGE("held: " << held << " of " << kTrials);
+    BOOST_TEST(held >= 0.91 * kTrials);
+    BOOST_TEST(held <= 0.995 * kTrials);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::curvature_test

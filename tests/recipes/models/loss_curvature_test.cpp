@@ -1,0 +1,142 @@
+// Tests the curvature of runs' losses: of one whose Hessian is known, and of a small net.
+#include "recipes/models/loss_curvature.h"
+
+#include <boost/test/unit_test.hpp>
+#include <random>
+
+#include "graph/functions.h"
+#include "graph/layers.h"
+#include "recipes/run/guarded_main.h"
+#include "tests/recipes/small_run.h"
+#include "tests/support/says.h"
+#include "tests/support/support.h"
+
+namespace kb::loss_curvature_test {
+namespace {
+
+using boost::test_tools::tolerance;
+using test::says;
+
+constexpr int64_t kDims = 6, kRows = 1280;
+
+std::vector<float> points() {
+  std::mt19937_64 random(5);
+  std::normal_distribution<float> normal;
+  std::vector<float> points(static_cast<size_t>(kDims * kRows));
+  for (float& x : points) x = normal(random);
+  return points;
+}
+
+double curvature_of(int64_t i) { return static_cast<double>(i) - 1; }  // -1 to 4
+
+// The loss of a point x is the sum of a_i (w_i - x_i)^2 / 2. Its Hessian is diag(a), its gradient a (w - x).
+ModelOutput quadratic_model(Inputs& in) {
+  Graph& graph = in.graph();
+  std::vector<double> curvatures;
+  for (int64_t i = 0; i < kDims; ++i) curvatures.push_back(curvature_of(i));
+  const Tensor x = in["x"];
+  const Tensor w = parameter(graph, "w", Role::bias, {in.real(), {kDims}, ""}, {InitKind::constant, 1, 0});
+  const Tensor apart = broadcast_to(w, x.shape()) - x;
+  const Tensor a = constant(graph, in.real(), {1, kDims}, curvatures);
+  return {sum(apart * apart * a, {1}) * 0.5, {}};
+}
+
+Task quadratic(const TaskRequest&) {
+  const auto source = std::make_shared<TableSource>(kRows, std::vector{field_bytes(points())});
+  return {.name = "quadratic",
+          .fields = {{.name = "x", .dtype = DType::f32, .shape = {kDims}, .in_memory = true}},
+          .model = quadratic_model,
+          .train = source,
+          .test = source};
+}
+
+Recipe quadratic_recipe() {
+  Recipe recipe;
+  recipe.name = "quadratic";
+  recipe.summary = "known curvature";
+  recipe.defaults = {.minibatch = 16, .epochs = 1, .optimizer = "sgd", .lr = 1e-9};
+  recipe.task = quadratic;
+  return recipe;
+}
+
+LossCurvature curvature_of_run(const std::filesystem::path& run, const Recipe& recipe, int64_t samples,
+                               int64_t groups = 16) {
+  CurvatureRequest request{.model = {.run = run}, .samples = samples};
+  request.eigenvalues = 2;
+  request.tolerance = 1e-4;
+  request.groups = groups;
+  return loss_curvature(request, recipe, [](const std::string& line) { BOOST_ERROR(line); });
+}
+
+struct Folder {
+  test::TemporaryDirectory directory;
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(loss_curvature_of_runs, Folder)
+
+BOOST_AUTO_TEST_CASE(a_quadratic_loss_gives_its_closed_forms) {
+  const auto run = directory / "run";
+  BOOST_REQUIRE(test::run(run, {"--threads", "1"}, quadratic_recipe()) == 0);
+  const LossCurvature found = curvature_of_run(run, quadratic_recipe(), 1 << 20);
+  BOOST_TEST(found.samples == kRows);
+  BOOST_TEST(found.per_minibatch == 16);
+  BOOST_TEST(found.parameters == kDims);
+  BOOST_TEST(found.spectrum.largest.at(0).value == 4, tolerance(1e-5));
+  BOOST_TEST(found.spectrum.largest.at(1).value == 3, tolerance(1e-5));
+  BOOST_TEST(found.spectrum.smallest.value == -1, tolerance(1e-5));
+
+  const std::vector<float> x = points();
+  double loss = 0, gradient2 = 0, trace = 0, curved = 0, noise = 0;
+  for (int64_t i = 0; i < kDims; ++i) {
+    double mean = 0, squares = 0;
+    for (int64_t row = 0; row < kRows; ++row) {
+      const double apart = 1 - static_cast<double>(x[static_cast<size_t>(row * kDims + i)]);
+      mean += apart / kRows;
+      squares += apart * apart / kRows;
+    }
+    const double a = curvature_of(i), variance = squares - mean * mean;
+    loss += a * squares / 2;
+    gradient2 += a * a * mean * mean;
+    curved += a * a * a * mean * mean;
+    trace += a * a * variance;
+    noise += a * a * a * variance;
+  }
+  BOOST_TEST(found.loss == loss, tolerance(1e-5));
+  // Products of all pairs of groups, of a group with itself too, are those of the mean over all samples.
+  const CurvatureNoise& n = found.noise;
+  BOOST_TEST(n.gradient2 + n.trace / kRows == gradient2, tolerance(1e-5));
+  BOOST_TEST(n.gradient_curvature + n.noise_curvature / kRows == curved, tolerance(1e-5));
+  for (const double share : {n.trace / trace, n.noise_curvature / noise}) {
+    BOOST_TEST(share > 0.5);  // an estimate from 16 groups
+    BOOST_TEST(share < 2);
+  }
+}
+
+// Groups decide how the samples' noise is found, and not the loss or its Hessian. The samples are the first ones of an
+// order, whatever their number.
+BOOST_AUTO_TEST_CASE(a_net_with_batch_norm_has_one_hessian_for_all_groups) {
+  const auto run = directory / "run";
+  BOOST_REQUIRE(test::run(run, {"--threads", "1"}) == 0);
+  const LossCurvature few = curvature_of_run(run, test::small_recipe(), 90, 3);
+  const LossCurvature many = curvature_of_run(run, test::small_recipe(), 99, 9);
+  BOOST_TEST(few.samples == 90);
+  BOOST_TEST(many.samples == 90);
+  BOOST_TEST(few.loss == many.loss);
+  for (const size_t i : {0U, 1U}) BOOST_TEST(few.spectrum.largest[i].value == many.spectrum.largest[i].value);
+  BOOST_TEST(few.spectrum.largest[0].value > 0);
+  BOOST_TEST(few.noise.trace != many.noise.trace);
+}
+
+BOOST_AUTO_TEST_CASE(too_few_samples_are_refused) {
+  const auto run = directory / "run";
+  BOOST_REQUIRE(test::run(run, {"--threads", "1"}) == 0);
+  BOOST_CHECK_EXCEPTION(
+      curvature_of_run(run, test::small_recipe(), 59, 6), Error,
+      says("--samples 59: expected 60 or more, 6 groups of a minibatch of 10; got 59 training samples"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kb::loss_curvature_test
