@@ -72,10 +72,10 @@ CompileOptions options_for(const Target& target, DType real) {
 // The loss of a run's model over some of its training samples, as a function of the parameters.
 class RunLoss {
  public:
-  RunLoss(const RunModel& model, int64_t samples, int64_t groups, const std::function<void(const std::string&)>& say)
+  RunLoss(const RunModel& model, const CurvatureRequest& request, const std::function<void(const std::string&)>& say)
       : task_(plain_task(model)),
-        per_minibatch_(batch_plan(model.config).per_worker),
-        count_(std::min(samples, task_.plain->count()) / per_minibatch_ / groups * groups),
+        per_minibatch_(request.per_minibatch > 0 ? request.per_minibatch : batch_plan(model.config).per_worker),
+        count_(std::min(request.samples, task_.plain->count()) / per_minibatch_ / request.groups * request.groups),
         real_(model.dtype() == DType::f64 ? DType::f64 : DType::f32),
         program_(task_, per_minibatch_, real_),
         backend_(make_cpu_backend({.shards = static_cast<int>(model.config.arithmetic.shards), .cache_directory = ""})),
@@ -84,9 +84,10 @@ class RunLoss {
         batch_(session_, task_.fields),
         names_{kTrainingPart, task_.plain.get()} {
     if (count_ == 0)
-      throw Error(fmt::format(
-          "--samples {}: expected {} or more, {} groups of a minibatch of {}; got {} training samples", samples,
-          groups * per_minibatch_, groups, per_minibatch_, std::min(samples, task_.plain->count())));
+      throw Error(
+          fmt::format("--samples {}: expected {} or more, {} groups of a minibatch of {}; got {} training samples",
+                      request.samples, request.groups * per_minibatch_, request.groups, per_minibatch_,
+                      std::min(request.samples, task_.plain->count())));
     description_ = model.load(store_, program_.graph.variables, say);
     session_.set_scalar(kLabelSmoothing, model.config.learning.label_smoothing);
     const Order order =
@@ -178,7 +179,7 @@ LossCurvature loss_curvature(const CurvatureRequest& request, const std::optiona
                              const std::function<void(const std::string&)>& say) {
   RunModel model(request.model, own, {"curvature", "", check_any});
   model.config = with_data(model.config, request.data);
-  RunLoss loss(model, request.samples, request.groups, say);
+  RunLoss loss(model, request, say);
   LossCurvature found;
   found.description = loss.description();
   found.parameters = loss.parameters();

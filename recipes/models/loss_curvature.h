@@ -13,10 +13,11 @@ namespace kb {
 
 struct CurvatureRequest {
   RunModelRequest model;
-  std::string data = {};    // directory of the data; "" = that of the run
-  int64_t samples = 2048;   // of the training part, the first ones of the seed's order; rounded down to whole groups
-  int64_t eigenvalues = 1;  // of the largest ones
-  double tolerance = 0.01;  // see LanczosOptions
+  std::string data = {};      // directory of the data; "" = that of the run
+  int64_t samples = 2048;     // of the training part, the first ones of the seed's order; rounded down to whole groups
+  int64_t per_minibatch = 0;  // samples that the loss is computed of at once; 0: as many as a worker of the run has
+  int64_t eigenvalues = 1;    // of the largest ones
+  double tolerance = 0.01;    // see LanczosOptions
   int64_t most_products = 60;
   int64_t groups = 16;  // of minibatches, whose gradients tell the noise; at least 3
 };

@@ -89,6 +89,8 @@ int curvature_command(const ToolArguments& arguments) {
       .whole({"--samples", "N",
               "training samples that the loss is the mean of, rounded down to whole groups of minibatches"},
              request.samples, 2)
+      .whole({"--per-worker", "N", "samples of a minibatch; 0: as many as a worker of the run has"},
+             request.per_minibatch, 0)
       .whole({"--eigenvalues", "K", "eigenvalues to find, the largest first"}, request.eigenvalues, 1)
       .positive({"--tolerance", "SHARE", "residuals to reach, as a share of the largest magnitude"}, request.tolerance,
                 1)
