@@ -170,6 +170,9 @@ Tensor avg_pool2d(Tensor x, const PoolOptions& options,
 Tensor max_pool1d(Tensor x, const PoolOptions& options, Where where = Where::current());
 Tensor avg_pool1d(Tensor x, const PoolOptions& options, Where where = Where::current());
 Tensor global_avg_pool(Tensor x, Where where = Where::current());  // takes (N, C, H, W) or (N, C, L), gives (N, C)
+// Takes x [N, C, H, W], gives (N, C, height, width), each element the mean of a window. Along an axis of extent E,
+// window i of k goes from floor(i E / k) to ceil((i + 1) E / k), as PyTorch's do, so that neighbours may overlap.
+Tensor adaptive_avg_pool2d(Tensor x, Sides size, Where where = Where::current());
 // Enlarges the axes [H, W] of x [N, C, H, W] by whole factors. `nearest` repeats each element. `bilinear` interpolates
 // between the centres of the elements, and holds the outermost ones beyond theirs: PyTorch's align_corners=False.
 enum class Interpolation : uint8_t { nearest, bilinear };

@@ -108,6 +108,35 @@ Tensor global_avg_pool(Tensor x, Where where) {
 
 namespace {
 
+// Takes the means of `parts` ranges along one axis, range i from floor(i extent / parts) to ceil((i + 1) extent /
+// parts).
+Tensor range_means(Tensor x, int64_t axis, int64_t parts) {
+  const int64_t extent = x.size(axis);
+  std::vector<Tensor> means;
+  for (int64_t i = 0; i < parts; ++i) {
+    const int64_t begin = i * extent / parts, end = ((i + 1) * extent + parts - 1) / parts;
+    means.push_back(mean(slice(x, axis, begin, end), {axis}, true));
+  }
+  return concat(means, axis);
+}
+
+}  // namespace
+
+Tensor adaptive_avg_pool2d(Tensor x, Sides size, Where where) {
+  const Call call(where);
+  require_same_graph("adaptive_avg_pool2d", {x});
+  require_rank("adaptive_avg_pool2d", x.type(), 4, "[N, C, H, W]");
+  require_float("adaptive_avg_pool2d", x.type());
+  require_positive("adaptive_avg_pool2d", size.height, "the height");
+  require_positive("adaptive_avg_pool2d", size.width, "the width");
+  const int64_t height = x.size(2), width = x.size(3);
+  if (height > 0 && width > 0 && height % size.height == 0 && width % size.width == 0)
+    return avg_pool2d(x, {.kernel = {height / size.height, width / size.width}});
+  return cast(range_means(range_means(widened(x), 2, size.height), 3, size.width), x.dtype());
+}
+
+namespace {
+
 // Interpolates along one axis. Element i lies at i + 1/2, and results at the centres of `factor` parts of it.
 Tensor bilinear_along(Tensor x, int64_t axis, int64_t factor) {
   if (factor == 1) return x;

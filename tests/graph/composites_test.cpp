@@ -186,6 +186,28 @@ BOOST_AUTO_TEST_CASE(upsample2d_repeats_or_interpolates) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(adaptive_avg_pool2d_takes_means_of_windows) {
+  const Dims from{2, 3, 7, 6};
+  const Reals pixels = numbers(from);
+  for (const Sides size : {Sides(1), Sides(7, 6), Sides(1, 3), Sides(3, 4), Sides(5, 8)}) {
+    Graph graph;
+    const Dims to{2, 3, size.height, size.width};
+    const auto window_mean = [&](const Ints& i) {
+      const auto first = [&](size_t a) { return i[a] * from[a] / to[a]; };
+      const auto last = [&](size_t a) { return (i[a] * from[a] + from[a] - 1) / to[a]; };
+      double total = 0, count = 0;
+      for (int64_t y = first(2); y <= last(2); ++y)
+        for (int64_t x = first(3); x <= last(3); ++x) total += at(pixels, from, {i[0], i[1], y, x}), ++count;
+      return total / count;
+    };
+    Reals expected;
+    each_index(to, [&](const Ints& i) { expected.push_back(window_mean(i)); });
+    const Tensor pooled = adaptive_avg_pool2d(constant(graph, f64, from, pixels), size);
+    BOOST_TEST((pooled.shape() == to));
+    check_equal(values(pooled), expected, 1e-14);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(logsumexp_does_not_overflow) {
   Graph graph;
   const double inf = std::numeric_limits<double>::infinity();

@@ -226,6 +226,7 @@ const Case kCases[] = {
             max_pool_with_index(broadcast_to(m.scalar, {1 << 16, 1 << 16}), {{1 << 16, 1 << 15}}, {0, 1})),
     KB_CASE("avg_pool_integers", avg_pool2d(m.pixels, {})),
     KB_CASE("global_avg_pool_rank", global_avg_pool(m.x)),
+    KB_CASE("adaptive_avg_pool2d_size", adaptive_avg_pool2d(m.images, {4, 0})),
     KB_CASE("linear_vector", linear("fc", m.running, 10)),
     KB_CASE("linear_features", linear("fc", m.x, -1)),
     KB_CASE_AT(kHeadLine, "linear_integers_in_a_function", { Scope scope("net"); head(m.pixels); }),
