@@ -1,9 +1,9 @@
 #include "graph/recurrent.h"
 
-#include <functional>
 #include <vector>
 
 #include "graph/building.h"
+#include "graph/layers.h"
 
 namespace kb {
 namespace {
@@ -35,11 +35,20 @@ Tensor part(Tensor all, int64_t gate, int64_t features) {
 struct States {
   Tensor hidden, cell;
 };
-// Makes one step from the gates' input parts and hidden parts, each [N, gates features].
-using Step = std::function<States(Tensor input, Tensor hidden, const States& before)>;
+
+// A kind of recurrent layer.
+struct Cell {
+  std::string_view op;
+  int64_t gates;
+  // Whether a step reads nothing but the sum of the gates' input parts and hidden parts.
+  bool reads_sum;
+  // Makes one step from the gates' input parts and hidden parts, each [N, gates features]. The hidden part is invalid
+  // where it is 0.
+  States (*step)(Tensor input, Tensor hidden, const States& before);
+};
 
 States lstm_step(Tensor input, Tensor hidden, const States& before) {
-  const Tensor z = input + hidden;
+  const Tensor z = hidden.valid() ? input + hidden : input;
   const int64_t features = z.size(1) / 4;
   const Tensor kept = sigmoid(part(z, 0, features)) * tanh(part(z, 2, features));
   const Tensor cell = before.cell.valid() ? sigmoid(part(z, 1, features)) * before.cell + kept : kept;
@@ -55,36 +64,43 @@ States gru_step(Tensor input, Tensor hidden, const States& before) {
   return {before.hidden.valid() ? moved + update * before.hidden : moved, {}};
 }
 
+constexpr Cell kLstm = {"lstm", 4, true, lstm_step}, kGru = {"gru", 3, false, gru_step};
+
 // Applies one layer to steps [T, N, I]; returns its hidden states [T, N, features].
-Tensor unrolled(Tensor steps, const Gates& in, const Gates& back, int64_t features, const Step& step) {
-  const int64_t length = steps.size(0), samples = steps.size(1), width = in.weight.size(0);
-  // The input parts of all steps are one product.
-  const Tensor inputs = matmul(reshape(steps, {length * samples, steps.size(2)}), in.weight, false, true) + in.bias;
-  const Tensor at_rest = broadcast_to(back.bias, {samples, width});
+Tensor unrolled(Tensor steps, const Gates& in, const Gates& back, int64_t features, const Cell& cell) {
+  const int64_t length = steps.size(0), samples = steps.size(1);
+  // The input parts of all steps are one product, which takes the hidden parts' bias with it where it may.
+  const Tensor bias = cell.reads_sum ? in.bias + back.bias : in.bias;
+  const Tensor inputs = matmul(reshape(steps, {length * samples, steps.size(2)}), in.weight, false, true) + bias;
   States states;
   std::vector<Tensor> all;
   for (int64_t t = 0; t < length; ++t) {
-    const Tensor hidden = states.hidden.valid() ? matmul(states.hidden, back.weight, false, true) + back.bias : at_rest;
-    states = step(slice(inputs, 0, t * samples, (t + 1) * samples), hidden, states);
+    Tensor hidden;
+    if (states.hidden.valid()) hidden = matmul(states.hidden, back.weight, false, true);
+    if (!cell.reads_sum)
+      hidden = hidden.valid() ? hidden + back.bias : broadcast_to(back.bias, {samples, back.bias.size(0)});
+    states = cell.step(slice(inputs, 0, t * samples, (t + 1) * samples), hidden, states);
     all.push_back(states.hidden);
   }
   return reshape(concat(all, 0), {length, samples, features});
 }
 
-Tensor recurrent(std::string_view op, Tensor x, int64_t features, int64_t gates, const RecurrentOptions& options,
-                 const Step& step) {
-  require_same_graph(op, {x});
-  require_float(op, x.type());
-  require_rank(op, x.type(), 3, "x [N, T, features]");
-  require_positive(op, features, "features");
-  require_positive(op, options.layers, "layers");
-  Tensor steps = transpose(x, {1, 0, 2});
+Tensor recurrent(const Cell& cell, Tensor x, int64_t features, const RecurrentOptions& options) {
+  require_same_graph(cell.op, {x});
+  require_float(cell.op, x.type());
+  require_rank(cell.op, x.type(), 3, "x [N, T, features]");
+  require_positive(cell.op, features, "features");
+  require_positive(cell.op, options.layers, "layers");
+  if (options.dropout != 0 && options.layers == 1)
+    report(cell.op, {"dropout in a single layer", "two layers or more, between which states are dropped", "1 layer",
+                     "dropout(\"drop\", x, p) drops inputs or results"});
   for (int64_t layer = 0; layer < options.layers; ++layer) {
-    const Gates in = make_gates(op, x, "ih", layer, gates, features, steps.size(2), options.init);
-    const Gates back = make_gates(op, x, "hh", layer, gates, features, features, options.init);
-    steps = unrolled(steps, in, back, features, step);
+    const Gates in = make_gates(cell.op, x, "ih", layer, cell.gates, features, x.size(2), options.init);
+    const Gates back = make_gates(cell.op, x, "hh", layer, cell.gates, features, features, options.init);
+    x = transpose(unrolled(transpose(x, {1, 0, 2}), in, back, features, cell), {1, 0, 2});
+    if (layer + 1 < options.layers) x = dropout("dropout_l" + std::to_string(layer), x, options.dropout);
   }
-  return transpose(steps, {1, 0, 2});
+  return x;
 }
 
 }  // namespace
@@ -92,13 +108,13 @@ Tensor recurrent(std::string_view op, Tensor x, int64_t features, int64_t gates,
 Tensor lstm(const std::string& name, Tensor x, int64_t features, const RecurrentOptions& options, Where where) {
   const Call call(where);
   const Scope scope(name);
-  return recurrent("lstm", x, features, 4, options, lstm_step);
+  return recurrent(kLstm, x, features, options);
 }
 
 Tensor gru(const std::string& name, Tensor x, int64_t features, const RecurrentOptions& options, Where where) {
   const Call call(where);
   const Scope scope(name);
-  return recurrent("gru", x, features, 3, options, gru_step);
+  return recurrent(kGru, x, features, options);
 }
 
 }  // namespace kb

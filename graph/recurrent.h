@@ -15,6 +15,9 @@ namespace kb {
 
 struct RecurrentOptions {
   int64_t layers = 1;  // each reads the hidden states of the one before
+  // In training, share of the hidden states that each layer but the first gets as 0 in their place (dropout of
+  // graph/layers.h), as PyTorch's `dropout` does; Zaremba et al. 2014 drop out no other states.
+  double dropout = 0;
   // The weights' distribution, by the fans of one gate; the biases then start at 0.
   std::optional<Initialiser> init = {};
 };

@@ -1,12 +1,13 @@
 // Reverse-mode differentiation of a graph into the same graph (Griewank and Walther 2008, chapter 3). It visits each
 // node once, from the loss backwards, and adds up the gradients of a value with several uses in the order in which it
-// meets them. The time is nearly linear in the number of nodes.
+// meets them, except for those that JoinedGradients joins. The time is nearly linear in the number of nodes.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <unordered_map>
 
 #include "compiler/passes/gradient_rules.h"
+#include "compiler/passes/joined_gradients.h"
 #include "compiler/passes/passes.h"
 #include "graph/building.h"
 #include "graph/functions.h"
@@ -19,15 +20,19 @@ namespace {
 class Differentiation {
  public:
   Differentiation(Tensor loss, const std::vector<Tensor>& targets)
-      : graph_(loss.graph()), loss_(loss), size_(static_cast<size_t>(loss.value().node) + 1) {
-    mark_needed(targets);
-  }
+      : graph_(loss.graph()),
+        loss_(loss),
+        size_(static_cast<size_t>(loss.value().node) + 1),
+        needed_(needed_nodes(targets)),
+        joined_(graph_, needed_) {}
 
   void run() {
     if (!needed_[size_ - 1]) return;
     at_node(loss_.value().node, [&] { gradients_[loss_.value()] = constant(graph_, loss_.dtype(), 1.0); });
     for (size_t i = size_; i-- > 0;) {
-      if (needed_[i]) visit(static_cast<int32_t>(i));
+      if (!needed_[i]) continue;
+      add_joined(static_cast<int32_t>(i));
+      visit(static_cast<int32_t>(i));
     }
   }
 
@@ -46,21 +51,31 @@ class Differentiation {
 
  private:
   // A node is needed if it is a target or if a gradient can flow from it to a target.
-  void mark_needed(const std::vector<Tensor>& targets) {
-    needed_.assign(size_, false);
+  std::vector<bool> needed_nodes(const std::vector<Tensor>& targets) const {
+    std::vector<bool> needed(size_, false);
     for (const Tensor& target : targets) {
       const auto node = static_cast<size_t>(target.value().node);
-      if (node < size_) needed_[node] = true;
+      if (node < size_) needed[node] = true;
     }
     for (size_t i = 0; i < size_; ++i) {
       const Node& node = graph_.nodes[i];
       if (gradient_rule(node.op) == nullptr || !is_float(node.type().dtype)) continue;
-      const auto needs = [&](const Value& v) { return needed(v); };
-      if (std::any_of(node.inputs.begin(), node.inputs.end(), needs)) needed_[i] = true;
+      const auto needs = [&](Value v) { return needed[static_cast<size_t>(v.node)] && is_float(graph_.type(v).dtype); };
+      if (std::ranges::any_of(node.inputs, needs)) needed[i] = true;
     }
+    return needed;
   }
 
   bool needed(const Value& v) const { return needed_[static_cast<size_t>(v.node)] && is_float(graph_.type(v).dtype); }
+
+  // Adds the joined gradients of a node's outputs, whose uses have all been visited.
+  void add_joined(int32_t index) {
+    at_node(index, [&] {
+      const auto outputs = static_cast<int32_t>(graph_.nodes[static_cast<size_t>(index)].outputs.size());
+      for (int32_t out = 0; out < outputs; ++out)
+        for (const Tensor& gradient : joined_.gradients({index, out})) accumulate({index, out}, gradient);
+    });
+  }
 
   void visit(int32_t index) {
     const Node& node = graph_.nodes[static_cast<size_t>(index)];
@@ -83,6 +98,9 @@ class Differentiation {
         if (gradients[o].valid())
           gradients[o] = in_dtype(gradients[o], dtype, graph_.nodes[static_cast<size_t>(index)]);
       }
+      joined_.take(index, gradients[0]);
+      for (size_t i = 0; i < needs.size(); ++i) needs[i] = needs[i] && !joined_.takes(index, i);
+      if (std::ranges::find(needs, true) == needs.end()) return;
       rule(BackwardNode(graph_, index, std::move(gradients), std::move(needs),
                         [&](Value v, Tensor gradient) { accumulate(v, gradient); }));
     });
@@ -117,6 +135,7 @@ class Differentiation {
   Tensor loss_;
   size_t size_;
   std::vector<bool> needed_;
+  JoinedGradients joined_;
   std::unordered_map<Value, Tensor, ValueHash> gradients_;
 };
 
