@@ -15,6 +15,8 @@ using ir::Reg;
 // Literals up to this one stay where they shape the code: strides of lanes, and on a GPU rounds of a thread and
 // whatever it adds up to an address.
 constexpr int64_t kShaping = 8;
+// Literals from these on are no strides of an unrolled loop: added to an address, they say where a slice begins.
+constexpr int64_t kLeastOffset = 1024, kLeastGpuOffset = 1 << 16;
 
 // Makes one argument for each place that reads a literal: the text must not show which literals happen to be equal.
 class Sharing {
@@ -87,6 +89,9 @@ class Sharing {
       case Code::index_mod:
         if (!in_loop && !is_shift(literals_[static_cast<size_t>(instr.b)])) share(instr.b, 2);
         return;
+      case Code::index_add:
+        share(instr.a, is_gpu() ? kLeastGpuOffset : kLeastOffset);
+        return share(instr.b, is_gpu() ? kLeastGpuOffset : kLeastOffset);
       case Code::index_sub:
       case Code::index_min:
         return share(instr.a, least);
