@@ -31,6 +31,7 @@ calls() {
 
 {
   cat <<'END'
+#include <cmath>
 #include "compiler/passes/passes.h"
 #include "graph/recurrent.h"
 #include "graph/transformer.h"

@@ -243,6 +243,19 @@ BOOST_AUTO_TEST_CASE(sequences_of_all_lengths_share_kernels) {
   BOOST_TEST(first_difference(text(21), text(45)) == "");
 }
 
+// The place where a slice begins is an argument of a kernel, so that the steps of an unrolled recurrent layer share
+// one.
+BOOST_AUTO_TEST_CASE(slices_from_all_places_share_kernels) {
+  const auto text = [](int64_t begin, const Target& target) {
+    Graph graph;
+    const Tensor inputs = matmul(input_of(graph, {5000, 8}), input_of(graph, {8, 48}, DType::f32, "weight"));
+    output("state", tanh(slice(inputs, 0, begin, begin + 20)));
+    return lowered_text(graph, target);
+  };
+  for (const Target& target : {generic_cpu_target(), gpu_target("sm_90")})
+    BOOST_TEST(first_difference(text(2000, target), text(4000, target)) == "");
+}
+
 // There is one small example per fusion class, as KernelIR and as CUDA C++.
 BOOST_AUTO_TEST_CASE(golden_texts) {
   const auto check = [](const std::string& name, const Graph& graph) {
