@@ -1,8 +1,9 @@
 // Recurrent layers, batches first: x [N, T, I] -> the hidden states [N, T, features]. Names, shapes, order of the gates
 // and initial values of the parameters are those of PyTorch's nn.LSTM and nn.GRU; layer l has weight_ih_lL [G features,
 // I], weight_hh_lL [G features, features], bias_ih_lL and bias_hh_lL [G features] for G gates and L = l. The T steps
-// are unrolled, so nodes and compile time grow with T. States begin at 0. A padded sample's states after its end are of
-// no use, and those before it do not depend on them.
+// are unrolled: the nodes grow with T, the kernels to compile do not. States begin at 0 in each sample, and none is
+// carried from one minibatch to the next. A padded sample's states after its end are of no use, and those before it do
+// not depend on them.
 #pragma once
 #include <optional>
 #include <string>

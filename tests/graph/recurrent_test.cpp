@@ -1,6 +1,7 @@
 // Tests recurrent layers against plain loops in double, and their parameters against PyTorch's names and shapes.
 #include "graph/recurrent.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <functional>
@@ -8,6 +9,7 @@
 #include "graph/error.h"
 #include "graph/functions.h"
 #include "graph/interpreter.h"
+#include "tests/support/says.h"
 
 namespace kb::recurrent_test {
 namespace {
@@ -111,6 +113,18 @@ BOOST_AUTO_TEST_CASE(parameters_are_those_of_pytorch) {
              "net.weight_hh_l1 f32[O=6,I=2]\nnet.bias_hh_l1 f32[C=6]\n");
   for (const Variable& v : graph.variables)
     for (const double number : initial_value(v, 3).data) BOOST_TEST(std::abs(number) <= 1 / std::sqrt(2.0));
+}
+
+// Of three layers the second and the third read states of which some are 0; the last layer's are all given.
+BOOST_AUTO_TEST_CASE(dropout_is_between_layers) {
+  const auto draws = [](Mode mode, int64_t layers) {
+    Graph graph("net", mode);
+    lstm("net", sequence(graph), 2, {.layers = layers, .dropout = 0.5});
+    return std::ranges::count(graph.nodes, Op::random_bits, &Node::op);
+  };
+  BOOST_TEST(draws(Mode::training, 3) == 2);
+  BOOST_TEST(draws(Mode::inference, 3) == 0);
+  BOOST_CHECK_EXCEPTION(draws(Mode::training, 1), Error, test::says("lstm: dropout in a single layer"));
 }
 
 BOOST_AUTO_TEST_CASE(wrong_arguments_are_refused) {
