@@ -1,6 +1,4 @@
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
@@ -11,6 +9,7 @@
 #include "runtime/atomic_file.h"
 #include "runtime/file_error.h"
 #include "runtime/input_file.h"
+#include "tests/support/file_faults.h"
 #include "tests/support/says.h"
 #include "tests/support/support.h"
 
@@ -18,6 +17,9 @@ namespace kb::atomic_file_test {
 
 namespace fs = std::filesystem;
 using kb::AtomicFile;
+using kb::test::Flushes;
+using kb::test::FlushFault;
+using kb::test::Lacking;
 using kb::test::SmallDisk;
 using kb::test::TemporaryDirectory;
 
@@ -37,68 +39,55 @@ bool says_no_space(const kb::Error& error) {
 
 BOOST_AUTO_TEST_SUITE(atomic_file)
 
-namespace {
-
-// While it lives, link() and renameat2() fail with these error numbers, as on a file system that does not have them;
-// with 0 they work.
-struct Lacking {
-  static inline int link = 0, rename = 0;
-  Lacking(int no_link, int no_rename) {
-    link = no_link;
-    rename = no_rename;
-  }
-  ~Lacking() { link = rename = 0; }
-};
-
-// While it lives, fsync() of a directory fails with this error number.
-struct FlushFault {
-  static inline int error = 0;
-  explicit FlushFault(int number) { error = number; }
-  ~FlushFault() { error = 0; }
-};
-
-bool is_directory(int descriptor) {
-  struct stat status;
-  return ::fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-int answer(int reason, long result) {
-  if (reason == 0) return static_cast<int>(result);
-  errno = reason;
-  return -1;
-}
-}  // namespace
-
-// These replace the C library's functions in this program.
-extern "C" int fsync(int descriptor) {
-  const int fault = FlushFault::error != 0 && is_directory(descriptor) ? FlushFault::error : 0;
-  return answer(fault, fault != 0 ? 0 : ::syscall(SYS_fsync, descriptor));
-}
-extern "C" int link(const char* from, const char* to) noexcept {
-  return answer(Lacking::link, Lacking::link ? -1 : ::syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0));
-}
-extern "C" int renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) noexcept {
-  return answer(Lacking::rename,
-                Lacking::rename ? -1 : ::syscall(SYS_renameat2, from_folder, from, to_folder, to, flags));
-}
-
 BOOST_AUTO_TEST_CASE(written_whole_and_nothing_beside_it) {
   TemporaryDirectory scratch;
   const std::string content = std::string(100000, 'x') + '\0' + "end";
+  const Flushes flushes;
   kb::write_file_atomically(scratch / "file", content);
   BOOST_TEST((kb::read_file(scratch / "file") == content));
   kb::write_file_atomically(scratch / "file", "second");
   BOOST_TEST(kb::read_file(scratch / "file") == "second");
   BOOST_TEST(files_in(scratch.path()) == 1);
+  BOOST_TEST(flushes.files() == 2);
+  BOOST_TEST(flushes.folders() == 2);
 }
 
 BOOST_AUTO_TEST_CASE(written_once_it_stays_as_it_is) {
   TemporaryDirectory scratch;
+  const Flushes flushes;
   BOOST_TEST(kb::write_file_once(scratch / "file", "first"));
+  BOOST_TEST(flushes.files() == 1);
+  BOOST_TEST(flushes.folders() == 1);
+  BOOST_TEST(!kb::write_file_once(scratch / "file", "second"));
+  fs::last_write_time(scratch / "file", fs::file_time_type::clock::now() - std::chrono::hours(1));
   BOOST_TEST(!kb::write_file_once(scratch / "file", "second"));
   BOOST_TEST(kb::read_file(scratch / "file") == "first");
   BOOST_TEST(files_in(scratch.path()) == 1);
   BOOST_CHECK_THROW(kb::write_file_once(scratch / "none" / "file", "x"), kb::Error);
+}
+
+// A file whose process was killed shows by its length that nothing was written.
+BOOST_AUTO_TEST_CASE(room_that_is_set_aside_has_no_length) {
+  TemporaryDirectory scratch;
+  const AtomicFile file(scratch / "file", 100000);
+  BOOST_TEST(fs::file_size(fs::directory_iterator(scratch.path())->path()) == 0u);
+}
+
+// Signals and file systems cut reads and writes into pieces.
+BOOST_AUTO_TEST_CASE(written_and_read_in_pieces) {
+  TemporaryDirectory scratch;
+  std::string content;
+  for (int i = 0; i < 1000; ++i) content += std::to_string(i);
+  const kb::test::Stutter stutter(700);
+  kb::write_file_atomically(scratch / "file", content);
+  BOOST_TEST((kb::read_file(scratch / "file") == content));
+  BOOST_TEST((kb::InputFile(scratch / "file").read(50, 1500) == content.substr(50, 1500)));
+}
+
+BOOST_AUTO_TEST_CASE(a_full_disk_and_a_used_quota_tell_the_room) {
+  for (const int error : {ENOSPC, EDQUOT})
+    BOOST_CHECK_EXCEPTION(kb::throw_file_error("write", "/tmp/x", error, 2'000'000), kb::FileError,
+                          kb::test::says("cannot write /tmp/x: ", "; 2.0 MB are needed, ", " MB are free"));
 }
 
 // write_file_once() makes the target by a link; without links by a rename that replaces nothing; without both by an
