@@ -1,6 +1,5 @@
 #include "data/images/view.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "data/hash_random.h"
@@ -32,8 +31,8 @@ int64_t whole(double x) { return static_cast<int64_t>(std::nearbyint(x)); }
 PixelBox middle_box(ImageSize image) {
   const auto width = static_cast<double>(image.width), height = static_cast<double>(image.height);
   ImageSize box = image;
-  if (width / height < kLeastRatio) box.height = std::min(whole(width / kLeastRatio), image.height);
-  if (width / height > kMostRatio) box.width = std::min(whole(height * kMostRatio), image.width);
+  if (width / height < kLeastRatio) box.height = whole(width / kLeastRatio);
+  if (width / height > kMostRatio) box.width = whole(height * kMostRatio);
   return {(image.width - box.width) / 2, (image.height - box.height) / 2, box.width, box.height};
 }
 

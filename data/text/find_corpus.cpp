@@ -26,7 +26,7 @@ CorpusFiles list_corpus_files(const fs::path& folder) {
     fs::path name = at->path().filename();
     const bool is_packed = name.extension() == ".gz";
     if (is_packed) name.replace_extension();
-    if (!name.has_extension() || at->is_directory()) continue;
+    if (std::error_code none; !name.has_extension() || at->is_directory(none)) continue;
     fs::path& place = files[name.stem().string()][name.extension().string().substr(1)];
     if (place.empty() || !is_packed) place = at->path();  // the plain file goes before the packed one
   }

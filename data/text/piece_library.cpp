@@ -28,7 +28,7 @@ std::vector<fs::path> piece_library_places() {
 const PieceLibrary& open_piece_library(const std::vector<fs::path>& places) {
   std::string tried;
   for (const fs::path& path : places) {
-    if (path.has_parent_path() && !fs::exists(path)) {
+    if (std::error_code none; path.has_parent_path() && !fs::exists(path, none)) {
       tried += fmt::format("no {}; ", path.string());
       continue;
     }

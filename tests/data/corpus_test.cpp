@@ -39,6 +39,8 @@ BOOST_AUTO_TEST_CASE(files_are_found_by_their_names) {
   for (const char* file : {"train.en.gz", "train.de.gz", "val.de", "val.en.gz", "test_2016.de", "test_2016.en",
                            "test_2017.de", "test_2017.en", "test_0.de", "README", "train", "notes.txt"})
     write(file, "");
+  fs::create_directory(folder / "train.fr");
+  fs::create_symlink("loop.de", folder / "loop.de");
   const Corpus found = find_corpus(folder);
   BOOST_TEST(found.name == "parallel");
   BOOST_TEST(found.source == "de");
@@ -141,6 +143,11 @@ BOOST_AUTO_TEST_CASE(the_last_hundredth_is_tested_where_no_file_is) {
   BOOST_TEST(with_valid.train.count() == 101);
   BOOST_TEST(with_valid.valid.count() == 1);
   BOOST_TEST(with_valid.test.count() == 0);
+  for (const char* language : {"a", "b"})
+    fs::rename(folder / (std::string("dev.") + language), folder / (std::string("test.") + language));
+  const CorpusText with_test = read_corpus(find_corpus(folder));
+  BOOST_TEST(with_test.train.count() == 101);
+  BOOST_TEST(with_test.test.target == (Sentences{"2"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_vocabulary_has_the_most_frequent_words) {

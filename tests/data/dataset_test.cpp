@@ -40,6 +40,15 @@ BOOST_AUTO_TEST_CASE(statistics_by_hand) {
   BOOST_TEST(s.stddev == (std::vector<double>{0.5, 0.01961}), boost::test_tools::per_element());  // 5 / 255
 }
 
+// The sums of so many white pixels exceed 32 bits.
+BOOST_AUTO_TEST_CASE(statistics_of_a_large_image) {
+  kb::Split white{{1, 1100, 1100}, Bytes(1100 * 1100), {0}};
+  std::ranges::fill(white.pixels, uint8_t{255});
+  const kb::ChannelStatistics s = kb::channel_statistics(white);
+  BOOST_TEST(s.mean[0] == 1);
+  BOOST_TEST(s.stddev[0] == 0);
+}
+
 BOOST_AUTO_TEST_CASE(fingerprint_sees_every_part) {
   const auto fingerprint = [](auto change) {
     kb::Split train = two_channels(), test = two_channels();

@@ -8,8 +8,11 @@
 
 #include <sys/stat.h>
 
+#include "data/data_file.h"
 #include "data/gzip.h"
 #include "data/sets/find_file.h"
+#include "data/whole_file.h"
+#include "tests/support/file_faults.h"
 
 namespace kb::test {
 
@@ -56,8 +59,17 @@ BOOST_AUTO_TEST_CASE(gzip_unpacks_to_the_plain_file) {
     const Bytes plain = ramp(size);
     kb::test::write_file(dir.path() / "a", kb::test::text_of(plain));
     kb::test::write_file(dir.path() / "a.gz", kb::test::text_of(gzip(plain)));
+    const kb::test::Stutter stutter(1 << 16);
     BOOST_TEST((kb::read_unpacked(dir.path() / "a") == plain));
     BOOST_TEST((kb::read_unpacked(dir.path() / "a.gz") == plain));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(large_arrays_lie_on_huge_pages) {
+  constexpr size_t kHuge = 2 << 20;
+  for (const size_t bytes : {2 * kHuge, 2 * kHuge + 1}) {
+    const Bytes large(bytes);
+    BOOST_TEST(reinterpret_cast<uintptr_t>(large.data()) % kHuge == 0u);
   }
 }
 
@@ -139,6 +151,12 @@ BOOST_AUTO_TEST_CASE(content_has_a_bound) {
                    .starts_with("DIR/" + std::string(name) +
                                 ": larger than a file of this data set\n  expected: at most 999 bytes\n"));
   }
+  // The end of a file of two members tells the length of the second alone.
+  Bytes two = gzip(ramp(90000)), second = gzip(ramp(20000));
+  two.insert(two.end(), second.begin(), second.end());
+  kb::test::write_file(dir.path() / "two.gz", kb::test::text_of(two));
+  BOOST_TEST(kb::read_unpacked(dir.path() / "two.gz", 110000).size() == 110000u);
+  BOOST_TEST(!data_error(dir.path(), [&] { kb::read_unpacked(dir.path() / "two.gz", 100000); }).empty());
   // A file with a hole of a terabyte takes no room on the disk.
   std::filesystem::resize_file(dir.path() / "a", uintmax_t{1} << 40);
   std::filesystem::resize_file(dir.path() / "a.gz", uintmax_t{1} << 40);
@@ -147,6 +165,20 @@ BOOST_AUTO_TEST_CASE(content_has_a_bound) {
                "DIR/" + std::string(name) +
                    ": larger than a file of this data set\n  expected: at most 1048576 bytes\n"
                    "  got:      1099511627776 bytes\n  hint:     is this another file?");
+}
+
+// The file has a hole of 3 GiB before its end.
+BOOST_AUTO_TEST_CASE(bytes_behind_two_gigabytes) {
+  const kb::test::TemporaryDirectory dir;
+  constexpr size_t kHole = size_t{3} << 30;
+  kb::test::write_file(dir.path() / "a", "begin");
+  std::filesystem::resize_file(dir.path() / "a", kHole);
+  const Bytes end = {'e', 'n', 'd'};
+  kb::GrowingFile(dir.path() / "a").append(end);
+  const kb::DataFile file(dir.path() / "a");
+  BOOST_TEST((file.read(kHole, 3) == end));
+  BOOST_TEST(data_error(dir.path(), [&] { file.read(kHole, 4); }) ==
+             "DIR/a: cannot be read to its end\n  expected: 3221225476 bytes\n  got:      3221225475 bytes");
 }
 
 // Opening a FIFO without a writer would wait for ever.

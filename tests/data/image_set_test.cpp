@@ -162,6 +162,9 @@ BOOST_AUTO_TEST_CASE(any_split_of_a_minibatch_has_the_same_bytes) {
       parts.insert(parts.end(), part.begin(), part.end());
     }
     BOOST_TEST(parts == whole);
+    const std::vector<uint8_t> last =
+        pixels_of(set.train, order.row(step, 3).sample, kEveryChange, 3, order.epoch(step));
+    BOOST_TEST(std::equal(last.begin(), last.end(), whole.begin() + 3 * image));
     // The loader's own flip is the flip of the augmentation record.
     const std::vector<uint8_t> flipped = rows(step, 0, 4, true);
     for (size_t row = 0; row < 4; ++row) {
@@ -255,6 +258,11 @@ BOOST_AUTO_TEST_CASE(files_that_are_no_images_by_their_names_are_told) {
     BOOST_TEST(set.note.starts_with("NOTE: 2 files do not end in .jpg, .jpeg, .png, .ppm or .pgm"), set.note);
     BOOST_TEST(set.train.count() == 8);
   }
+}
+
+BOOST_AUTO_TEST_CASE(three_files_passed_over_are_named) {
+  BOOST_TEST(kb::passed_over_note({"a", "b", "c"}).ends_with("are passed over: a, b, c"));
+  BOOST_TEST(kb::passed_over_note({"a", "b", "c", "d"}).ends_with("are passed over: a, b, c, ..."));
 }
 
 BOOST_AUTO_TEST_CASE(what_the_largest_image_takes_as_a_whole_is_known) {

@@ -264,8 +264,11 @@ BOOST_AUTO_TEST_CASE(where_no_more_threads_can_be_made_fewer_fill_or_none) {
 BOOST_AUTO_TEST_CASE(a_failure_arrives_at_its_own_step) {
   for (const int threads : {0, 1, 2, 4}) {
     Ring ring(4, 1);
+    std::atomic<int> calls = 0;
     RingLoader loader(
-        [](int64_t step, const BatchMemory&) {
+        [&calls](int64_t step, const BatchMemory&) {
+          ++calls;
+          if (step > 2) std::this_thread::sleep_for(2ms);  // it fails after step 2, whose failure stands
           if (step >= 2) throw std::runtime_error("sample " + std::to_string(step) + " is broken");
         },
         ring.memory, {.threads = threads});
@@ -275,6 +278,7 @@ BOOST_AUTO_TEST_CASE(a_failure_arrives_at_its_own_step) {
     const auto is_it = [](const std::runtime_error& e) { return e.what() == std::string("sample 2 is broken"); };
     BOOST_CHECK_EXCEPTION(loader.next(), std::runtime_error, is_it);
     BOOST_CHECK_EXCEPTION(loader.next(), std::runtime_error, is_it);
+    BOOST_TEST(calls < 8);  // no thread goes on behind a failure
   }
 }
 
@@ -307,6 +311,8 @@ BOOST_AUTO_TEST_CASE(misuse_is_refused) {
   BOOST_CHECK_THROW(one.next(), std::logic_error);
   BOOST_CHECK_THROW(kb::gather_rows(noise().train, Order::training(1, 53, 8), 1)(0, ring.memory[0]), std::logic_error);
   BOOST_CHECK_THROW(kb::gather_rows(noise().train, Order::training(1, 53, 8), -1)(0, ring.memory[0]), std::logic_error);
+  BOOST_CHECK_THROW(kb::gather_rows(noise().train, Order::training(1, 53, 8), 0, {{.cutout = 2}, 1, {9}}),
+                    std::logic_error);  // one colour for two channels
   BatchMemory short_weights = ring.memory[0];
   short_weights.weights = short_weights.weights.first(7);
   BOOST_CHECK_THROW(fill(0, short_weights), std::logic_error);

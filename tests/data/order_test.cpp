@@ -224,6 +224,10 @@ BOOST_AUTO_TEST_CASE(error_texts) {
       }) == "sample order: a member is no sample\n  expected: numbers >= 0\n  got:      -1");
   BOOST_TEST(text([] { Order::evaluation(7, 2).within(std::make_shared<const std::vector<int64_t>>(3)); }) ==
              "sample order: its members are not as many as its samples\n  expected: 7\n  got:      3");
+  BOOST_TEST(text([] { Order::evaluation(7, 2).within(std::make_shared<const std::vector<int64_t>>(8)); }) ==
+             "sample order: its members are not as many as its samples\n  expected: 7\n  got:      8");
+  BOOST_TEST(text([] { Order::training(1, 12, 6).shared_by(4); }) ==
+             "sample order: replicas do not share a batch\n  expected: a multiple of 4 rows\n  got:      6");
   BOOST_TEST(text([] { Order::training(1, 7, 3).after(Order::training(1, 7, 2), -1); }) ==
              "sample order: it begins before the order that it goes on\n  expected: a step >= 0\n  got:      -1");
   BOOST_TEST(text([] { Order::training(1, 8, 3).after(Order::training(1, 7, 2), 1); }) ==
@@ -287,6 +291,31 @@ BOOST_AUTO_TEST_CASE(buckets_share_an_epoch) {
   BOOST_TEST(left_out.size() > 5u);
 }
 
+// The steps of each bucket, and the samples that no batch has, where buckets lack samples for batches of their own.
+BOOST_AUTO_TEST_CASE(steps_of_small_buckets) {
+  struct Row {
+    std::vector<OrderBucket> buckets;
+    std::vector<int64_t> steps;
+    int64_t left_out;
+  };
+  const Row rows[] = {{{{5, 4}, {1, 6}, {3, 3}}, {0, 1, 1}, 0},     // all that go on to the next make a batch there
+                      {{{5, 4}, {1, 64}}, {1, 0}, 2},               // 63 more would be needed
+                      {{{1, 1}, {3, 4}}, {0, 1}, 0},                // the first keeps its sample back for the largest
+                      {{{20, 4}, {1, 2}, {1, 16}}, {1, 0, 1}, 2}};  // the last takes 14 through the one before it
+  for (const Row& row : rows) {
+    const Order order = Order::training(1, row.buckets);
+    for (size_t bucket = 0; bucket < row.steps.size(); ++bucket)
+      BOOST_TEST(order.steps_of(bucket) == row.steps[bucket], "row " << &row - rows << ", bucket " << bucket);
+    BOOST_TEST(order.left_out() == row.left_out);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(replicas_weigh_their_own_rows) {
+  for (const Order& order : {Order::training(3, 40, 12), order_of_buckets(4).after(order_of_buckets(2), 3)})
+    for (int64_t step = order.first_step(); step < order.first_step() + 9; ++step)
+      BOOST_TEST(order.shared_by(2).row(step, 1).weight == 2 * order.row(step, 1).weight);
+}
+
 // Few samples may be longer than all others: buckets that pad least give them one of their own.
 BOOST_AUTO_TEST_CASE(the_longest_samples_are_drawn_though_they_fill_no_batch) {
   const std::vector<std::vector<int64_t>> counts = {{100, 3}, {100, 0, 3}, {100, 2, 3}, {9, 9, 1}, {0, 100, 3, 0}};
@@ -340,7 +369,7 @@ BOOST_AUTO_TEST_CASE(an_epoch_of_buckets_goes_on_with_larger_minibatches) {
     const Order small = order_of(1), twice = order_of(2), four = order_of(4);
     const int64_t begin = 2 * small.steps_per_epoch();
     for (int64_t first = 0; first <= small.steps_per_epoch(); ++first)
-      for (int64_t second = first + 1; second <= first + 3; ++second) {
+      for (int64_t second = first; second <= first + 3; ++second) {
         const Order middle = twice.after(small, begin + first), last = four.after(middle, begin + second);
         const auto at = [&](int64_t step) -> const Order& {
           return step < begin + first ? small : step < begin + second ? middle : last;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <boost/test/unit_test.hpp>
 #include <fstream>
 #include <future>
@@ -12,6 +14,7 @@
 #include "data/whole_file.h"
 #include "tests/data/image_folder.h"
 #include "tests/support/few_threads.h"
+#include "tests/support/file_faults.h"
 
 namespace kb::pack_test {
 
@@ -36,7 +39,12 @@ BOOST_AUTO_TEST_CASE(a_pack_has_the_bits_of_its_folder) {
   folder.write("train/n01/2.JPEG", {1, 2, 3});  // an unreadable file, which is packed as it is
   const fs::path file = folder.dir() / "images.pack";
   const auto store = folder.open();
-  BOOST_TEST(kb::write_pack(*store, file, {.threads = 2}) == 0);
+  const kb::test::Flushes flushes;
+  {
+    const kb::test::Stutter stutter(1000);
+    BOOST_TEST(kb::write_pack(*store, file, {.threads = 2}) == 0);
+  }
+  BOOST_TEST(flushes.files() == 1);
   const auto pack = kb::open_image_store({file, {}, 1});
   const Dataset a = kb::image_set(store, 28), b = kb::image_set(pack, 28);
   BOOST_TEST(a.fingerprint == b.fingerprint);
@@ -236,6 +244,17 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_shorter_than_what_is_kept) {
   BOOST_TEST(refused == "DIR/part: cannot be written\n  got:      it has 5 bytes of 6 that were there");
   kb::GrowingFile(path).keep(3);
   BOOST_TEST(kb::test::read_file(path) == "123");
+}
+
+// A killed process that had this one's number may have left a temporary file.
+BOOST_AUTO_TEST_CASE(a_whole_file_is_on_the_disk_and_as_long_as_its_bytes) {
+  ImageFolder folder;
+  const fs::path path = folder.dir() / "whole";
+  kb::test::write_file(path.string() + fmt::format(".{}.tmp", ::getpid()), "left by a killed process");
+  const kb::test::Flushes flushes;
+  kb::write_whole_file(path, Bytes{'n', 'e', 'w'});
+  BOOST_TEST(kb::test::read_file(path) == "new");
+  BOOST_TEST(flushes.files() == 1);
 }
 
 // A class is found by bisection, which would read beyond the list if labels did not ascend.

@@ -1,4 +1,6 @@
 // Tests texts as tokens: bytes of files, files of tokens as llm.c writes them, and the drawn language.
+#include <fmt/format.h>
+
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstring>
@@ -80,6 +82,12 @@ BOOST_AUTO_TEST_CASE(a_text_that_is_too_short_or_not_there_is_refused) {
              "DIR/short: too short to learn from\n  expected: 200 bytes of text or more\n  got:      5 bytes");
   BOOST_TEST(test::data_error(folder, [&] { read_byte_text(folder / "none"); }).find("No such file") !=
              std::string::npos);
+  test::write_file(file, std::string(200, 'x'));
+  BOOST_TEST(read_byte_text(file).test->count() == 2);
+  for (const int64_t tested : {0, 5})
+    BOOST_TEST(test::data_error({}, [&] { byte_text("words", bytes_of("hello"), tested); }) ==
+               fmt::format("words: a text has two parts\n  expected: a test part of 1 to 4 bytes\n  got:      {} bytes",
+                           tested));
 }
 
 BOOST_AUTO_TEST_CASE(files_of_tokens_are_joined) {
