@@ -45,7 +45,7 @@ int64_t number(std::string_view digits) { return parsed_number<int64_t>(digits).
 int64_t step_of(const fs::path& path) {
   const std::string name = path.filename().string();
   const size_t frame = std::strlen(kPrefix) + std::strlen(kSuffix);
-  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix) || name.size() <= frame) return -1;
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return -1;
   return number(std::string_view(name).substr(std::strlen(kPrefix), name.size() - frame));
 }
 
@@ -78,6 +78,14 @@ void prune(const fs::path& folder, int64_t step, int64_t keep) {
     if (step_of(path) > step || ++kept > keep) fs::remove(path, ignored);
 }
 
+void copy_atomically(const fs::path& from, const fs::path& to) {
+  constexpr size_t kPart = size_t{1} << 24;  // bytes that are held in memory
+  const InputFile input(from);
+  AtomicFile output(to, static_cast<int64_t>(input.size()));
+  for (size_t at = 0; at < input.size(); at += kPart) output.write(input.read(at, std::min(kPart, input.size() - at)));
+  output.commit();
+}
+
 // Returns the header with the length before it, after its hash was checked.
 std::string read_header(const InputFile& file) {
   const fs::path& path = file.path();
@@ -90,7 +98,7 @@ std::string read_header(const InputFile& file) {
                               file.size(), length));
   const std::string written = file.read(0, sizeof length + length);
   const size_t at = value_begin(written, kHeader);
-  if (at == std::string::npos || at + kHashDigits > written.size())
+  if (at == std::string::npos)
     damaged(path, fmt::format("it is none, or damaged: there is no {} in its header", kHeader));
   const std::string expected = written.substr(at, kHashDigits);
   std::string header = written;
@@ -234,8 +242,8 @@ void keep_best_checkpoint(const fs::path& folder, int64_t step) {
   std::error_code error;
   fs::remove(fresh, error);
   fs::create_hard_link(from, fresh, error);
-  if (error) fs::copy_file(from, fresh, fs::copy_options::overwrite_existing, error);
-  if (!error) fs::rename(fresh, best, error);
+  if (error) return copy_atomically(from, best);
+  fs::rename(fresh, best, error);
   if (error) throw_file_error("write", best, error.value());
 }
 

@@ -4,11 +4,19 @@
 #include <sys/resource.h>
 
 #include <boost/test/unit_test.hpp>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
 #include <csignal>
+#include <thread>
+#include <utility>
 
 #include "runtime/atomic_file.h"
 #include "runtime/safetensors.h"
+#include "runtime/sha256.h"
+#include "tests/runtime/elsewhere.h"
 #include "tests/support/few_threads.h"
+#include "tests/support/file_faults.h"
 #include "tests/support/says.h"
 #include "tests/support/support.h"
 
@@ -91,7 +99,9 @@ BOOST_AUTO_TEST_CASE(comes_back_byte_for_byte) {
 }
 
 BOOST_AUTO_TEST_CASE(the_state_is_that_of_the_call_whatever_follows) {
-  CheckpointWriter writer(store, folder(3));
+  CheckpointFolder into = folder(3);
+  into.before = [] { std::this_thread::sleep_for(std::chrono::milliseconds(5)); };  // the next save comes meanwhile
+  CheckpointWriter writer(store, into);
   const std::string hash = store.state_sha256();
   writer.save({1, 10, digits});
   store.initialise(9);
@@ -100,6 +110,70 @@ BOOST_AUTO_TEST_CASE(the_state_is_that_of_the_call_whatever_follows) {
   const std::vector<fs::path> files = list_checkpoints(directory / "c");
   BOOST_TEST(read_checkpoint(files.at(1)).fact("state_sha256") == hash);
   BOOST_TEST(read_checkpoint(files.at(0)).fact("state_sha256") == store.state_sha256());
+}
+
+// A device goes on writing its memory: each save fetches what is there then.
+BOOST_AUTO_TEST_CASE(a_devices_state_is_that_of_the_save) {
+  test::Elsewhere far;
+  StateStore state(far);
+  state.adopt({variable("fc.weight", VariableKind::parameter, {3, 5})}, {});
+  CheckpointWriter writer(state, folder(1));
+  reinterpret_cast<float*>(state.data("fc.weight"))[3] = 8;
+  writer.save({1, 10, digits});
+  writer.wait();
+  const Checkpoint read = read_checkpoint(list_checkpoints(directory / "c").at(0));
+  BOOST_TEST(load_element(DType::f32, read.tensors.at(0).data.data(), 3) == 8);
+}
+
+BOOST_AUTO_TEST_CASE(the_state_of_a_schedule_has_a_place_of_fixed_width) {
+  CheckpointFolder into = folder(1);
+  into.facts[kScheduleState] = "0000";
+  CheckpointWriter writer(store, into);
+  writer.save({.step = 1, .schedule_sha256 = digits, .schedule_state = "abcd"});
+  writer.wait();
+  BOOST_TEST(read_checkpoint(list_checkpoints(directory / "c").at(0)).fact(kScheduleState) == "abcd");
+  BOOST_CHECK_THROW(writer.save({.step = 2, .schedule_sha256 = digits, .schedule_state = "abc"}), InternalError);
+}
+
+// A state with a NaN is neither saved nor read: a run would not recover from it.
+BOOST_AUTO_TEST_CASE(a_state_that_is_not_finite_is_refused) {
+  const fs::path good = save(1);
+  const std::string old_hash = store.state_sha256(), whole = test::read_file(good);
+  float& value = reinterpret_cast<float*>(store.data("fc.weight"))[2];
+  const float before = std::exchange(value, NAN);
+  const std::string said = test::error_of([&] { save(2); });
+  BOOST_TEST(said.starts_with("no checkpoint is made of the state after step 2, which is not finite: fc.weight: 1 of "),
+             said);
+  BOOST_TEST(said.find("\n  kept: " + good.string()) != std::string::npos, said);
+  BOOST_TEST(test::read_file(good) == whole);
+  // Another program may have written such a file, with right hashes.
+  const auto replace = [](std::string& text, const std::string& from, const std::string& to) {
+    text.replace(text.find(from), from.size(), to);
+  };
+  const auto bytes_of = [](const float& number) { return std::string(reinterpret_cast<const char*>(&number), 4); };
+  std::string bad = whole;
+  const size_t body = whole.size() - 152;
+  bad.replace(bad.find(bytes_of(before), body), 4, bytes_of(value));
+  replace(bad, old_hash, store.state_sha256());
+  const std::string mark = "\"header_sha256\":\"";
+  const std::string header_hash = bad.substr(bad.find(mark) + mark.size(), 64);
+  replace(bad, header_hash, std::string(64, '0'));
+  replace(bad, mark + std::string(64, '0'), mark + sha256_hex(bad.substr(0, body)));
+  test::write_file(good, bad);
+  BOOST_TEST(complaint(good).find("it is of a run that diverged: fc.weight: 1 of 15 values is not finite") !=
+             std::string::npos);
+}
+
+// Names alone do not tell: a layer may be called as a slot or as the loss scale is elsewhere.
+BOOST_AUTO_TEST_CASE(a_layer_may_have_any_name) {
+  Checkpoint checkpoint;
+  checkpoint.metadata["slots"] = "velocity";
+  for (const char* name : {"first.weight", "loss_scale", "velocity.weight", "weight"})
+    checkpoint.tensors.push_back({name, {DType::f32, {}, ""}, std::vector<std::byte>(4)});
+  std::vector<std::string> kept;
+  for (const NamedTensor& tensor : model_tensors(checkpoint)) kept.push_back(tensor.name);
+  BOOST_TEST(kept == (std::vector<std::string>{"first.weight", "loss_scale", "weight"}),
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_model_is_without_its_slots) {
@@ -115,6 +189,25 @@ BOOST_AUTO_TEST_CASE(the_newest_stay_and_a_future_given_up_goes) {
                                              "step-00000010.safetensors"};
   BOOST_TEST(names(list_checkpoints(directory / "c")) == expected, boost::test_tools::per_element());
   BOOST_TEST(list_checkpoints(directory / "none").empty());
+}
+
+// The best state stays when the checkpoint of its step goes, and gives way to a better one. Where there are no hard
+// links it is a copy, which is as safe on the disk as the checkpoint.
+BOOST_AUTO_TEST_CASE(the_best_state_stays) {
+  for (const int no_link : {0, EPERM}) {
+    const test::Lacking lacking(no_link, 0);
+    CheckpointWriter writer(store, folder(1));
+    for (const auto& [step, is_best] : {std::pair(1, true), {2, false}, {3, true}, {4, false}}) {
+      store.initialise(static_cast<uint32_t>(step));
+      const test::Flushes flushes;
+      writer.save({step, step, digits, is_best});
+      writer.wait();
+      BOOST_TEST(flushes.files() == (no_link != 0 && is_best ? 2 : 1));
+      BOOST_TEST(read_checkpoint(directory / "c" / kBestCheckpoint).step == (step < 3 ? 1 : 3));
+    }
+    BOOST_TEST(std::distance(fs::directory_iterator(directory / "c"), fs::directory_iterator()) == 2);
+    fs::remove_all(directory / "c");
+  }
 }
 
 BOOST_AUTO_TEST_CASE(other_files_are_no_checkpoints) {

@@ -3,14 +3,18 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cstring>
+#include <functional>
+#include <set>
 
 #include "compiler/passes/loss_scale.h"
 #include "compiler/passes/parameter_space.h"
 #include "graph/interpreter.h"
+#include "tests/runtime/elsewhere.h"
 #include "tests/support/says.h"
 
 namespace kb::state_store_test {
 
+using test::Elsewhere;
 using test::says;
 
 namespace {
@@ -45,41 +49,6 @@ struct Fixture {
       if (tensor.name == name) return tensor;
     throw std::runtime_error(name);
   }
-};
-
-// A backend whose memory the host must not touch: only copies in and out, of which the last one in is kept.
-class Elsewhere : public Backend {
- public:
-  std::vector<float> last;
-
-  std::string description() const override { return "elsewhere"; }
-  const Target& target() const override { return target_; }
-  std::string library() const override { return ""; }
-  DType library_dtype(DType dtype) const override { return dtype; }
-  std::unique_ptr<DeviceMemory> allocate(int64_t bytes) override { return std::make_unique<Bytes>(bytes); }
-  std::unique_ptr<DeviceMemory> allocate_host(int64_t bytes) override { return allocate(bytes); }
-  int64_t memory_bytes() const override { return 0; }
-  bool host_visible() const override { return false; }
-  void upload(std::byte* to, const std::byte* from, int64_t bytes) override {
-    std::copy(from, from + bytes, to);
-    last.resize(static_cast<size_t>(bytes) / sizeof(float));
-    std::memcpy(last.data(), from, static_cast<size_t>(bytes));
-  }
-  void download(std::byte* to, const std::byte* from, int64_t bytes) override { std::copy(from, from + bytes, to); }
-  std::vector<std::unique_ptr<Executable>> load(std::span<const Schedule* const>, const RankGroup&,
-                                                LoadReport&) override {
-    return {};
-  }
-  std::unique_ptr<Runner> make_runner(RunnerParts) override { return nullptr; }
-
- private:
-  struct Bytes : DeviceMemory {
-    explicit Bytes(int64_t count) : all(static_cast<size_t>(count)) {}
-    std::byte* data() override { return all.data(); }
-    int64_t bytes() const override { return std::ssize(all); }
-    std::vector<std::byte> all;
-  };
-  Target target_ = generic_cpu_target();
 };
 
 double element(const NamedTensor& tensor, int64_t i) { return load_element(tensor.type.dtype, tensor.data.data(), i); }
@@ -182,15 +151,19 @@ BOOST_AUTO_TEST_CASE(a_backends_order_is_not_seen_outside) {
   Variable filters = parameter("conv.weight", {2, 8, 1, 3}, Role::weight, kNormal);
   filters.type.names = "OIHW";
   const auto state_of = [&](Backend& on, bool filters_last) {
-    const ParameterSpace own = make_space({&scale, &filters}, {}, kSegmentBlock, filters_last);
+    const ParameterSpace own = make_space({&scale, &filters, &weight}, {}, kSegmentBlock, filters_last);
     auto state = std::make_unique<StateStore>(on);
-    state->adopt({flat_variable(own)}, own);
+    const int64_t last = own.segments[2].offset;
+    state->adopt({slot_variable(own, "flat.first", "first", {0, kSegmentBlock}),
+                  slot_variable(own, "flat.last", "last", {last, own.length}), flat_variable(own)},
+                 own);
     state->initialise(3);
     return state;
   };
   Elsewhere far;
   const auto near_state = state_of(*backend, false), far_state = state_of(far, true);
   BOOST_TEST(near_state->state_sha256() == far_state->state_sha256());
+  BOOST_TEST(near_state->canonical().size() == 5u);
   const auto* row_major = reinterpret_cast<const float*>(near_state->data(kFlatParameters));
   const int64_t begin = kSegmentBlock;
   for (int64_t o = 0; o < 2; ++o)
@@ -212,10 +185,100 @@ BOOST_AUTO_TEST_CASE(a_second_program_adopts_what_is_there) {
   BOOST_TEST(store.state_sha256() == hash);
 }
 
+// Only the values of a device's memory at a save belong into a checkpoint.
+BOOST_AUTO_TEST_CASE(views_show_what_refresh_brings) {
+  Elsewhere far;
+  StateStore state(far);
+  state.adopt(variables, space);
+  state.part("mean").adopt({variables[2]}, {});
+  state.initialise(1);
+  const std::vector<TensorView> views = state.views();
+  for (StateStore* const each : {&state, &state.part("mean")})
+    reinterpret_cast<float*>(each->data("bn.running_mean"))[0] = 8;
+  const std::string before = state_sha256(views);
+  state.refresh();
+  BOOST_TEST(kb::state_sha256(views) != before);
+  for (const TensorView& view : views)
+    if (view.name.ends_with("running_mean")) BOOST_TEST(load_element(DType::f32, view.data, 0) == 8);
+}
+
+BOOST_AUTO_TEST_CASE(parts_are_optimizer_state_under_their_own_names) {
+  Elsewhere far;
+  StateStore state(far);
+  state.adopt(variables, space);
+  state.part("bn").adopt(variables, space);
+  state.initialise(3);
+  const std::vector<std::string> names = {
+      "bn.bn.running_mean",    "bn.bn.weight", "bn.fc.weight", "bn.running_mean",    "bn.velocity.bn.weight",
+      "bn.velocity.fc.weight", "bn.weight",    "fc.weight",    "velocity.bn.weight", "velocity.fc.weight"};
+  std::vector<std::string> got;
+  for (const TensorView& view : state.views()) {
+    got.push_back(view.name);
+    BOOST_TEST(view.slot == (view.name.starts_with("velocity.") || std::ranges::count(view.name, '.') > 1));
+  }
+  BOOST_TEST(got == names, boost::test_tools::per_element());
+  BOOST_TEST(state.views(false).size() == 3u);
+  BOOST_TEST((find(state.canonical(), "bn.fc.weight").data == find(state.canonical(), "fc.weight").data));
+  // A state is loaded with its parts, each into its own memory.
+  std::vector<NamedTensor> tensors = state.canonical();
+  for (NamedTensor& tensor : tensors) std::memset(tensor.data.data(), 0x3f, tensor.data.size());
+  const std::string own = state.own_sha256();
+  tensors[1].data[0] = std::byte{1};
+  BOOST_TEST(state.load(tensors).empty());
+  BOOST_TEST(state.own_sha256() != own);
+  BOOST_TEST((find(state.canonical(), "bn.bn.weight").data == tensors[1].data));
+  BOOST_TEST(state.part("bn").data(kFlatParameters) != state.data(kFlatParameters));
+  state.part_lies_elsewhere("mean");
+  BOOST_TEST(state.lies_elsewhere("mean.fc.weight"));
+  BOOST_TEST(!state.lies_elsewhere("means.fc.weight"));
+}
+
+BOOST_AUTO_TEST_CASE(a_copy_takes_values_with_or_without_slots) {
+  Elsewhere far;
+  StateStore from(far), to(far);
+  for (StateStore* const each : {&from, &to}) each->adopt(variables, space);
+  std::vector<NamedTensor> tensors = from.canonical();
+  for (NamedTensor& tensor : tensors) std::memset(tensor.data.data(), 0x3f, tensor.data.size());
+  from.load(tensors);
+  to.initialise(1);
+  to.take(from, false);
+  BOOST_TEST((find(to.canonical(), "fc.weight").data == find(tensors, "fc.weight").data));
+  BOOST_TEST(element(find(to.canonical(), "velocity.fc.weight"), 0) == 0.0);
+  to.take(from, true);
+  BOOST_TEST(to.state_sha256() == from.state_sha256());
+}
+
+BOOST_AUTO_TEST_CASE(the_hash_is_of_names_and_types_too) {
+  const float zeros[6] = {};
+  const auto hash = [&](const char* name, DType dtype, Dims shape) {
+    return kb::state_sha256(
+        std::vector{TensorView(name, {dtype, std::move(shape), ""}, reinterpret_cast<const std::byte*>(zeros))});
+  };
+  const std::set<std::string> hashes = {hash("a", DType::f32, {2, 3}), hash("b", DType::f32, {2, 3}),
+                                        hash("a", DType::f32, {3, 2}), hash("a", DType::i32, {2, 3})};
+  BOOST_TEST(hashes.size() == 4u);
+}
+
 BOOST_AUTO_TEST_CASE(other_parameters_are_refused) {
   Variable wider = parameter("fc.weight", {3, 6}, Role::weight, kNormal);
   ParameterSpace other = make_space({&wider, &scale}, {});
   BOOST_CHECK_EXCEPTION(store.adopt({}, other), Error, says("have other parameters"));
+  const std::function<void(ParameterSpace&)> changes[] = {[](ParameterSpace& space) { space.dtype = DType::bf16; },
+                                                          [](ParameterSpace& space) { space.segments[0].name += "x"; },
+                                                          [](ParameterSpace& space) {
+                                                            space.segments[0].type.shape = {5, 3};
+                                                          },
+                                                          [](ParameterSpace& space) { ++space.segments[1].offset; },
+                                                          [](ParameterSpace& space) { ++space.segments[1].length; },
+                                                          [](ParameterSpace& space) {
+                                                            space.segments[0].order = {1, 0};
+                                                          },
+                                                          [](ParameterSpace& space) { space.segments.pop_back(); }};
+  for (const auto& change : changes) {
+    ParameterSpace changed = space;
+    change(changed);
+    BOOST_CHECK_EXCEPTION(store.adopt({}, changed), Error, says("have other parameters"));
+  }
   Variable mean = variables[2];
   mean.type.shape = {8};
   BOOST_CHECK_EXCEPTION(store.adopt({mean}, {}), Error,
