@@ -41,7 +41,7 @@ std::string look_up(const std::string& program) {
   const std::string path = variable("PATH");
   for (size_t begin = 0; begin <= path.size();) {
     const size_t end = std::min(path.find(':', begin), path.size());
-    const std::string candidate = path.substr(begin, end - begin) + "/" + program;
+    const std::string candidate = (end == begin ? "." : path.substr(begin, end - begin)) + "/" + program;
     std::error_code error;
     if (::access(candidate.c_str(), X_OK) == 0 && !std::filesystem::is_directory(candidate, error)) return candidate;
     begin = end + 1;

@@ -48,7 +48,7 @@ std::vector<fs::path> Plugin::places() const {
 fs::path Plugin::find(const std::vector<fs::path>& places) const {
   std::string tried;
   for (const fs::path& path : places) {
-    if (fs::exists(path)) return path;
+    if (std::error_code none; fs::exists(path, none)) return path;
     tried += (tried.empty() ? "no " : ", no ") + path.string();
   }
   const std::string target = fs::path(file).stem().string().substr(std::string_view("lib").size());

@@ -192,9 +192,9 @@ std::string BeatRelay::listen_and_accept(Communicator& communicator) {
                        ::bind(listener.handle(), reinterpret_cast<const sockaddr*>(&any), sizeof any) == 0 &&
                        ::listen(listener.handle(), SOMAXCONN) == 0 &&
                        ::getsockname(listener.handle(), reinterpret_cast<sockaddr*>(&any), &length) == 0;
+  const std::string fault = "rank 0 cannot listen: " + reason();
   if (!listens) hub.addresses.clear();
   listener.do_not_wait();
-  const std::string fault = "rank 0 cannot listen: " + reason();
   hub.port = ntohs(any.sin_port);
   communicator.all_gather(hub.text());
   const Deadline deadline;

@@ -76,7 +76,9 @@ std::unique_ptr<Backend> open_cuda_backend(const CudaOptions& options, const Cud
 
 DevicelessLibrary open_deviceless_library(const std::string& architecture, const CudaPlaces& places) {
   DevicelessLibrary library;
-  if (std::none_of(places.plugins.begin(), places.plugins.end(), [](const fs::path& path) { return fs::exists(path); }))
+  std::error_code none;
+  if (std::none_of(places.plugins.begin(), places.plugins.end(),
+                   [&](const fs::path& path) { return fs::exists(path, none); }))
     return {nullptr, fmt::format("not planned: {} is not there", kCudaPlugin.file)};
   try {
     const fs::path plugin = kCudaPlugin.find(places.plugins);

@@ -22,6 +22,8 @@ BOOST_AUTO_TEST_CASE(the_cache_is_named_or_in_the_cache_home_or_at_home) {
   BOOST_TEST(RuntimeOptions::from_environment().cache_dir == "/home/someone/.cache/kilobatch");
   ScopedVariable empty("XDG_CACHE_HOME", "");
   BOOST_TEST(RuntimeOptions::from_environment().cache_dir == "/home/someone/.cache/kilobatch");
+  ScopedVariable no_home("HOME", "not/absolute");
+  BOOST_TEST(RuntimeOptions::from_environment().cache_dir.empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_relative_cache_is_made_absolute) {
@@ -55,6 +57,16 @@ BOOST_AUTO_TEST_CASE(a_bare_compiler_name_is_looked_up) {
   BOOST_TEST(RuntimeOptions::from_environment().compiler == "/bin/sh");
   ScopedVariable unknown("KB_CXX", "no-such-compiler");
   BOOST_TEST(RuntimeOptions::from_environment().compiler == "no-such-compiler");
+  // An empty name stands for the present folder, as POSIX has it: first, last or between two others.
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::copy_file("/bin/true", folder / "own");
+  std::filesystem::current_path(folder.path());
+  ScopedVariable own("KB_CXX", "own");
+  for (const char* names : {":/bin", "/bin:", "/nowhere::/bin"}) {
+    ScopedVariable with_empty("PATH", names);
+    BOOST_TEST(RuntimeOptions::from_environment().compiler == "./own");
+  }
+  std::filesystem::current_path(before);
 }
 
 BOOST_AUTO_TEST_CASE(kernels_are_optimised_at_level_2_unless_told) {

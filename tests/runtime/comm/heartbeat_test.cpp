@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <functional>
@@ -16,6 +18,7 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -347,11 +350,14 @@ BOOST_AUTO_TEST_CASE(what_is_begun_is_done) {
 // A stranger that connects and says nothing, or says what no process of the run says, keeps no process out.
 BOOST_AUTO_TEST_CASE(strangers_hold_up_nobody) {
   std::vector<std::unique_ptr<Stranger>> strangers;
+  std::promise<void> connected;
   Ranks ranks(60, 3, true, [&](int rank, const Hub* hub) {
+    if (rank == 2 && hub) connected.get_future().wait();  // strangers come before it
     if (rank != 1 || !hub) return;
     for (const std::string& words : {std::string(), std::string("GET"), hello(hub->secret + 1, 2),
                                      hello(hub->secret, 100000), hello(hub->secret, -3), hello(hub->secret, 0)})
       strangers.push_back(std::make_unique<Stranger>(hub->port, words));
+    connected.set_value();
   });
   BOOST_TEST(strangers.size() == 6u);
   for (const auto& beat : ranks.beats) BOOST_TEST(beat->note() == "");
@@ -360,13 +366,15 @@ BOOST_AUTO_TEST_CASE(strangers_hold_up_nobody) {
   BOOST_TEST(ranks.fault(1).starts_with("rank 2 (process " + dead));
 }
 
-// A message about an impossible number of ranks is taken for the loss of the machine that sent it. Rank 2 connects
-// last, so that rank 0 still listens when the stranger connects as rank 1.
+// A message about ranks that cannot be is taken for the loss of the machine that sent it. Rank 2 connects last, so that
+// rank 0 still listens when the stranger connects as rank 1.
 BOOST_AUTO_TEST_CASE(a_message_of_ranks_that_are_not_there_is_refused) {
-  for (const int32_t beats : {-5, 1 << 30}) {
+  // The number of beats, whether it is the last message, and the rank of the first beat, of which 0 is rank 0 itself.
+  for (const std::array<int32_t, 3>& begin :
+       {std::array<int32_t, 3>{-5, 0, 1}, {1 << 30, 0, 1}, {1, 0, 3}, {1, 0, -2}, {1, 0, 0}}) {
     std::unique_ptr<Stranger> stranger;
     std::promise<void> connected;
-    const std::string head(reinterpret_cast<const char*>(&beats), sizeof beats);
+    const std::string head(reinterpret_cast<const char*>(begin.data()), sizeof begin);
     Ranks ranks(60, 3, true, [&](int rank, const Hub* hub) {
       if (rank == 1 && hub)
         stranger = std::make_unique<Stranger>(hub->port, hello(hub->secret, 1) + head + std::string(4096, '\0'));
@@ -375,6 +383,30 @@ BOOST_AUTO_TEST_CASE(a_message_of_ranks_that_are_not_there_is_refused) {
     });
     BOOST_TEST(ranks.fault(0).starts_with("rank 1 (process "));
   }
+}
+
+namespace {
+
+// While it lives, no socket can be made.
+struct NoSockets {
+  static inline std::atomic<int> error{0};
+  explicit NoSockets(int number) { error = number; }
+  ~NoSockets() { error = 0; }
+};
+
+}  // namespace
+
+// This replaces the C library's function in this program.
+extern "C" int socket(int domain, int type, int protocol) noexcept {
+  if (NoSockets::error == 0) return static_cast<int>(::syscall(SYS_socket, domain, type, protocol));
+  errno = NoSockets::error;
+  return -1;
+}
+
+BOOST_AUTO_TEST_CASE(all_machines_know_why_rank_0_cannot_listen) {
+  const NoSockets none(EMFILE);
+  const Ranks ranks(60, 2, true);
+  for (const auto& beat : ranks.beats) BOOST_TEST(beat->note() == "rank 0 cannot listen: Too many open files");
 }
 
 BOOST_AUTO_TEST_CASE(memory_for_which_there_is_no_room_is_told) {
