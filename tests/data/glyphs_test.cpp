@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(pixels_are_kept_between_calls) {
   BOOST_TEST((std::filesystem::last_write_time(file) == written));
   std::string changed = whole;
   ++changed[1000];
-  for (const std::string& bad : {changed, whole.substr(1), std::string()}) {
+  for (const std::string& bad : {changed, whole.substr(1), whole + "x", std::string()}) {
     std::ofstream(file, std::ios::binary) << bad;
     BOOST_TEST(load().fingerprint == fingerprint);
     BOOST_TEST((kb::test::read_file(file) == whole));

@@ -166,6 +166,25 @@ BOOST_AUTO_TEST_CASE(wrong_image_size) {
              "  expected: 2 x 3 pixels\n"
              "  got:      3 x 2 pixels\n"
              "  hint:     is this another data set?");
+  for (const uint32_t height : {2u, 3u}) {
+    const std::string text = refusal([&](TinyFiles& f) {
+      f.train_images = idx(0x803, {4, height, height}, pixels(4, 10));
+    });
+    BOOST_TEST(text.find("wrong image size") != std::string::npos, text);
+  }
+}
+
+// A published set has few labels, so that a file of a terabyte is none of its files.
+BOOST_AUTO_TEST_CASE(files_much_larger_than_the_set_are_refused) {
+  kb::IdxSpec published = kTiny;
+  published.published = {4, 2};
+  for (const char* name : {"train-images-idx3-ubyte", "t10k-labels-idx1-ubyte"}) {
+    const TemporaryDirectory dir;
+    TinyFiles().write(dir.path(), as_is, "");
+    fs::resize_file(dir / name, uintmax_t{1} << 40);
+    const std::string text = data_error(dir.path(), [&] { kb::load_idx_dataset(published, dir.path()); });
+    BOOST_TEST(text.starts_with(std::string("DIR/") + name + ": larger than a file of this data set"), text);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(label_out_of_range) {

@@ -4,9 +4,11 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "graph/error.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
 #include "runtime/kernel_entry.h"
+#include "runtime/sha256.h"
 #include "tests/support/support.h"
 
 namespace kb::cache_listing_test {
@@ -73,10 +75,11 @@ BOOST_AUTO_TEST_CASE(bytes_count_a_file_once) {
 }
 
 BOOST_AUTO_TEST_CASE(clears_its_own_and_nothing_else) {
-  for (const char* kept : {"images-0.index", "glyphs-0.pixels", "own.pixels"})
+  for (const std::string& kept : {std::string("images-0.index"), std::string("glyphs-0.pixels"),
+                                  std::string("own.pixels"), std::string("deed.so"), kFirst + ".cubin"})
     kb::write_file_atomically(cache / kept, "of data");
-  BOOST_TEST(kb::clear_cache(cache.path()) == 3);
-  BOOST_TEST(std::distance(fs::directory_iterator(cache.path()), fs::directory_iterator()) == 3);
+  BOOST_TEST(kb::clear_cache(cache.path()) == 4);
+  BOOST_TEST(std::distance(fs::directory_iterator(cache.path()), fs::directory_iterator()) == 4);
   BOOST_TEST(kb::read_file(cache / "thesis.tex") == "not ours");
   BOOST_TEST(kb::read_file(cache / "libother.so") == "not ours");
 }
@@ -84,6 +87,23 @@ BOOST_AUTO_TEST_CASE(clears_its_own_and_nothing_else) {
 BOOST_AUTO_TEST_CASE(no_directory_is_an_empty_cache) {
   BOOST_TEST(kb::list_cache(cache / "none").empty());
   BOOST_TEST(kb::clear_cache(cache / "none") == 0);
+  BOOST_CHECK_THROW(kb::list_cache(cache / "thesis.tex"), kb::Error);
+}
+
+// A program other than Kilobatch may write a right hash.
+BOOST_AUTO_TEST_CASE(sizes_in_a_trailer_are_checked) {
+  constexpr size_t kDigest = 32;
+  const std::string hashed = sound.substr(0, sound.size() - kDigest);
+  for (const size_t place : {hashed.size() - 16, hashed.size() - 8})  // of the size of the image, of the description
+    for (const int change : {-1, 1, 100}) {
+      std::string changed = hashed;
+      changed[place] = static_cast<char>(changed[place] + change);
+      kb::Sha256 hash;
+      hash.update(changed);
+      const kb::Sha256::Digest digest = hash.digest();
+      changed.append(digest.begin(), digest.end());
+      BOOST_TEST(kb::check_entry(changed).damage == "sizes in the trailer are wrong");
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -203,6 +203,7 @@ BOOST_AUTO_TEST_CASE(values_that_do_not_fit_are_refused) {
       "of type double");
   refused("rows", std::vector<uint32_t>(3), "elements of type int32_t\n  got:      elements of type uint32_t");
   refused("table", std::vector<float>(7), "another number of elements\n  expected: 8\n  got:      7");
+  refused("table", std::vector<float>(9), "another number of elements\n  expected: 8\n  got:      9");
   refused("table", 1.5, "one number for a tensor\n  expected: 8 elements\n  got:      1.5");
   for (const int32_t wrong : {-1, 4})
     refused("rows", std::vector<int32_t>{0, 3, wrong},

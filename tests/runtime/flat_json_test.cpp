@@ -56,6 +56,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_flat_is_refused) {
                            R"({"a":+1})",
                            R"({"a":1e999})",
                            R"({"a":"x\"y"})",
+                           R"({"a":"x\n"})",
                            R"({"a":"x)",
                            R"({a:1})",
                            R"({"a":tru})",

@@ -7,6 +7,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cstring>
+#include <fstream>
 
 #include "graph/error.h"
 #include "tests/support/says.h"
@@ -30,6 +31,17 @@ BOOST_AUTO_TEST_CASE(bytes_are_those_asked_for) {
   BOOST_CHECK_EXCEPTION(file.read(7, 4), kb::Error, [&](const kb::Error& error) {
     return error.what() == "cannot read " + path + ": it ends after 10 bytes, of which 11 were expected";
   });
+}
+
+// The file has a hole of 3 GiB before its end.
+BOOST_AUTO_TEST_CASE(bytes_behind_two_gigabytes) {
+  kb::test::TemporaryDirectory scratch;
+  kb::test::write_file(scratch / "file", "begin");
+  fs::resize_file(scratch / "file", uintmax_t{3} << 30);
+  std::ofstream(scratch / "file", std::ios::app) << "end";
+  const kb::InputFile file(scratch / "file");
+  BOOST_TEST(file.size() == (size_t{3} << 30) + 3);
+  BOOST_TEST(file.read(size_t{3} << 30, 3) == "end");
 }
 
 BOOST_AUTO_TEST_CASE(files_without_a_size_are_read_to_their_end) {

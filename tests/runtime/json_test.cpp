@@ -72,6 +72,11 @@ BOOST_AUTO_TEST_CASE(a_word_of_a_command_line_is_a_number_where_json_has_it) {
 BOOST_AUTO_TEST_CASE(bytes_that_are_not_utf8_are_valid_json_and_come_back) {
   BOOST_TEST(Json("Daten f\xfcr M\xc3\xbcnchen").dump() == "\"Daten f\xf4\x8f\xbb\xbcr M\xc3\xbcnchen\"");
   BOOST_TEST(back(all_bytes()) == all_bytes());
+  // A longer form than a character needs, and a character cut short, are bytes, each of which becomes one of its own.
+  for (const std::string_view bytes :
+       {std::string_view("\xe0\x80\x80"), std::string_view("\xf0\x8f\xbf\xbf"), std::string_view("\xed\xa0\x80"),
+        std::string_view("\xf4\x90\x80\x80"), std::string_view("\xe2\x82\xac").substr(0, 2)})
+    BOOST_TEST(characters_of(bytes).size() == 4 * bytes.size());
   BOOST_TEST(back("\xf4\x8f\xba\x80 \xf4\x8f\xbc\x80") == "\xf4\x8f\xba\x80 \xf4\x8f\xbc\x80");
   std::mt19937 random(1);
   for (int i = 0; i < 2000; ++i) {

@@ -2,6 +2,10 @@
 #include "tests/runtime/kernel_cache_fixture.h"
 
 #include <boost/test/unit_test.hpp>
+#include <cerrno>
+
+#include "runtime/kernel_units.h"
+#include "tests/support/file_faults.h"
 
 namespace kb::kernel_cache_test {
 
@@ -42,6 +46,31 @@ BOOST_AUTO_TEST_CASE(a_refused_prelude_is_named) {
   BOOST_CHECK_EXCEPTION(load(batch), kb::InternalError, [](const kb::InternalError& error) {
     return contains(error.what(), "refuses kernel prelude");
   });
+}
+
+// Some file systems have no hard links, or no more for one file: then the entry is a copy.
+BOOST_AUTO_TEST_CASE(an_entry_without_a_link_is_a_copy) {
+  const fs::path object = scratch / "object";
+  kb::test::write_file(object, "code");
+  for (const int reason : {0, EPERM, EOPNOTSUPP, EMLINK}) {
+    const kb::test::Lacking lacking(reason, 0);
+    const fs::path entry = scratch / std::to_string(reason);
+    for (int process = 0; process < 2; ++process) kb::publish(object, entry);
+    BOOST_TEST(kb::read_file(entry) == "code");
+  }
+  const kb::test::Lacking broken(EIO, 0);
+  BOOST_CHECK_THROW(kb::publish(object, scratch / "x"), kb::Error);
+}
+
+BOOST_AUTO_TEST_CASE(units_have_about_equal_lengths) {
+  KernelBatch batch = make_batch(5);
+  batch.kernels[3].text += std::string(1000, ' ');
+  std::vector<std::string> keys;
+  const kb::WantedKernels wanted = kb::distinct_kernels(batch, kb::batch_hash(batch, {}), keys);
+  const std::vector<kb::KernelUnit> units = kb::split_kernels(wanted, 2);
+  BOOST_TEST(units.at(0).kernels.size() == 1u);
+  BOOST_TEST(units.at(1).kernels.size() == 4u);
+  BOOST_TEST(kb::split_kernels(wanted, 9).size() == 5u);
 }
 
 // /bin/false fails without a word; /bin/true takes any arguments, compiles nothing and reports no error.

@@ -96,6 +96,13 @@ BOOST_AUTO_TEST_CASE(a_signal_that_the_starting_thread_blocks_reaches_the_child)
   BOOST_TEST(process.wait().status == 128 + SIGTERM);
 }
 
+BOOST_AUTO_TEST_CASE(a_signal_that_is_ignored_here_is_ignored_by_the_child) {
+  const auto before = std::signal(SIGUSR2, SIG_IGN);
+  const kb::ProcessResult result = kb::Process({"/bin/sh", "-c", "kill -USR2 $$; echo lives"}).wait();
+  std::signal(SIGUSR2, before);
+  BOOST_TEST(result.output == "lives\n");
+}
+
 BOOST_AUTO_TEST_CASE(a_program_that_is_not_there) {
   BOOST_CHECK_EXCEPTION(kb::Process({"/nowhere/program"}), kb::Error, [](const kb::Error& error) {
     return std::string(error.what()) == "cannot start /nowhere/program: No such file or directory";

@@ -34,7 +34,8 @@ BOOST_AUTO_TEST_CASE(arm_is_described_too) {
   BOOST_TEST(kb::describe_processor("processor\t: 0\nFeatures\t: fp asimd sve\nCPU implementer\t: 0x41\n"
                                     "CPU architecture: 8\nCPU part\t: 0xd40\n")
                  .starts_with("0x41 8 0xd40 features "));
-  BOOST_CHECK_THROW(kb::describe_processor("nothing here"), kb::Error);
+  for (const char* incomplete : {"nothing here", "vendor_id\t: X\n", "flags\t: fpu avx2\n"})
+    BOOST_CHECK_THROW(kb::describe_processor(incomplete), kb::Error);
 }
 
 BOOST_AUTO_TEST_CASE(the_widest_whole_instruction_set) {

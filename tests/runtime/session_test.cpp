@@ -53,6 +53,11 @@ BOOST_AUTO_TEST_CASE(outputs_stay_until_the_next_step) {
   BOOST_TEST(again[7] == 0.0);
 }
 
+BOOST_AUTO_TEST_CASE(a_worker_that_is_not_there_is_a_mistake) {
+  fill_hand_input(session);
+  for (const int64_t worker : {-1, 1}) BOOST_CHECK_THROW(session.work(worker), InternalError);
+}
+
 // The program itself reads lent memory, for one step.
 BOOST_AUTO_TEST_CASE(an_input_may_be_lent) {
   fill_hand_input(session);

@@ -19,6 +19,16 @@ BOOST_AUTO_TEST_CASE(standard_vectors) {
              "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
+// A field is its length, 8 bytes with the highest first, and its bytes: keys of caches and hashes of states depend on
+// it.
+BOOST_AUTO_TEST_CASE(a_field_has_its_length_before_it) {
+  kb::Sha256 hash;
+  hash.update_field("ab");
+  hash.update_field(std::string(258, 'x'));
+  BOOST_TEST(hash.hex() == kb::sha256_hex(std::string("\0\0\0\0\0\0\0\x02", 8) + "ab" +
+                                          std::string("\0\0\0\0\0\0\x01\x02", 8) + std::string(258, 'x')));
+}
+
 // Every length around the padding's edges, whole and in pieces of every size.
 BOOST_AUTO_TEST_CASE(pieces_equal_the_whole) {
   std::string text;
