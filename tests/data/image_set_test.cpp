@@ -3,10 +3,13 @@
 #include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
+#include <cstring>
 #include <fstream>
+#include <functional>
 
 #include "data/augment.h"
 #include "data/class_folders.h"
+#include "data/content_hash.h"
 #include "data/image_files.h"
 #include "data/images/open_image.h"
 #include "data/images/pack.h"
@@ -95,6 +98,22 @@ BOOST_AUTO_TEST_CASE(sizes_are_read_once) {
   BOOST_TEST(width() == 41);
   fs::last_write_time(folder.dir() / "train/n02/1.png", fs::file_time_type::clock::now() + std::chrono::hours(1));
   BOOST_TEST(width() == 40);
+  // A change within the same second, or of the length alone, is seen too.
+  const fs::path other = folder.dir() / "train/n02/1.png";
+  const auto keep_wrong_width = [&] {
+    index = kb::index_of_folder(folder.dir(), below, 1);
+    index.train[0].width = 41;
+    kb::test::write_file(kept, kb::test::text_of(kb::index_bytes(index)));
+    BOOST_TEST(width() == 41);
+  };
+  keep_wrong_width();
+  const fs::file_time_type time = fs::last_write_time(other) + std::chrono::nanoseconds(1);
+  fs::last_write_time(other, time);
+  BOOST_TEST(width() == 40);
+  keep_wrong_width();
+  std::ofstream(other, std::ios::app) << "x";
+  fs::last_write_time(other, time);
+  BOOST_TEST(width() == 40);
   // A damaged cache is made again.
   std::string bytes = kb::test::read_file(kept);
   bytes[bytes.size() / 2] ^= 1;
@@ -118,6 +137,51 @@ BOOST_AUTO_TEST_CASE(every_damage_of_an_index_is_found) {
   }
 }
 
+// A pack of another program may have a right checksum, and an index that does not fit together.
+BOOST_AUTO_TEST_CASE(an_index_that_does_not_fit_together_is_refused) {
+  ImageFolder folder;
+  const ImageIndex good = folder.open()->index();
+  const auto refusal = [](const Bytes& bytes) {
+    const std::string text = kb::test::data_error({}, [&] { kb::parse_index(bytes, "index"); });
+    return text.substr(0, text.find('\n', text.find('\n') + 1));
+  };
+  const std::pair<std::function<void(ImageIndex&)>, std::string> changes[] = {
+      {[](ImageIndex& index) { index.train[1].name = index.names.size() + 1; }, "a name within the names"},
+      {[](ImageIndex& index) { index.train[1].name_bytes = 10000; }, "a name within the names"},
+      {[](ImageIndex& index) { index.train[0].label = -1; }, "labels below 2"},
+      {[](ImageIndex& index) { index.test.back().label = 2; }, "labels below 2"},
+      {[](ImageIndex& index) { index.test[0].spare = 1; }, "sides of 16 bits"},
+      {[](ImageIndex& index) { index.train.clear(); }, "classes and training images"},
+      {[](ImageIndex& index) {
+         index.classes.pop_back();
+         for (std::vector<kb::ImageEntry>* part : index.parts())
+           for (kb::ImageEntry& entry : *part) entry.label = 0;
+       },
+       "classes and training images"}};
+  for (const auto& [change, expected] : changes) {
+    ImageIndex index = good;
+    change(index);
+    BOOST_TEST(refusal(kb::index_bytes(index)) == "index: the index of images is damaged\n  expected: " + expected);
+  }
+  // The words of the header: magic, stamp, and the numbers of classes, training and test images, and bytes of names.
+  const auto changed = [&](size_t word, uint64_t value, size_t more) {
+    Bytes bytes = kb::index_bytes(good);
+    bytes.resize(bytes.size() - sizeof(uint64_t));
+    std::memcpy(bytes.data() + word * sizeof value, &value, sizeof value);
+    bytes.insert(bytes.end(), more, uint8_t{0});
+    const uint64_t sum = kb::content_hash(0, bytes.data(), bytes.size());
+    const auto* begin = reinterpret_cast<const uint8_t*>(&sum);
+    bytes.insert(bytes.end(), begin, begin + sizeof sum);
+    return refusal(bytes);
+  };
+  const std::string damaged = "index: the index of images is damaged\n  expected: ";
+  BOOST_TEST(changed(0, 1, 0) == damaged + "an index of this version");
+  BOOST_TEST(changed(2, uint64_t{1} << 40, 0).ends_with(" bytes more"));
+  BOOST_TEST(changed(3, uint64_t{1} << 60, 0) == damaged + "1152921504606846976 images");
+  BOOST_TEST(changed(5, uint64_t{1} << 60, 0) == damaged + "1152921504606846976 bytes more");
+  BOOST_TEST(changed(1, 1, 3) == damaged + "the end of the index");
+}
+
 BOOST_AUTO_TEST_CASE(evaluated_images_are_the_centre) {
   ImageFolder folder;
   const Dataset set = kb::image_set(folder.open(), 28);
@@ -133,10 +197,13 @@ BOOST_AUTO_TEST_CASE(evaluated_images_are_the_centre) {
 BOOST_AUTO_TEST_CASE(a_sample_is_a_function_of_seed_and_epoch) {
   ImageFolder folder;
   const Dataset set = kb::image_set(folder.open(), 28);
-  const std::vector<uint8_t> first = pixels_of(set.train, 3, kEveryChange, 7, 2);
-  BOOST_TEST(pixels_of(set.train, 3, kEveryChange, 7, 2) == first);
-  BOOST_TEST(pixels_of(set.train, 3, kEveryChange, 8, 2) != first);
-  BOOST_TEST(pixels_of(set.train, 3, kEveryChange, 7, 3) != first);
+  const kb::AugmentSpec specs[] = {{.resized_crop = true}, {.jitter = true}, {.lighting = true}, kEveryChange};
+  for (const kb::AugmentSpec& spec : specs) {
+    const std::vector<uint8_t> first = pixels_of(set.train, 3, spec, 7, 2);
+    BOOST_TEST(pixels_of(set.train, 3, spec, 7, 2) == first);
+    BOOST_TEST(pixels_of(set.train, 3, spec, 8, 2) != first);
+    BOOST_TEST(pixels_of(set.train, 3, spec, 7, 3) != first);
+  }
 }
 
 // Any split of the rows over processes and any number of threads gives the same bytes.
@@ -237,6 +304,17 @@ BOOST_AUTO_TEST_CASE(the_part_that_is_tested_on) {
   folder.write("test/ILSVRC2012_test_00000001.JPEG", {});  // ImageNet's published test part has no labels
   BOOST_TEST(tested() == "val/n");
   fs::remove_all(folder.dir() / "test");
+  fs::rename(folder.dir() / "val", folder.dir() / "away");
+  fs::create_directory(folder.dir() / "val");
+  BOOST_TEST(
+      kb::test::data_error(folder.dir(), [&] { kb::list_images(folder.dir()); }).starts_with("DIR/val: no images"));
+  fs::remove(folder.dir() / "val");
+  fs::rename(folder.dir() / "away", folder.dir() / "val");
+  fs::create_directory(folder.dir() / "val/n01/d.jpg");
+  BOOST_TEST(kb::test::data_error(folder.dir(), [&] {
+               kb::list_images(folder.dir());
+             }).starts_with("DIR/val/n01/d.jpg: is not an image that is read here"));
+  fs::remove(folder.dir() / "val/n01/d.jpg");
   fs::create_directories(folder.dir() / "test");
   fs::copy(folder.dir() / "val", folder.dir() / "test", fs::copy_options::recursive);
   BOOST_TEST(tested() == "test/");

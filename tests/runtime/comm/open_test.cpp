@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 
 #include "graph/error.h"
 #include "runtime/comm/start_room.h"
+#include "runtime/usable_processors.h"
 #include "tests/support/says.h"
 #include "tests/support/support.h"
 
@@ -28,6 +30,12 @@ BOOST_AUTO_TEST_CASE(an_absent_library_is_named_with_its_package) {
       "  got:     no /nowhere/libkilobatch_mpi.so\n"
       "  hint:    cmake --build BUILD --target kilobatch_mpi builds it; where there is no such target, apt install "
       "libopenmpi-dev openmpi-bin, then configure again (cmake -DKB_MPI=ON says what it does not find)");
+}
+
+// A launcher may not say how many processes it has started.
+BOOST_AUTO_TEST_CASE(an_unknown_number_of_processes_is_several) {
+  const std::string error = error_of([] { open_communicator({}, {"mpiexec", 0}, {"/nowhere/libkilobatch_mpi.so"}); });
+  BOOST_TEST(error.starts_with("several processes cannot be used"), error);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_library_is_refused) {
@@ -53,6 +61,11 @@ BOOST_AUTO_TEST_CASE(the_command_that_starts_processes) {
   BOOST_TEST(command.front() == "/usr/bin/mpirun");
   BOOST_TEST(fmt::format("{}", fmt::join(command, " ")).find("-n 4 build/bin/glyphs --epochs 1") != std::string::npos);
   BOOST_TEST(error_of([] { mpirun_command("mpirun", 4, {}); }).find("apt install openmpi-bin") != std::string::npos);
+  const int64_t processors = usable_processors();
+  for (const int64_t processes : {processors, processors + 1}) {
+    const std::vector<std::string> words = mpirun_command("/usr/bin/mpirun", processes, {"x"});
+    BOOST_TEST(std::ranges::count(words, "--oversubscribe") == processes - processors);
+  }
 }
 
 // Each of these is a start that would not come to its first step.
@@ -64,6 +77,10 @@ BOOST_AUTO_TEST_CASE(processes_for_which_there_is_no_room_are_refused) {
              "  expected: at most 64 for each processor\n"
              "  got:      2 processors\n"
              "  hint:     fewer --processes: virtual workers (--per-worker) give the same bits in any number of them");
+  const StartRoom exact{.processors = 1, .memory = 640'000'000, .open_files = 64 + 4 * 64};  // of 64 processes
+  BOOST_TEST(error_of([&] { check_start_room(64, exact); }) == "(nothing thrown)");
+  for (const StartRoom& less : {StartRoom{1, 639'999'999, exact.open_files}, {1, exact.memory, exact.open_files - 1}})
+    BOOST_TEST(error_of([&] { check_start_room(64, less); }) != "(nothing thrown)");
   const auto refused = [&](const StartRoom& other, const std::string& part) {
     const std::string error = error_of([&] { check_start_room(100, other); });
     BOOST_TEST(error.find(part) != std::string::npos, error);
