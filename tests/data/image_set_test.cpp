@@ -353,6 +353,8 @@ BOOST_AUTO_TEST_CASE(what_the_largest_image_takes_as_a_whole_is_known) {
   BOOST_TEST(kb::image_set(store, 28).test.files->held_bytes() == 0);
   kb::write_pack(*store, folder.dir() / "images.pack", {});
   BOOST_TEST(kb::image_set(kb::open_pack(folder.dir() / "images.pack"), 28).train.files->held_bytes() == 4 * 30 * 20);
+  kb::write_pack(*store, folder.dir() / "small.pack", {.form = {.side = 16}});  // copies are decoded row by row
+  BOOST_TEST(kb::image_set(kb::open_pack(folder.dir() / "small.pack"), 28).train.files->held_bytes() == 0);
 }
 
 // A JPEG holds whole blocks of 8 x 8 coefficients: a row of 100 pixels takes 13 + 7 + 7 blocks of 128 bytes.

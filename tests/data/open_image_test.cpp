@@ -4,9 +4,11 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
+#include <cstring>
 
 #include "data/hash_random.h"
 #include "data/images/jpeg.h"
+#include "data/images/pixels.h"
 #include "tests/data/files.h"
 #include "tests/data/made_images.h"
 
@@ -197,6 +199,42 @@ BOOST_AUTO_TEST_CASE(pnm_files) {
   BOOST_TEST(differing_boxes(file("P6 # made\n3 2 255\nabcdefghijklmnopqr"), 20, 4) == 0);
   BOOST_TEST(decoded(file("P5 2 1 255\nxy")) == (std::vector<uint8_t>{'x', 'x', 'x', 'y', 'y', 'y'}));
   BOOST_TEST(kb::open_image(file("P5 2 1 255\nxy"))->is_gray());
+}
+
+// Bare pixels are as many as the header says; a side has 16 bits in the index of a set.
+BOOST_AUTO_TEST_CASE(files_of_bare_pixels) {
+  const ImageSize size{5, 3};
+  const std::vector<uint8_t> pixels = made_pixels(size, 3);
+  const Bytes good = kb::encode_pixels(pixels, size);
+  BOOST_TEST(decoded(good) == pixels);
+  BOOST_TEST(differing_boxes(good, 20, 5) == 0);
+  const auto with = [&](size_t bytes, uint32_t width, uint32_t height) {
+    Bytes file = good;
+    std::memcpy(file.data() + 8, &width, sizeof width);
+    std::memcpy(file.data() + 12, &height, sizeof height);
+    file.resize(bytes, uint8_t{0});
+    return decoding_error(file);
+  };
+  const std::string wrong = "the file is not as long as its size in pixels says";
+  BOOST_TEST(with(good.size(), 3, 5) == "(nothing thrown)");
+  BOOST_TEST(with(15, 5, 3) == "the file is cut short");
+  BOOST_TEST(with(good.size() - 1, 5, 3) == wrong);
+  BOOST_TEST(with(good.size() + 1, 5, 3) == wrong);
+  BOOST_TEST(with(16, 0, 3) == wrong);
+  BOOST_TEST(with(16, 3, 0) == wrong);
+  BOOST_TEST(with(16, 0x80000000, 0x80000000) == wrong);
+  BOOST_TEST(with(16 + 3 * 65535, 65535, 1) == "(nothing thrown)");
+  for (const auto& [width, height] : {std::pair(65536u, 1u), {1u, 65536u}})
+    BOOST_TEST(with(16 + 3 * 65536, width, height).starts_with("an image of "));
+}
+
+// Bytes between the parts of a JPEG are passed over: libjpeg warns of them, and the pixels are whole.
+BOOST_AUTO_TEST_CASE(stray_bytes_are_no_damage) {
+  const ImageSize size{40, 30};
+  const Bytes good = jpeg_file(made_pixels(size, 3), size);
+  Bytes strayed = good;
+  strayed.insert(strayed.begin() + 2, 3, uint8_t{0});
+  BOOST_TEST(decoded(strayed) == decoded(good));
 }
 
 BOOST_AUTO_TEST_CASE(encoding_keeps_an_image) {

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
+#include <cstring>
 #include <fstream>
+#include <functional>
 #include <future>
 
 #include "data/augment.h"
@@ -71,6 +73,7 @@ BOOST_AUTO_TEST_CASE(smaller_copies) {
   BOOST_TEST(pixels->index().train[3].height == 48);
   BOOST_TEST(pixels->index().train[3].width == 59);  // 61 x 48 / 49
   BOOST_TEST(pixels->index().train[3].bytes == 16u + 3 * 48 * 59);
+  BOOST_TEST(pixels->index().train[0].bytes == 16u + 3 * 40 * 64);
   Bytes memory;
   const auto copy = jpegs->file(jpegs->index().train[0], memory);
   BOOST_TEST(kb::test::read_file(folder.dir() / "train/n01/0.jpg") == std::string(copy.begin(), copy.end()));
@@ -97,6 +100,7 @@ BOOST_AUTO_TEST_CASE(a_stopped_pack_goes_on) {
   };
   BOOST_CHECK_THROW(kb::write_pack(*store, file, {.progress = stop}), Stopped);
   BOOST_TEST(!fs::exists(file));
+  BOOST_CHECK_THROW(kb::write_pack(*store, file, {.progress = stop}), Stopped);  // before its first new image
   // The program may have stopped while it wrote an image.
   std::ofstream(part, std::ios::app) << "half an image";
   BOOST_TEST(kb::write_pack(*store, file, {}) == 128);
@@ -114,6 +118,60 @@ BOOST_AUTO_TEST_CASE(a_stopped_pack_goes_on) {
   BOOST_CHECK_THROW(kb::write_pack(*store, file, {.form = {.side = 32}, .progress = stop}), Stopped);
   BOOST_TEST(kb::write_pack(*store, file, {}) == 0);
   BOOST_TEST(kb::test::read_file(file) == kb::test::read_file(whole));
+}
+
+// What an earlier start has left is taken for the same images and the same form alone, as far as it is whole.
+BOOST_AUTO_TEST_CASE(what_is_left_of_another_pack_is_not_taken) {
+  ImageFolder folder;
+  const fs::path file = folder.dir() / "images.pack", part = file.string() + ".part";
+  const auto stop = [](PackStage stage, int64_t images, int64_t of, uint64_t) {
+    if (stage == PackStage::write && images == of) throw Stopped();
+  };
+  const auto taken = [&](
+                         const PackForm& left, const PackForm& form, const std::function<void()>& change = [] {}) {
+    for (const char* end : {"", ".part", ".part.log"}) fs::remove(file.string() + end);
+    BOOST_CHECK_THROW(kb::write_pack(*folder.open(), file, {.form = left, .progress = stop}), Stopped);
+    change();
+    const int64_t count = kb::write_pack(*folder.open(), file, {.form = form});
+    BOOST_TEST(kb::verify_pack(*kb::open_pack(file)).empty());
+    return count;
+  };
+  const PackForm small{.side = 32};
+  BOOST_TEST(taken(small, small) == 12);
+  BOOST_TEST(taken(small, {.side = 33}) == 0);
+  BOOST_TEST(taken(small, {.side = 32, .quality = 80}) == 0);
+  BOOST_TEST(taken(small, {.side = 32, .raw = true}) == 0);
+  BOOST_TEST(taken(small, small, [&] { fs::resize_file(part, fs::file_size(part) - 1); }) == 11);
+  BOOST_TEST(taken(small, small, [&] { fs::resize_file(part, 10); }) == 0);
+  BOOST_TEST(taken(small, small, [&] {
+               fs::last_write_time(folder.dir() / "val/n02/5.jpg", fs::file_time_type::clock::now());
+             }) == 0);
+}
+
+// Another program may write a pack with right checksums whose places lead outside.
+BOOST_AUTO_TEST_CASE(places_outside_of_a_pack_are_refused) {
+  ImageFolder folder;
+  const fs::path file = folder.dir() / "images.pack";
+  kb::write_pack(*folder.open(), file, {});
+  const std::string good = kb::test::read_file(file);
+  const kb::ImageIndex index = kb::open_pack(file)->index();
+  const size_t index_at = good.size() - kb::index_bytes(index).size();
+  const std::function<void(kb::ImageEntry&)> changes[] = {[](kb::ImageEntry& entry) { entry.at = 63; },
+                                                          [&](kb::ImageEntry& entry) { entry.at = index_at + 1; },
+                                                          [&](kb::ImageEntry& entry) { entry.bytes = index_at; }};
+  for (const auto& change : changes) {
+    kb::ImageIndex changed = index;
+    change(changed.test[1]);
+    kb::test::write_file(file, good.substr(0, index_at) + std::string(kb::test::text_of(kb::index_bytes(changed))));
+    BOOST_TEST(error_of(folder.dir(), file)
+                   .starts_with(fmt::format(
+                       "DIR/images.pack: the pack is damaged\n  expected: images between bytes 64 and {}", index_at)));
+  }
+  std::string beyond = good;
+  const uint64_t header[] = {good.size() + 10, static_cast<uint64_t>(-10)};  // where the index lies, and its bytes
+  std::memcpy(beyond.data() + 8, header, sizeof header);
+  kb::test::write_file(file, beyond);
+  BOOST_TEST(error_of(folder.dir(), file).starts_with("DIR/images.pack: the pack is damaged\n  expected: an index of"));
 }
 
 BOOST_AUTO_TEST_CASE(damage_of_a_pack_is_found) {
