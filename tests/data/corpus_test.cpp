@@ -57,9 +57,17 @@ BOOST_AUTO_TEST_CASE(files_are_found_by_their_names) {
   BOOST_TEST(name(chosen.test.source) == "test_2017.en");
   BOOST_TEST(chosen.note.empty());
   BOOST_TEST(find_corpus(folder / "", {.source = "en"}).target == "de");
+  BOOST_TEST(find_corpus(folder, {.target = "de"}).source == "en");
 
   write("train.en", "");
   BOOST_TEST(name(find_corpus(folder).train.target) == "train.en");
+  for (int i = 10; i < 20; ++i)  // in whatever order the folder lists them, plain files go before packed ones
+    for (const char* end : {".de", ".en", ".en.gz"}) write("test_" + std::to_string(i) + end, "");
+  for (int i = 10; i < 20; ++i) {
+    const std::string stem = "test_" + std::to_string(i);
+    BOOST_TEST(name(find_corpus(folder, {.test = stem}).test.target) == stem + ".en");
+  }
+  BOOST_TEST(find_error({.train = "none"}).find(" more\n") != std::string::npos);  // not all names are told
 }
 
 BOOST_AUTO_TEST_CASE(two_files_are_named_by_what_they_share) {
@@ -120,6 +128,8 @@ BOOST_AUTO_TEST_CASE(files_that_are_not_line_for_line_are_refused) {
   BOOST_TEST(read_error() ==
              "DIR/train.de: not line for line DIR/train.en\n  expected: as many lines in both files\n"
              "  got:      2 and 3\n  hint:     one was cut short, or they are of different texts");
+  write("train.en", "one\n");
+  BOOST_TEST(read_error().find("got:      2 and 1") != std::string::npos);
   write("train.de", "eins");
   write("train.en", "one");
   BOOST_TEST(read_error() == "DIR/train.de: no pairs to train on\n  expected: 2 lines or more\n  got:      1");

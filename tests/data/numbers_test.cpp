@@ -82,6 +82,8 @@ BOOST_AUTO_TEST_CASE(the_set_follows_from_its_seed) {
   const SequencePairs one = number_pairs({.count = 100});
   BOOST_TEST(one.fingerprint == number_pairs({.count = 100}).fingerprint);
   BOOST_TEST(one.fingerprint != number_pairs({.count = 100, .seed = 2}).fingerprint);
+  BOOST_TEST(number_pairs({.count = 10}).test.count() == 1);
+  BOOST_TEST(number_pairs({.count = 19}).test.count() == 1);
   BOOST_TEST(test::data_error("", [] { number_pairs({.count = 9}); }) ==
              "numbers: no such set\n  expected: 10 to 1000000 numbers\n  got:      9");
 }

@@ -194,11 +194,62 @@ BOOST_AUTO_TEST_CASE(what_is_held_as_a_whole_is_known_before) {
   BOOST_TEST(held(jpeg_file(made_pixels(size, 3), size, {.progressive = true})) == 2 * 64 * 48 * 3 / 2);
 }
 
+namespace {
+
+// Returns a PNG of one row, from the bytes that it stores: `bits` a value, and `kind`, the colour type of its header.
+Bytes png_of_row(uint32_t width, uint8_t bits, uint8_t kind, const Bytes& row, const Bytes& palette = {}) {
+  const std::string signature = "\x89PNG\r\n\x1a\n";
+  Bytes file(signature.begin(), signature.end());
+  const auto put = [](Bytes& to, uint32_t word) {
+    for (int shift = 24; shift >= 0; shift -= 8) to.push_back(static_cast<uint8_t>(word >> shift));
+  };
+  const auto chunk = [&](const std::string& name, const Bytes& data) {
+    put(file, static_cast<uint32_t>(data.size()));
+    const size_t begin = file.size();
+    file.insert(file.end(), name.begin(), name.end());
+    file.insert(file.end(), data.begin(), data.end());
+    put(file, ::libdeflate_crc32(0, file.data() + begin, file.size() - begin));
+  };
+  Bytes header, filtered = {0}, packed(1000);
+  put(header, width);
+  put(header, 1);
+  header.insert(header.end(), {bits, kind, 0, 0, 0});
+  filtered.insert(filtered.end(), row.begin(), row.end());
+  libdeflate_compressor* compressor = ::libdeflate_alloc_compressor(6);
+  packed.resize(::libdeflate_zlib_compress(compressor, filtered.data(), filtered.size(), packed.data(), packed.size()));
+  ::libdeflate_free_compressor(compressor);
+  chunk("IHDR", header);
+  if (!palette.empty()) chunk("PLTE", palette);
+  chunk("IDAT", packed);
+  chunk("IEND", {});
+  return file;
+}
+
+}  // namespace
+
+// Each kind becomes 8 bits of red, green and blue: gray is repeated, alpha is dropped, and of 16 bits the upper stay.
+BOOST_AUTO_TEST_CASE(png_files_of_every_kind) {
+  using Pixels = std::vector<uint8_t>;
+  BOOST_TEST(decoded(png_of_row(3, 1, 0, {0b10100000})) == (Pixels{255, 255, 255, 0, 0, 0, 255, 255, 255}));
+  BOOST_TEST(decoded(png_of_row(2, 4, 0, {0x1f})) == (Pixels{17, 17, 17, 255, 255, 255}));
+  BOOST_TEST(decoded(png_of_row(1, 16, 0, {0x12, 0xff})) == (Pixels{0x12, 0x12, 0x12}));
+  BOOST_TEST(decoded(png_of_row(1, 16, 2, {1, 255, 2, 255, 3, 255})) == (Pixels{1, 2, 3}));
+  BOOST_TEST(decoded(png_of_row(2, 8, 3, {1, 0}, {7, 8, 9, 4, 5, 6})) == (Pixels{4, 5, 6, 7, 8, 9}));
+  BOOST_TEST(decoded(png_of_row(1, 8, 4, {50, 0})) == (Pixels{50, 50, 50}));
+  BOOST_TEST(decoded(png_of_row(2, 8, 6, {1, 2, 3, 0, 4, 5, 6, 255})) == (Pixels{1, 2, 3, 4, 5, 6}));
+  BOOST_TEST(kb::open_image(png_of_row(1, 8, 4, {50, 0}))->is_gray());
+  BOOST_TEST(!kb::open_image(png_of_row(2, 8, 3, {1, 0}, {7, 8, 9, 4, 5, 6}))->is_gray());
+}
+
 BOOST_AUTO_TEST_CASE(pnm_files) {
   const auto file = [](const std::string& text) { return Bytes(text.begin(), text.end()); };
   BOOST_TEST(differing_boxes(file("P6 # made\n3 2 255\nabcdefghijklmnopqr"), 20, 4) == 0);
   BOOST_TEST(decoded(file("P5 2 1 255\nxy")) == (std::vector<uint8_t>{'x', 'x', 'x', 'y', 'y', 'y'}));
   BOOST_TEST(kb::open_image(file("P5 2 1 255\nxy"))->is_gray());
+  BOOST_TEST(decoding_error(file("P5 18446744073709551617 1 255\nx")) ==  // 2^64 + 1
+             "a PNM file whose width is no number from 1 to 65500");
+  BOOST_TEST(decoding_error(file("P5 65500 1 255\n" + std::string(65500, 'x'))) == "(nothing thrown)");
+  BOOST_TEST(decoding_error(file("P5 65501 1 255\n" + std::string(65501, 'x'))) != "(nothing thrown)");
 }
 
 // Bare pixels are as many as the header says; a side has 16 bits in the index of a set.

@@ -100,11 +100,22 @@ BOOST_AUTO_TEST_CASE(mistakes_are_refused) {
   resampler.begin({2, 2, 0, 2}, {1, 1, 0, 1});
   std::vector<uint8_t> planes(6);
   BOOST_CHECK_THROW(resampler.finish(planes), std::logic_error);
+  const uint8_t row[8] = {};
+  resampler.add_row(row);
+  BOOST_CHECK_THROW(resampler.add_row(row), std::logic_error);
+}
+
+// Five pixels become three: the triangle at the first has the weights 0.8, 0.6 and 0, which are 4/7, 3/7 and 0.
+BOOST_AUTO_TEST_CASE(weights_are_rounded) {
+  kb::AxisWeights weights;
+  kb::set_weights(weights, {5, 3, 0, 1});
+  BOOST_TEST(weights.weight == (std::vector<int32_t>{2396745, 1797559, 0, 0}), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(the_centre_of_an_evaluated_image) {
   BOOST_CHECK((kb::centre_view({500, 375}, 224) == ImageView{{0, 0, 500, 375}, {341, 256}, 58, 16, 224}));
   BOOST_CHECK((kb::centre_view({375, 500}, 224) == ImageView{{0, 0, 375, 500}, {256, 341}, 16, 58, 224}));
+  BOOST_CHECK((kb::centre_view({300, 500}, 224) == ImageView{{0, 0, 300, 500}, {256, 426}, 16, 101, 224}));
   BOOST_CHECK((kb::centre_view({1, 1}, 224) == ImageView{{0, 0, 1, 1}, {256, 256}, 16, 16, 224}));
   BOOST_CHECK((kb::centre_view({40, 30}, 28) == ImageView{{0, 0, 40, 30}, {42, 32}, 7, 2, 28}));
   // 8/7 of 32 is nearest to 37. A middle between two pixels is the even one, as Python's round() has it.

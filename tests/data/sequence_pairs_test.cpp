@@ -47,6 +47,7 @@ BOOST_AUTO_TEST_CASE(a_vocabulary_has_its_texts_after_the_special_tokens) {
   BOOST_TEST(words.text(6) == "cat");
   BOOST_TEST(words.text(kPaddingToken) == "<pad>");
   BOOST_TEST(words.text(kUnknownToken) == "<unk>");
+  BOOST_TEST(test::data_error("", [&] { words.text(-1); }).find("got:      -1") != std::string::npos);
   BOOST_TEST(test::data_error("", [&] { words.text(7); }) ==
              "vocabulary: it has no such token\n  expected: a token in [0, 7)\n  got:      7\n"
              "  hint:     the tokens are of another vocabulary");
@@ -75,6 +76,20 @@ BOOST_AUTO_TEST_CASE(a_fingerprint_is_of_all_tokens_and_vocabularies) {
   BOOST_TEST(base.size() == 16);
   BOOST_TEST(base == fingerprint_of(small_pairs()));
   BOOST_TEST(base != fingerprint_of(small_pairs({"a", "c"})));
+  for (const bool in_source : {false, true}) {
+    SequencePairs changed = small_pairs();
+    RaggedTokens& side = in_source ? changed.train.source : changed.train.target;
+    ++side.values.back();
+    BOOST_TEST(base != fingerprint_of(changed));
+  }
+  SequencePairs parted[2] = {small_pairs(), small_pairs()};  // equal tokens in sequences of other lengths
+  const Tokens three = {4, 3, 3};
+  for (size_t i = 0; i < 2; ++i) {
+    parted[i].test.source.append(std::span(three).first(i + 1));
+    parted[i].test.source.append(std::span(three).subspan(i + 1));
+    for (int pair = 0; pair < 2; ++pair) parted[i].test.target.append(Tokens{5});
+  }
+  BOOST_TEST(fingerprint_of(parted[0]) != fingerprint_of(parted[1]));
   SequencePairs other = small_pairs();
   other.train.target.values[0] = 4;
   BOOST_TEST(base != fingerprint_of(other));

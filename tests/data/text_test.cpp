@@ -107,6 +107,18 @@ BOOST_AUTO_TEST_CASE(files_of_tokens_are_joined) {
   BOOST_TEST(tokens_of(*text.test, 0, 3) == (std::vector<int32_t>{7, 8, 9}));
 }
 
+// A folder lists its files in any order.
+BOOST_AUTO_TEST_CASE(files_of_tokens_go_by_their_names) {
+  std::vector<int32_t> all;
+  for (const uint32_t i : {5u, 2u, 8u, 0u, 3u, 7u, 1u, 6u, 4u})
+    test::write_file(folder / fmt::format("x_{}.bin", i), token_file(20240520, 1, 2, 2, 2 * i));
+  for (int32_t token = 0; token < 17; ++token) all.push_back(token);
+  BOOST_TEST(tokens_of(*open_token_files(folder, 256).train, 0, 17) == all);
+  // The only file is that of training, whatever its name.
+  test::write_file(directory.path() / "x_val.bin", token_file(20240520, 1, 9, 2));
+  BOOST_TEST(open_token_files(directory.path() / "x_val.bin", 256).train->count() == 8);
+}
+
 BOOST_AUTO_TEST_CASE(one_file_of_tokens_is_split) {
   const fs::path file = folder / "llama.bin";
   test::write_file(file, token_file(20240801, 7, 201, 4, 100000));
@@ -126,6 +138,8 @@ BOOST_AUTO_TEST_CASE(damaged_files_of_tokens_are_refused) {
              "DIR/a.bin: the file of tokens is truncated or damaged\n"
              "  expected: 1224 bytes for the 100 tokens that its header tells\n  got:      1223 bytes\n"
              "  hint:     make or fetch it again");
+  BOOST_TEST(error(whole + "x").find("got:      1225 bytes") != std::string::npos);
+  BOOST_TEST(error(token_file(20240520, 1, 0, 2)).find("1024 bytes for the 0 tokens") != std::string::npos);
   BOOST_TEST(error(token_file(20240520, 2, 100, 2)).find("got:      20240520 with version 2") != std::string::npos);
   BOOST_TEST(error(token_file(1, 1, 100, 2)).find("got:      1 with version 1") != std::string::npos);
   BOOST_TEST(error("short").find("got:      0 with version 0") != std::string::npos);
@@ -173,6 +187,15 @@ BOOST_AUTO_TEST_CASE(the_unigram_loss_is_that_of_the_training_frequencies) {
 
 BOOST_AUTO_TEST_CASE(the_unigram_loss_of_drawn_words_is_exact) {
   BOOST_TEST(words_unigram_loss() == unigram_loss(words_text()), boost::test_tools::tolerance(0.003));
+}
+
+// Published losses are of this text.
+BOOST_AUTO_TEST_CASE(the_drawn_text_is_fixed) {
+  BOOST_TEST(words_text({.train_bytes = 20000, .test_bytes = 1000}).fingerprint == "35680663cca93a21");
+  BOOST_TEST(words_entropy() == 0.84835059220805, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(words_unigram_loss() == 3.00171610998755, boost::test_tools::tolerance(1e-12));
+  for (const WordsSpec& none : {WordsSpec{.classes = 1}, WordsSpec{.words_per_class = 0}})
+    BOOST_TEST(test::data_error("", [&] { words_text(none); }).starts_with("words: a language of too few words"));
 }
 
 BOOST_AUTO_TEST_CASE(a_language_follows_from_its_seed) {

@@ -54,6 +54,7 @@ BOOST_AUTO_TEST_CASE(characters_are_read_and_broken_ones_found) {
 
 BOOST_AUTO_TEST_CASE(letters_get_their_lower_case) {
   BOOST_TEST(to_lower_case("A Cat, 12 ÄÖÜ ẞ ŠŽ ΑΩ ЁЖЯ Ǆ") == "a cat, 12 äöü ß šž αω ёжя ǆ");
+  BOOST_TEST(to_lower_case(utf8(0x100) + utf8(0x101)) == utf8(0x101) + utf8(0x101));  // capitals are every second one
   BOOST_TEST(to_lower_case("äß ÷ × ſ 中\xff") == "äß ÷ × ſ 中\xff");
   BOOST_TEST(to_lower_case(utf8(0x130) + utf8(0x1e94) + utf8(0x1e95)) == "i" + utf8(0x1e95) + utf8(0x1e95));
 }
