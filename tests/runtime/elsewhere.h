@@ -1,3 +1,4 @@
+// A backend for tests, whose memory the host must not touch: only copies in and out, of which the last one in is kept.
 #pragma once
 #include <algorithm>
 #include <cstring>
@@ -9,7 +10,6 @@
 
 namespace kb::test {
 
-// A backend whose memory the host must not touch: only copies in and out, of which the last one in is kept.
 class Elsewhere : public Backend {
  public:
   std::vector<float> last;
