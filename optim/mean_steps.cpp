@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <tuple>
+#include <utility>
 
 #include "graph/error.h"
 #include "optim/distributions.h"
@@ -79,13 +81,18 @@ bool tells_scatter(const std::vector<LogRuns>& runs) {
   return std::any_of(runs.begin(), runs.end(), [](const LogRuns& at) { return at.hits.size() > 1; });
 }
 
+struct LikeliestScatter {
+  ScatterLaw law;
+  std::vector<ScatterSample> samples;  // of each minibatch
+};
+
 // Finds the greatest likelihood; returns the law of sigma and leaves the means in `runs`.
-ScatterLaw maximise(std::vector<LogRuns>& runs) {
+LikeliestScatter maximise(std::vector<LogRuns>& runs) {
   constexpr int kMostSteps = 1000;
   constexpr double kSame = 1e-10;
   std::vector<double> deviations(runs.size(), 0.1);
-  std::vector<ScatterSample> samples(runs.size());
-  ScatterLaw law;
+  LikeliestScatter found{{}, std::vector<ScatterSample>(runs.size())};
+  auto& [law, samples] = found;
   for (int i = 0; i < kMostSteps; ++i) {
     for (size_t at = 0; at < runs.size(); ++at)
       samples[at] = {runs[at].minibatch, static_cast<int64_t>(runs[at].runs()) - 1, runs[at].improve(deviations[at])};
@@ -98,7 +105,7 @@ ScatterLaw maximise(std::vector<LogRuns>& runs) {
     }
     if (moved <= kSame) break;
   }
-  return law;
+  return found;
 }
 
 // Returns the variance of log steps that are known to within the distance of evaluations, and to within one step.
@@ -156,16 +163,18 @@ PooledSteps pooled_steps(std::span<const StepsToTarget> measured) {
     for (size_t i = 0; i < runs.size(); ++i) result.means.push_back({reached[i]->minibatch, runs[i].least_mean()});
     return result;
   }
-  const ScatterLaw law = maximise(runs);
+  const auto [law, samples] = maximise(runs);
   result.scatter = law;
   for (size_t i = 0; i < runs.size(); ++i) {
     MeanSteps mean{reached[i]->minibatch, std::exp(runs[i].mean)};
-    const auto [deviation, degrees] = law.at(runs[i].minibatch);
-    const double of_seeds = deviation * deviation / runs[i].weight(deviation),
-                 of_grid = variance_of_grid(reached[i]->resolution, mean.steps);
-    mean.variance = of_seeds + of_grid;
-    mean.degrees = joined_degrees(of_seeds, degrees, of_grid);
-    const double half = student_t(kTail, mean.degrees) * std::sqrt(mean.variance);
+    const double of_grid = variance_of_grid(reached[i]->resolution, mean.steps);
+    const auto variance_of_mean = [&](const SeedScatter& seeds) {
+      const double of_seeds = seeds.deviation * seeds.deviation / runs[i].weight(seeds.deviation);
+      return std::pair(of_seeds + of_grid, joined_degrees(of_seeds, seeds.degrees, of_grid));
+    };
+    std::tie(mean.variance, mean.degrees) = variance_of_mean(law.at(runs[i].minibatch));
+    const auto [variance, degrees] = variance_of_mean(law.with(samples[i]));
+    const double half = student_t(kTail, degrees) * std::sqrt(variance);
     mean.interval = {mean.steps * std::exp(-half), mean.steps * std::exp(half)};
     result.means.push_back(mean);
   }

@@ -33,8 +33,8 @@ struct ConfidenceInterval {
 
 struct MeanSteps {
   int64_t minibatch = 0;
-  double steps = 0;                                 // geometric mean of the runs' steps
-  double variance = 0;                              // variance of the mean's logarithm; 0 if sigma is not known
+  double steps = 0;     // geometric mean of the runs' steps
+  double variance = 0;  // variance of the mean's logarithm by the law of sigma; 0 if sigma is not known
   std::optional<ConfidenceInterval> interval = {};  // 95 %; nothing if sigma is not known
   double degrees = 0;                               // degrees of freedom of the variance; 0 if sigma is not known
 };
@@ -51,7 +51,9 @@ struct PooledSteps {
 
 // Returns the means, with intervals by Student's t. The variance of a mean has two parts: sigma^2 divided by the number
 // of runs, where one that was given up counts less; and resolution^2 / 12, since steps are known to within the
-// resolution, and to within one step at best. `measured` ascends by minibatch. Throws Error when steps are not above 0.
+// resolution, and to within one step at best. An interval takes sigma by the law and by the minibatch's own runs;
+// MeanSteps::variance, by which a fit weighs the means, takes the law alone, since runs that scatter little by chance
+// would weigh too much. `measured` ascends by minibatch. Throws Error when steps are not above 0.
 PooledSteps pooled_steps(std::span<const StepsToTarget> measured);
 
 // Returns the mean steps of one minibatch's runs by the same likelihood as pooled_steps(), with a sigma that is known;

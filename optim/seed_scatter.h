@@ -4,6 +4,9 @@
 // say more. sigma is a power of the minibatch, log sigma^2 = level + slope x (log B - middle), since seeds scatter more
 // where there are fewer steps or where trainings are near divergence. A study of few seeds hardly tells the slope, so
 // it is held back: a priori sigma grows or falls over the study's minibatches by a factor of 3, one standard deviation.
+// No power holds everywhere: a minibatch's own seeds count for its sigma too, and the law is worth at most three
+// degrees of freedom beside them (moderated variances; Smyth 2004, Stat. Appl. Genet. Mol. Biol. 3(1), 3), since a
+// priori sigma differs from the law by a factor of 1.6, one standard deviation.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -30,8 +33,10 @@ struct ScatterLaw {
 
   // Returns sigma at the middle.
   double deviation() const { return std::exp(level / 2); }
-  // Returns sigma at a minibatch, which may lie outside the study. There is at least one degree of freedom.
+  // Returns the law's sigma at a minibatch, which may lie outside the study. There is at least one degree of freedom.
   SeedScatter at(double minibatch) const;
+  // Returns sigma at a minibatch of the study by the law and by its own runs.
+  SeedScatter with(const ScatterSample& own) const;
 };
 
 // Returns the law of the greatest likelihood, restricted to the scatter about the means, times the prior of the slope.
