@@ -184,7 +184,8 @@ Tensor upsample2d(Tensor x, Sides factor, Interpolation how, Where where = Where
 Tensor random_bits(Graph& graph, const std::string& stream, Dims shape, Where where = Where::current());
 // Draw random numbers of `shape`, whose axis 0 is the samples, from a stream as random_bits does: uniform ones are
 // multiples of 2^-24 in [0, 1), rounded to a `dtype` of 16 bits; normal ones have mean 0 and standard deviation 1, and
-// are at most 5.8 in size. They are drawn in every mode; an evaluation gives each of its minibatches the same numbers.
+// are at most 5.8 in size. They are drawn in every mode. Each sample of an evaluation has numbers of its own, which are
+// those of its place in the data, the same in every evaluation and under every seed.
 Tensor random_uniform(Graph& graph, const std::string& stream, Dims shape, DType dtype = DType::f32,
                       Where where = Where::current());
 Tensor random_normal(Graph& graph, const std::string& stream, Dims shape, DType dtype = DType::f32,

@@ -157,6 +157,9 @@ std::optional<Evaluation> Evaluator::run(bool may_stop) {
     slot.fit(session);
     slot.fill(fill_, next, names_);
     slot.lend(session);
+    // A batch counts as a worker, so that each sample has random numbers of its own, by its place in the part.
+    session.set_scalar("worker", static_cast<double>(next));
+    session.set_scalar("step", static_cast<double>(order_.bucket(next)));
     session.step();
     next += each;
     report_until(next - lag * each);

@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "graph/scope.h"
 #include "recipes/config/learning.h"
@@ -278,6 +279,31 @@ BOOST_AUTO_TEST_CASE(the_first_samples_are_drawn_at_every_evaluation) {
   BOOST_TEST(seen.drawn[0].shape == (Dims{3, 1, 1}));
   const std::vector<float> x = numbers(30);
   BOOST_TEST(seen.drawn[0].values == std::vector<double>(x.begin(), x.end()), boost::test_tools::per_element());
+}
+
+// The last batch is not full. With one set of numbers for every batch there would be as many as a batch has rows.
+BOOST_AUTO_TEST_CASE(each_sample_of_an_evaluation_has_random_numbers_of_its_own) {
+  std::vector<double> drawn;
+  const auto model = [&](Inputs& in) -> ModelOutput {
+    const Tensor x = in["x"], noise = random_uniform(x.graph(), "noise", {x.size(0)});
+    const auto keep = [&](std::span<const MetricValues> outputs, int64_t) -> std::vector<double> {
+      drawn = outputs[0].values;
+      return {drawn.front()};
+    };
+    return {mean(linear("fc", x, 2), {1}), {{{{"first"}}, {{noise, true}}, keep}}};
+  };
+  const auto drawn_by = [&](int64_t per_worker, int64_t seed) {
+    TrainConfig config = config_of({.minibatch = 16, .epochs = 1, .optimizer = "sgd", .lr = 0.01});
+    config.batch.per_worker = per_worker;
+    config.arithmetic.seed = seed;
+    Observer silent;
+    trained(task_of(model), config, silent);
+    return drawn;
+  };
+  const std::vector<double> by_four = drawn_by(4, 1);
+  BOOST_TEST(std::ssize(by_four) == kTest);
+  BOOST_TEST(std::set<double>(by_four.begin(), by_four.end()).size() == by_four.size());
+  BOOST_TEST(drawn_by(8, 2) == by_four, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
