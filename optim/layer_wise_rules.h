@@ -25,7 +25,7 @@ Tensor lars_unscaled_update(UpdateContext& c);
 Tensor lars_plain_update(UpdateContext& c);
 
 // u <- m u + r (g + lambda w), r = min(trust |w| / (|g| + lambda |w| + epsilon) / eta, 1); w <- w - eta u. This is
-// NVIDIA's LARC with clipping, around SGD with momentum.
+// NVIDIA's LARC with clipping, around SGD with momentum, but that NVIDIA's has no weight decay where |g| is 0.
 Tensor larc_update(UpdateContext& c);
 
 // m^ and v^ are those of Adam, or m and v if bias_correction is 0; u = m^ / (sqrt(v^) + epsilon) + lambda d w; w <- w -
