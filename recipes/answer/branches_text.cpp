@@ -31,7 +31,7 @@ std::string difference_text(const SmoothedBranch& branch) {
 
 std::string branches_table(const BranchesAnswer& answer) {
   std::string text = fmt::format("\n{:<9} {:>4} {:>10} {:>7} {:>9} {:>9}  {}\n", "place", "k", "minibatch", "steps",
-                                 "rate", "loss", "less that of k 1");
+                                 "rate", "loss", "less k 1, +- std. error");
   for (const PlaceAnswer& one : answer.places)
     for (const SmoothedBranch& branch : one.branches)
       text += fmt::format("{:<9} {:>4} {:>10} {:>7} {:>9.4g} {:>9.4f}{}\n",

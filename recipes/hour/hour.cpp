@@ -153,7 +153,7 @@ int run_hour(const HourRequest& request) {
   const HourReport report = standing_of(request, *study).report;
   write_report(study->folder, report);
   console.line("\n" + report.title + "\n\n" + hour_table(report) + "\n" + hour_searches_text(report) +
-               hour_claims_text(report));
+               hour_claims_text(report) + hour_intervals_text(report));
   console.line(fmt::format("study: {} (hour.html, curves.svg, summary.json, a run folder for each training)",
                            study->folder.string()));
   if (const std::string next = hour_next(request.plan); !next.empty()) console.line(next);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "recipes/report/html_page.h"
 #include "recipes/report/svg.h"
 #include "recipes/trials/wrapped.h"
@@ -10,6 +12,11 @@
 
 namespace kb {
 namespace {
+
+constexpr const char* kIntervals =
+    "Intervals of differences (Welch's) are of 95 % over all looks if errors scatter normally. If the errors of one "
+    "configuration are skewed and scatter far more than those of the other, as they do near a rate at which trainings "
+    "diverge, the intervals hold the difference in 86 to 94 % of simulated studies.";
 
 std::string result_text(const HourReport& report, const HourArm& arm) {
   const auto at = report.results.find(arm.name);
@@ -57,6 +64,13 @@ std::string hour_table(const HourReport& report) {
 
 std::string hour_claims_text(const HourReport& report) { return claims_text(claims_of(report)); }
 
+std::string hour_intervals_text(const HourReport& report) {
+  const bool has_intervals = std::any_of(report.claims.begin(), report.claims.end(), [](const HourClaim& claim) {
+    return claim.evidence.low < claim.evidence.high;
+  });
+  return has_intervals ? "\n" + wrapped("", kIntervals) : "";
+}
+
 std::string hour_searches_text(const HourReport& report) {
   std::string text;
   for (const std::string& search : report.searches) text += wrapped("search     ", search);
@@ -72,10 +86,10 @@ std::string hour_page(const HourReport& report, const std::string& curves) {
       "end, mean +- standard deviation of the sample over the seeds.</p>\n<p><code>{}</code></p>\n"
       "<h2>Trainings</h2>\n{}{}<h2>Claims</h2>\n<p>A claim is judged by where the interval of the difference of the "
       "errors (Welch's) lies against its margin; where seeds diverged, by the exact test of ranks. Where it is "
-      "undecided a further seed is trained, up to {}. Intervals are of 95 % with all of these "
-      "looks.</p>\n{}<h2>Curves</h2>\n<div class=\"scroll wide\">{}</div>\n",
-      xml_text(report.command), results_table(report), searches, kMostHourSeeds, claims_table(claims_of(report)),
-      curves);
+      "undecided a further seed is trained, up to {}. {}</p>\n{}<h2>Curves</h2>\n<div class=\"scroll "
+      "wide\">{}</div>\n",
+      xml_text(report.command), results_table(report), searches, kMostHourSeeds, kIntervals,
+      claims_table(claims_of(report)), curves);
   return html_page(report.title, body);
 }
 

@@ -33,7 +33,8 @@ Json claim_json(const JudgedClaim& claim) {
 std::string evidence_text(const Evidence& evidence, bool is_ratio) {
   std::string text;
   if (evidence.is_ranked)
-    text = fmt::format("some {}: by ranks p {:.3f}", is_ratio ? "missed the target" : "diverged", evidence.p);
+    text =
+        fmt::format("some {}: by ranks, one-sided p {:.3f}", is_ratio ? "missed the target" : "diverged", evidence.p);
   else if (evidence.difference)
     text = is_ratio ? fmt::format("x {:.3g}", std::exp(*evidence.difference))
                     : fmt::format("{:+.2f}", *evidence.difference);

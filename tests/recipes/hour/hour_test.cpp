@@ -320,7 +320,8 @@ BOOST_AUTO_TEST_CASE(what_is_printed_fits_a_terminal_of_80_columns) {
   HourReport report{"title", "./run hour", hour_arms(HourPlan::full, 12), {}, {}, {}};
   for (const HourArm& arm : report.arms) report.results[arm.name] = of_errors({0.09, 0.1234, 0.10});
   report.claims = hour_claims(HourPlan::full, report.results, 3);
-  std::istringstream lines(hour_table(report) + hour_searches_text(report) + hour_claims_text(report));
+  std::istringstream lines(hour_table(report) + hour_searches_text(report) + hour_claims_text(report) +
+                           hour_intervals_text(report));
   for (std::string line; std::getline(lines, line);) BOOST_TEST(line.size() <= 80u, line);
 }
 
