@@ -59,7 +59,8 @@ Tensor operator>=(Operand a, Operand b);
 Tensor select(Tensor condition, Operand a, Operand b, Where where = Where::current());
 Tensor cast(Tensor x, DType dtype, Where where = Where::current());
 Tensor leaky_relu(Tensor x, double slope = 0.01, Where where = Where::current());
-// The gradient is 1 where low <= x <= high, and 0 elsewhere.
+// The gradient is 1 where low <= x <= high, and 0 elsewhere: an element at an edge can leave it. There PyTorch 2.15 has
+// 0 and jnp.clip 1/2.
 Tensor clamp(Tensor x, double low, double high, Where where = Where::current());
 // Applies any point-wise op, chosen by its enumerator, to arguments of one graph; they broadcast.
 Tensor pointwise(Op op, std::vector<Operand> arguments, Where where = Where::current());

@@ -106,7 +106,7 @@ Tensor clamp(Tensor x, double low, double high, Where where) {
   if (!(low <= high))
     report("clamp",
            {"low lies above high", "low <= high", "low " + number_text(low) + ", high " + number_text(high), ""});
-  // minimum(maximum(...)) would give gradient 1/2 at the edges. PyTorch's clamp had 1 there, and has 0 in 2.15.
+  // minimum(maximum(...)) would give gradient 1/2 at the edges.
   return select(lt(x, low), low, select(gt(x, high), high, x));
 }
 
