@@ -10,7 +10,6 @@
 #include "data/images/read_image.h"
 #include "recipes/config/run_plan.h"
 #include "recipes/config/run_task.h"
-#include "runtime/session.h"
 
 namespace kb {
 namespace {
@@ -69,50 +68,6 @@ std::vector<std::string> names_of_classes(const JsonValue& manifest, int64_t cla
   return names;
 }
 
-}  // namespace
-
-struct Predictor::Parts {
-  Parts(const PredictRequest& request, const std::optional<Recipe>& own,
-        const std::function<void(const std::string&)>& say)
-      : asked(request),
-        model(request.model, own, {"predict", "IMAGE...", check_images}),
-        input(input_to_predict(model)),
-        names(names_of_classes(model.manifest, input.classes)),
-        rows(std::min(batch_plan(model.config).per_worker, kMostRows)),
-        backend(make_cpu_backend({.shards = static_cast<int>(model.config.arithmetic.shards), .cache_directory = ""})),
-        store(*backend),
-        logits(build_logits_graph(image_task(model.recipe, input, model.config.data.options), rows, model.dtype())),
-        session(*backend, store, model.compiled(logits, backend->target())) {
-    description = model.load(store, logits.variables, say);
-    session.set_scalar(kLabelSmoothing, 0);
-  }
-
-  // Fills the first rows with the images and the others with zeros; no row has an influence on another one.
-  void feed(const std::vector<Bytes>& images) {
-    const auto image = static_cast<size_t>(input.shape.size());
-    std::byte* pixels = session.input("images");
-    for (size_t row = 0; row < static_cast<size_t>(rows); ++row) {
-      if (row < images.size())
-        std::memcpy(pixels + row * image, images[row].data(), image);
-      else
-        std::memset(pixels + row * image, 0, image);
-    }
-  }
-
-  PredictRequest asked;
-  RunModel model;
-  InputSpec input;
-  std::vector<std::string> names;
-  int64_t rows;
-  std::unique_ptr<Backend> backend;
-  StateStore store;
-  Graph logits;
-  Session session;
-  std::string description;
-};
-
-namespace {
-
 // Returns the softmax of the logits with the names of the classes, the largest first.
 std::vector<ClassShare> shares_of(std::span<const double> logits, const std::vector<std::string>& names) {
   const double largest = *std::max_element(logits.begin(), logits.end());
@@ -132,32 +87,47 @@ std::vector<ClassShare> shares_of(std::span<const double> logits, const std::vec
 
 Predictor::Predictor(const PredictRequest& request, const std::optional<Recipe>& own,
                      const std::function<void(const std::string&)>& say)
-    : parts_(std::make_unique<Parts>(request, own, say)) {}
-
-Predictor::~Predictor() = default;
-
-std::string Predictor::description() const { return parts_->description; }
-
-size_t Predictor::most() const { return static_cast<size_t>(parts_->rows); }
+    : invert_(request.invert),
+      model_(request.model, own, {"predict", "IMAGE...", check_images}),
+      input_(input_to_predict(model_)),
+      names_(names_of_classes(model_.manifest, input_.classes)),
+      rows_(std::min(batch_plan(model_.config).per_worker, kMostRows)),
+      logits_(build_logits_graph(image_task(model_.recipe, input_, model_.config.data.options), rows_, model_.dtype())),
+      session_(*model_.backend, model_.store, model_.compiled(logits_)) {
+  model_.load(logits_.variables, say);
+  session_.set_scalar(kLabelSmoothing, 0);
+}
 
 Bytes Predictor::read(const fs::path& image) const {
-  const InputSpec& input = parts_->input;
-  Bytes pixels = input.in_files ? read_centre_view(image, input.shape.height) : read_fitted_image(image, input.shape);
-  if (parts_->asked.invert)
+  Bytes pixels =
+      input_.in_files ? read_centre_view(image, input_.shape.height) : read_fitted_image(image, input_.shape);
+  if (invert_)
     for (uint8_t& pixel : pixels) pixel = static_cast<uint8_t>(255 - pixel);
   return pixels;
 }
 
+// Fills the first rows with the images and the others with zeros; no row has an influence on another one.
+void Predictor::feed(const std::vector<Bytes>& images) {
+  const auto image = static_cast<size_t>(input_.shape.size());
+  std::byte* pixels = session_.input("images");
+  for (size_t row = 0; row < most(); ++row) {
+    if (row < images.size())
+      std::memcpy(pixels + row * image, images[row].data(), image);
+    else
+      std::memset(pixels + row * image, 0, image);
+  }
+}
+
 std::vector<std::vector<ClassShare>> Predictor::classes_of(const std::vector<Bytes>& images) {
   ensure(images.size() <= most(), "more images than the program has rows");
-  parts_->feed(images);
-  parts_->session.step();
+  feed(images);
+  session_.step();
   std::vector<double> logits;
-  parts_->session.read("logits", logits);
+  session_.read("logits", logits);
   const size_t classes = logits.size() / most();
   std::vector<std::vector<ClassShare>> all;
   for (size_t row = 0; row < images.size(); ++row)
-    all.push_back(shares_of(std::span(logits).subspan(row * classes, classes), parts_->names));
+    all.push_back(shares_of(std::span(logits).subspan(row * classes, classes), names_));
   return all;
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 #include <filesystem>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "data/bytes.h"
 #include "recipes/models/run_model.h"
 #include "recipes/task/model.h"
+#include "runtime/session.h"
 
 namespace kb {
 
@@ -33,22 +33,25 @@ class Predictor {
   // none of its weights, and for a run of another recipe or of one that does not tell classes of images apart.
   Predictor(const PredictRequest& request, const std::optional<Recipe>& own,
             const std::function<void(const std::string&)>& say);
-  ~Predictor();
-  Predictor(const Predictor&) = delete;
-  Predictor& operator=(const Predictor&) = delete;
 
-  // Returns "lenet_mnist after 938 steps (runs/a/checkpoints/best.safetensors)".
-  std::string description() const;
+  const std::string& description() const { return model_.description; }
   // Returns the number of images that one call of classes_of() takes at most.
-  size_t most() const;
+  size_t most() const { return static_cast<size_t>(rows_); }
   // Returns the pixels of an image file as the model takes them. Throws DataError if the file is no image.
   Bytes read(const std::filesystem::path& image) const;
   // Returns the classes of each image, the most probable first. `images`: results of read().
   std::vector<std::vector<ClassShare>> classes_of(const std::vector<Bytes>& images);
 
  private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
+  void feed(const std::vector<Bytes>& images);
+
+  const bool invert_;
+  RunModel model_;
+  const InputSpec input_;
+  const std::vector<std::string> names_;
+  const int64_t rows_;
+  const Graph logits_;
+  Session session_;
 };
 
 }  // namespace kb

@@ -86,20 +86,22 @@ RunModel::RunModel(const RunModelRequest& asked, const std::optional<Recipe>& ow
     : request(asked),
       manifest(manifest_of(asked.run)),
       recipe(recipe_of(manifest, own, asked.run, use)),
-      config(config_of_run(recipe, manifest, asked.run)) {}
+      config(config_of_run(recipe, manifest, asked.run)),
+      backend(make_cpu_backend({.shards = static_cast<int>(config.arithmetic.shards), .cache_directory = ""})),
+      store(*backend) {}
 
-Compiled RunModel::compiled(const Graph& graph, const Target& target) const {
+Compiled RunModel::compiled(const Graph& graph, const ParameterSpace* space) const {
   CompileOptions options;
-  options.target = target;
+  options.target = backend->target();
   options.precision = config.arithmetic.precision;
+  options.space = space;
   return compile(graph, options);
 }
 
-std::string RunModel::load(StateStore& store, const std::vector<Variable>& variables,
-                           const std::function<void(const std::string&)>& say) const {
+void RunModel::load(const std::vector<Variable>& variables, const std::function<void(const std::string&)>& say) {
   const Checkpoint checkpoint = chosen_checkpoint(request, say);
   load_weights(store, variables, exported_tensors(checkpoint, request.averaged), checkpoint.path);
-  return fmt::format("{} after {} steps ({})", recipe.name, checkpoint.step, checkpoint.path.string());
+  description = fmt::format("{} after {} steps ({})", recipe.name, checkpoint.step, checkpoint.path.string());
 }
 
 }  // namespace kb

@@ -2,12 +2,14 @@
 #pragma once
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "compiler/pipeline/pipeline.h"
 #include "recipes/config/run_config.h"
 #include "recipes/task/model.h"
+#include "runtime/backend.h"
 #include "runtime/checkpoint.h"
 #include "runtime/json_reader.h"
 #include "runtime/state_store.h"
@@ -33,21 +35,22 @@ struct RunModel {
   // Throws Error if there is no such run, and for a run of another recipe.
   RunModel(const RunModelRequest& request, const std::optional<Recipe>& own, const ModelUse& use);
 
-  // Fills the store with the weights. Of the model's variables the store may lack those that nothing of it reads. Calls
-  // `say` with a line for each damaged checkpoint that is passed over. Returns
-  // "lenet_mnist after 938 steps (runs/a/checkpoints/best.safetensors)". Throws Error if the run has no weights, or not
-  // those of the store and the model.
-  std::string load(StateStore& store, const std::vector<Variable>& variables,
-                   const std::function<void(const std::string&)>& say) const;
+  // Fills the store with the weights, and sets the description. Of the model's variables the store may lack those that
+  // nothing of it reads. Calls `say` with a line for each damaged checkpoint that is passed over. Throws Error if the
+  // run has no weights, or not those of the store and the model.
+  void load(const std::vector<Variable>& variables, const std::function<void(const std::string&)>& say);
 
-  // Compiles a graph of the model in the precision of the run.
-  Compiled compiled(const Graph& graph, const Target& target) const;
+  // Compiles a graph of the model in the precision of the run. `space`: its parameters, if other programs share them.
+  Compiled compiled(const Graph& graph, const ParameterSpace* space = nullptr) const;
   DType dtype() const { return graph_dtype(config.arithmetic.precision); }  // that of the graphs' float values
 
   RunModelRequest request;
   JsonValue manifest;
   Recipe recipe;
   RunConfig config;
+  std::unique_ptr<Backend> backend;  // the CPU of this machine
+  StateStore store;
+  std::string description;  // "lenet_mnist after 938 steps (runs/a/checkpoints/best.safetensors)"
 };
 
 }  // namespace kb

@@ -9,7 +9,6 @@
 
 #include "data/hash_random.h"
 #include "recipes/config/run_task.h"
-#include "runtime/session.h"
 
 namespace kb {
 namespace {
@@ -61,57 +60,33 @@ int32_t draw_token(std::span<const double> logits, const SampleOptions& options,
   return tokens[std::min(static_cast<size_t>(found - ends.begin()), tokens.size() - 1)];
 }
 
-struct Sampler::Parts {
-  Parts(const RunModelRequest& request, const std::optional<Recipe>& own,
-        const std::function<void(const std::string&)>& say)
-      : model(request, own, {"sample", "--prompt TEXT", check_own_task}),
-        task(task_to_sample(model)),
-        context(task.fields[0].shape[0] - 1),
-        backend(make_cpu_backend({.shards = static_cast<int>(model.config.arithmetic.shards), .cache_directory = ""})),
-        store(*backend),
-        graph(build_logits_graph(task, 1, model.dtype())),
-        session(*backend, store, model.compiled(graph, backend->target())),
-        description(model.load(store, graph.variables, say)) {
-    session.set_scalar(kLabelSmoothing, 0);
-    const Dims& shape = session.output_type("logits").shape;
-    if (shape.size() != 3 || shape[1] != context)
-      throw Error(fmt::format("{}: expected logits [N, {}, vocabulary] of a language model, got {}", model.recipe.name,
-                              context, to_string(session.output_type("logits"))));
-    vocabulary = shape[2];
-  }
-
-  // Returns the logits of the token after `tokens`, at most `context` of them. Tokens that come later are 0: no
-  // position before them sees them.
-  std::span<const double> logits_after(std::span<const int32_t> tokens) {
-    std::vector<int32_t> window(static_cast<size_t>(context) + 1, 0);
-    std::copy(tokens.begin(), tokens.end(), window.begin());
-    std::memcpy(session.input(kTokens), window.data(), window.size() * sizeof(int32_t));
-    session.step();
-    session.read("logits", logits);
-    const auto width = static_cast<size_t>(vocabulary);
-    return std::span<const double>(logits).subspan((tokens.size() - 1) * width, width);
-  }
-
-  RunModel model;
-  Task task;
-  int64_t context, vocabulary = 0;
-  std::unique_ptr<Backend> backend;
-  StateStore store;
-  Graph graph;
-  Session session;
-  std::string description;
-  std::vector<double> logits;
-};
-
 Sampler::Sampler(const RunModelRequest& request, const std::optional<Recipe>& own,
                  const std::function<void(const std::string&)>& say)
-    : parts_(std::make_unique<Parts>(request, own, say)) {}
+    : model_(request, own, {"sample", "--prompt TEXT", check_own_task}),
+      task_(task_to_sample(model_)),
+      context_(task_.fields[0].shape[0] - 1),
+      graph_(build_logits_graph(task_, 1, model_.dtype())),
+      session_(*model_.backend, model_.store, model_.compiled(graph_)) {
+  model_.load(graph_.variables, say);
+  session_.set_scalar(kLabelSmoothing, 0);
+  const Dims& shape = session_.output_type("logits").shape;
+  if (shape.size() != 3 || shape[1] != context_)
+    throw Error(fmt::format("{}: expected logits [N, {}, vocabulary] of a language model, got {}", model_.recipe.name,
+                            context_, to_string(session_.output_type("logits"))));
+  vocabulary_ = shape[2];
+}
 
-Sampler::~Sampler() = default;
-
-const std::string& Sampler::description() const { return parts_->description; }
-
-int64_t Sampler::vocabulary() const { return parts_->vocabulary; }
+// Returns the logits of the token after `tokens`, at most `context` of them. Tokens that come later are 0: no position
+// before them sees them.
+std::span<const double> Sampler::logits_after(std::span<const int32_t> tokens) {
+  std::vector<int32_t> window(static_cast<size_t>(context_) + 1, 0);
+  std::copy(tokens.begin(), tokens.end(), window.begin());
+  std::memcpy(session_.input(kTokens), window.data(), window.size() * sizeof(int32_t));
+  session_.step();
+  session_.read("logits", logits_);
+  const auto width = static_cast<size_t>(vocabulary_);
+  return std::span<const double>(logits_).subspan((tokens.size() - 1) * width, width);
+}
 
 void Sampler::write(const std::vector<int32_t>& prompt, int64_t count, const SampleOptions& options,
                     const std::function<void(int32_t)>& take) {
@@ -122,9 +97,9 @@ void Sampler::write(const std::vector<int32_t>& prompt, int64_t count, const Sam
   std::vector<int32_t> tokens = prompt;
   HashStream random(options.seed);
   for (int64_t i = 0; i < count; ++i) {
-    const size_t seen = std::min(tokens.size(), static_cast<size_t>(parts_->context));
+    const size_t seen = std::min(tokens.size(), static_cast<size_t>(context_));
     const double uniform = static_cast<double>(random.bits() >> 11) * 0x1p-53;
-    tokens.push_back(draw_token(parts_->logits_after(std::span(tokens).last(seen)), options, uniform));
+    tokens.push_back(draw_token(logits_after(std::span(tokens).last(seen)), options, uniform));
     take(tokens.back());
   }
 }

@@ -1,13 +1,14 @@
 // Texts that a language model of a run writes: token after token, each drawn by the model's own probabilities.
 #pragma once
 #include <functional>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "recipes/models/run_model.h"
+#include "recipes/task/task.h"
+#include "runtime/session.h"
 
 namespace kb {
 
@@ -27,20 +28,24 @@ class Sampler {
   // task has one field "tokens" i32 [context + 1] and logits [N, context, vocabulary].
   Sampler(const RunModelRequest& request, const std::optional<Recipe>& own,
           const std::function<void(const std::string&)>& say);
-  ~Sampler();
-  Sampler(const Sampler&) = delete;
-  Sampler& operator=(const Sampler&) = delete;
 
-  const std::string& description() const;  // text that RunModel::load returned
-  int64_t vocabulary() const;
+  const std::string& description() const { return model_.description; }
+  int64_t vocabulary() const { return vocabulary_; }
   // Writes `count` tokens after the prompt and gives each to `take`. The model sees the last `context` tokens. Throws
   // Error for an empty prompt, and for a token that is not below the vocabulary.
   void write(const std::vector<int32_t>& prompt, int64_t count, const SampleOptions& options,
              const std::function<void(int32_t)>& take);
 
  private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
+  std::span<const double> logits_after(std::span<const int32_t> tokens);
+
+  RunModel model_;
+  const Task task_;
+  const int64_t context_;
+  const Graph graph_;
+  Session session_;
+  int64_t vocabulary_ = 0;
+  std::vector<double> logits_;
 };
 
 }  // namespace kb

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
 
 #include "data/text/length_buckets.h"
 #include "recipes/config/run_task.h"
@@ -38,8 +39,8 @@ Task task_of_run(const RunModel& model) {
 // The programs for sources of one length: `sentences` of them at once, `beams` rows each.
 class Writer {
  public:
-  Writer(const Task& task, int64_t length, const TranslateOptions& options, const CompileOptions& compiling,
-         Backend& backend, StateStore& store)
+  Writer(const Task& task, int64_t length, const TranslateOptions& options, RunModel& model,
+         const ParameterSpace& space)
       : sentences_(options.minibatch),
         vocabulary_(task.sequences->pairs->target.tokenizer->vocabulary().size()),
         search_{.beams = options.beams,
@@ -48,13 +49,12 @@ class Writer {
                 .begin = kBeginToken,
                 .end = kEndToken,
                 .never = {kPaddingToken, kBeginToken}} {
-    const DType real = graph_dtype(compiling.precision);
-    const Graph encoder = build_encoder_graph(task, *task.sequences, {sentences_, length}, real);
+    const Graph encoder = build_encoder_graph(task, *task.sequences, {sentences_, length}, model.dtype());
     for (const Output& output : encoder.outputs) memory_.push_back(output.name);
     const int64_t rows = sentences_ * options.beams;
-    Graph step = build_step_graph(task, *task.sequences, encoder, rows, search_.steps, real);
-    encoder_ = std::make_unique<Session>(backend, store, compile(encoder, compiling));
-    step_ = std::make_unique<Session>(backend, store, compile(std::move(step), compiling));
+    const Graph step = build_step_graph(task, *task.sequences, encoder, rows, search_.steps, model.dtype());
+    encoder_ = std::make_unique<Session>(*model.backend, model.store, model.compiled(encoder, &space));
+    step_ = std::make_unique<Session>(*model.backend, model.store, model.compiled(step, &space));
   }
 
   // Writes for at most as many sources as there are rows; others repeat the last one.
@@ -120,40 +120,17 @@ std::vector<int64_t> lengths_of(const std::vector<std::vector<int32_t>>& sources
 
 }  // namespace
 
-struct Translator::Parts {
-  Parts(const RunModelRequest& request, const std::optional<Recipe>& own,
-        const std::function<void(const std::string&)>& say)
-      : model(request, own, {"translate", "", check_writer}),
-        task(task_of_run(model)),
-        backend(make_cpu_backend({.shards = static_cast<int>(model.config.arithmetic.shards), .cache_directory = ""})),
-        store(*backend) {
-    compiling.target = backend->target();
-    compiling.precision = model.config.arithmetic.precision;
-    const Graph graph = build_inference_graph(task, 1, model.dtype());
-    const Compiled whole = compile(graph, compiling);
-    space = whole.space;
-    compiling.space = &space;
-    store.adopt(whole.variables, space);
-    description = model.load(store, graph.variables, say);
-  }
-
-  RunModel model;
-  Task task;
-  std::unique_ptr<Backend> backend;
-  StateStore store;
-  ParameterSpace space;  // that of the whole model, which the programs share
-  CompileOptions compiling;
-  std::string description;
-};
-
 Translator::Translator(const RunModelRequest& request, const std::optional<Recipe>& own,
                        const std::function<void(const std::string&)>& say)
-    : parts_(std::make_unique<Parts>(request, own, say)) {}
+    : model_(request, own, {"translate", "", check_writer}), task_(task_of_run(model_)) {
+  const Graph graph = build_inference_graph(task_, 1, model_.dtype());
+  const Compiled whole = model_.compiled(graph);
+  space_ = whole.space;
+  model_.store.adopt(whole.variables, space_);
+  model_.load(graph.variables, say);
+}
 
-Translator::~Translator() = default;
-
-const std::string& Translator::description() const { return parts_->description; }
-const SequencePairs& Translator::pairs() const { return *parts_->task.sequences->pairs; }
+const SequencePairs& Translator::pairs() const { return *task_.sequences->pairs; }
 
 std::vector<std::vector<int32_t>> Translator::write(const std::vector<std::vector<int32_t>>& sources,
                                                     const TranslateOptions& options) {
@@ -162,7 +139,7 @@ std::vector<std::vector<int32_t>> Translator::write(const std::vector<std::vecto
   std::vector<std::vector<int32_t>> written(sources.size());
   int64_t shorter = 0;
   for (const int64_t length : least_padding(lengths, kLengths)) {
-    Writer writer(parts_->task, length, options, parts_->compiling, *parts_->backend, parts_->store);
+    Writer writer(task_, length, options, model_, space_);
     std::vector<size_t> members;
     for (size_t i = 0; i < sources.size(); ++i)
       if (lengths[i] > shorter && lengths[i] <= length) members.push_back(i);

@@ -1,11 +1,11 @@
 // Sequences that a run's model writes for others, by beam search: translations, numbers in words.
 #pragma once
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "recipes/models/run_model.h"
+#include "recipes/task/task.h"
 
 namespace kb {
 
@@ -24,20 +24,18 @@ class Translator {
   // task writes sequences (Task::sequences).
   Translator(const RunModelRequest& request, const std::optional<Recipe>& own,
              const std::function<void(const std::string&)>& say);
-  ~Translator();
-  Translator(const Translator&) = delete;
-  Translator& operator=(const Translator&) = delete;
 
-  const std::string& description() const;  // text that RunModel::load returned
-  const SequencePairs& pairs() const;      // the data of the run, with their tokenizers
+  const std::string& description() const { return model_.description; }
+  const SequencePairs& pairs() const;  // the data of the run, with their tokenizers
   // Returns what the model writes for each sequence of tokens. A sequence gets at most twice the tokens of the longest
   // one that is written beside it, and ten. Sequences of about one length are written together.
   std::vector<std::vector<int32_t>> write(const std::vector<std::vector<int32_t>>& sources,
                                           const TranslateOptions& options);
 
  private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
+  RunModel model_;
+  const Task task_;
+  ParameterSpace space_;  // that of the whole model, which the programs share
 };
 
 }  // namespace kb

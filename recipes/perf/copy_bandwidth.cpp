@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstring>
 #include <limits>
 
@@ -23,26 +22,17 @@ constexpr int64_t kDeviceCopy = int64_t{1} << 30;  // most bytes of a copied arr
 
 }  // namespace
 
-struct CopyBandwidth::Arrays {
-  std::unique_ptr<DeviceMemory> from, to;
-  int64_t tiles = 0;
-  std::atomic<uint64_t> bits = 0;  // joins what was read: without a use of it the compiler would read nothing
-};
-
-CopyBandwidth::CopyBandwidth(int64_t bytes, int threads) : arrays_(std::make_unique<Arrays>()), pool_(threads) {
-  int64_t padded = (bytes + kTile - 1) / kTile * kTile;
-  arrays_->from = allocate_cpu_memory(padded);
-  arrays_->to = allocate_cpu_memory(padded);
-  arrays_->tiles = padded / kTile;
-}
-
-CopyBandwidth::~CopyBandwidth() = default;
+CopyBandwidth::CopyBandwidth(int64_t bytes, int threads)
+    : tiles_((bytes + kTile - 1) / kTile),
+      from_(allocate_cpu_memory(tiles_ * kTile)),
+      to_(allocate_cpu_memory(tiles_ * kTile)),
+      pool_(threads) {}
 
 void CopyBandwidth::plain() {
-  pool_.parallel(arrays_->tiles, [&](int64_t begin, int64_t end, int) {
+  pool_.parallel(tiles_, [&](int64_t begin, int64_t end, int) {
     for (int64_t i = begin * kTile; i < end * kTile; i += kTile) {
-      const std::byte* from = arrays_->from->data() + i;
-      std::byte* to = arrays_->to->data() + i;
+      const std::byte* from = from_->data() + i;
+      std::byte* to = to_->data() + i;
       for (int64_t b = 0; b < kTile; b += 4096) __builtin_memcpy(to + b, from + b, 4096);
     }
   });
@@ -50,9 +40,9 @@ void CopyBandwidth::plain() {
 
 void CopyBandwidth::streaming() {
 #if defined(__x86_64__)
-  pool_.parallel(arrays_->tiles, [&](int64_t begin, int64_t end, int) {
-    const auto* from = reinterpret_cast<const __m128i*>(arrays_->from->data() + begin * kTile);
-    auto* to = reinterpret_cast<__m128i*>(arrays_->to->data() + begin * kTile);
+  pool_.parallel(tiles_, [&](int64_t begin, int64_t end, int) {
+    const auto* from = reinterpret_cast<const __m128i*>(from_->data() + begin * kTile);
+    auto* to = reinterpret_cast<__m128i*>(to_->data() + begin * kTile);
     int64_t count = (end - begin) * kTile / 16;
     for (int64_t i = 0; i < count; i += 4)
       for (int64_t j = i; j < i + 4; ++j) _mm_stream_si128(to + j, _mm_load_si128(from + j));
@@ -64,13 +54,13 @@ void CopyBandwidth::streaming() {
 }
 
 void CopyBandwidth::reading() {
-  pool_.parallel(arrays_->tiles, [&](int64_t begin, int64_t end, int) {
-    const auto* words = reinterpret_cast<const uint64_t*>(arrays_->to->data() + begin * kTile);
+  pool_.parallel(tiles_, [&](int64_t begin, int64_t end, int) {
+    const auto* words = reinterpret_cast<const uint64_t*>(to_->data() + begin * kTile);
     const int64_t count = (end - begin) * kTile / 8;
     std::array<uint64_t, 8> bits{};  // a cache line of words
     for (int64_t i = 0; i < count; i += 8)
       for (int64_t j = 0; j < 8; ++j) bits[static_cast<size_t>(j)] |= words[i + j];
-    for (const uint64_t word : bits) arrays_->bits |= word;
+    for (const uint64_t word : bits) bits_ |= word;
   });
 }
 

@@ -1,5 +1,6 @@
 // Copies of large arrays, whose bandwidth is the physical limit that memory-bound kernels are measured against.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -13,14 +14,14 @@ class CopyBandwidth {
  public:
   // Allocates two arrays of at least `bytes` bytes each; 0 threads stand for one per core.
   CopyBandwidth(int64_t bytes, int threads);
-  ~CopyBandwidth();
   void plain();      // copies with ordinary stores
   void streaming();  // copies with non-temporal stores, or with ordinary ones if the processor is no x86-64
   void reading();    // reads the array that they copy to; after streaming(), none of it is in the cache
 
  private:
-  struct Arrays;
-  std::unique_ptr<Arrays> arrays_;
+  const int64_t tiles_;
+  const std::unique_ptr<DeviceMemory> from_, to_;
+  std::atomic<uint64_t> bits_ = 0;  // joins what was read: without a use of it the compiler would read nothing
   Pool pool_;
 };
 
