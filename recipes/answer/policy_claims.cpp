@@ -24,8 +24,7 @@ bool is_plain_async(const PolicyFlags& p) {
 }
 // Returns whether virtual times of two policies are on one clock.
 bool have_one_clock(const Synchronising& a, const Synchronising& b) {
-  const auto words = [](const Synchronising& sync) { return sync.net ? network_words(*sync.net) : ""; };
-  return a.times == b.times && words(a) == words(b);
+  return a.times == b.times && network_words(a.net) == network_words(b.net);
 }
 
 constexpr PolicyRole kSync{"sync", "--policy sync", [](const PolicyFlags& p) { return p.sync.policy == Policy::sync; }};

@@ -1,9 +1,15 @@
 // Rows of the table of flags: each says how a flag is explained, read and printed. Functions make the usual kinds.
 #pragma once
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "recipes/config/help.h"
@@ -51,14 +57,23 @@ struct FlagRow {
   bool is_common = false;        // whether it is in the short help
 
   // Each returns the row with one fact changed.
-  FlagRow as(FlagEffect what) &&;
-  FlagRow of_a_process() &&;
-  FlagRow of_images() &&;
-  FlagRow of_sequences() &&;
-  FlagRow common() &&;
-  FlagRow under(std::string title) &&;
-  FlagRow needs(std::string expected, std::string flag, std::function<bool(const RunConfig&)> is_met) &&;
+  FlagRow as(FlagEffect what) && { return with(&FlagRow::effect, what); }
+  FlagRow of_a_process() && { return with(&FlagRow::differs, true); }
+  FlagRow of_images() && { return with(&FlagRow::is_of_images, true); }
+  FlagRow of_sequences() && { return with(&FlagRow::is_of_sequences, true); }
+  FlagRow common() && { return with(&FlagRow::is_common, true); }
+  FlagRow under(std::string title) && { return with(&FlagRow::heading, std::move(title)); }
+  FlagRow needs(std::string expected, std::string flag, std::function<bool(const RunConfig&)> is_met) && {
+    return with(&FlagRow::need, FlagNeed{std::move(expected), std::move(flag), std::move(is_met)});
+  }
   bool has_effect(const RunConfig& config) const { return !need.is_met || need.is_met(config); }
+
+ private:
+  template <class Fact>
+  FlagRow with(Fact FlagRow::*fact, Fact value) {
+    this->*fact = std::move(value);
+    return std::move(*this);
+  }
 };
 
 // Returns every flag of the recipe, first those of the options that it defines itself.
@@ -76,6 +91,27 @@ void read_flags(const std::vector<FlagRow>& table, const GivenFlags& given, RunC
 // Returns the row of the flag `name`, such as "--lr". Throws UsageError with the nearest name if there is none.
 FlagRow find_flag(const Recipe& recipe, const std::string& name);
 
+// Returns the text of a value as its flag takes it: a list's with commas, "" for what is not set.
+template <class Value>
+std::string value_text(const Value& value) {
+  if constexpr (requires { value.has_value(); })
+    return value ? value_text(*value) : "";
+  else if constexpr (requires { value.text(); })
+    return value.text();
+  else if constexpr (requires { value.empty(); } && !std::is_same_v<Value, std::string>)
+    return fmt::format("{}", fmt::join(value, ","));
+  else
+    return fmt::format("{}", value);
+}
+
+// Returns the row of a member: `parse` reads its value from the name of the flag and a text, `print` returns the text.
+template <class Value, class Parse, class Print = decltype(&value_text<Value>)>
+FlagRow row_of(FlagText text, Member<Value> member, Parse parse, Print print = value_text<Value>) {
+  const std::string name = text.name;
+  return {std::move(text), [=](RunConfig& config, const std::string& value) { member.in(config) = parse(name, value); },
+          [=](const RunConfig& config) { return print(member.in(config)); }};
+}
+
 // Rows of the usual kinds of values. The comments give the values that are accepted.
 FlagRow whole(FlagText text, Member<int64_t> member, bool may_be_zero);
 FlagRow seed_row(FlagText text, Member<int64_t> member);  // in [0, 2^32)
@@ -90,12 +126,11 @@ std::string with_words(std::string doc, const std::vector<std::string>& words); 
 // A choice among the values of an enum.
 template <class Value, size_t count>
 FlagRow choice(FlagText text, Member<Value> member, const Choice<Value> (&choices)[count]) {
-  const std::string name = text.name;
   text.doc = with_words(std::move(text.doc), words_of(choices));
-  return {
-      std::move(text),
-      [=, &choices](RunConfig& config, const std::string& word) { member.in(config) = choice_of(name, choices, word); },
-      [=, &choices](const RunConfig& config) { return word_of(choices, member.in(config)); }};
+  return row_of(
+      std::move(text), member,
+      [&choices](const std::string& name, const std::string& word) { return choice_of(name, choices, word); },
+      [&choices](Value value) { return word_of(choices, value); });
 }
 // A text that is not empty; `what` says in messages what is expected.
 FlagRow path(FlagText text, Member<std::string> member, const char* what = "a folder");
@@ -103,5 +138,14 @@ FlagRow toggle(FlagText text, Member<bool> member);
 // A period. A number without a unit is in the unit `plain`.
 FlagRow period(FlagText text, Member<Period> member, Period::Unit plain);
 FlagRow optional_real(FlagText text, Member<std::optional<double>> member);  // >= 0
+
+// Rows of the flags that say when a training ends, grows or looks at itself (flags.inc).
+
+FlagRow stop_at(Member<StopAt> member);
+FlagRow target(Member<std::optional<TargetFigure>> member);
+FlagRow minibatch_schedule(Member<std::vector<Growth>> member);
+FlagRow bucket_lengths(Member<std::vector<int64_t>> member);
+FlagRow log_layers(Member<std::optional<Duration>> member);
+FlagRow rounds_begin(Member<std::optional<Duration>> member);
 
 }  // namespace kb

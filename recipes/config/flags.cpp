@@ -10,7 +10,6 @@
 #include "recipes/config/group_rows.h"
 #include "recipes/config/learning.h"
 #include "recipes/config/learning_rows.h"
-#include "recipes/config/length_rows.h"
 #include "recipes/config/network.h"
 #include "recipes/config/preset.h"
 #include "runtime/options.h"
@@ -23,19 +22,19 @@ namespace {
 template <class Value, size_t count>
 FlagRow list(FlagText text, Member<std::vector<Value>> member, const Choice<Value> (&choices)[count],
              const char* none = nullptr) {
-  const std::string name = text.name;
-  return {std::move(text),
-          [=, &choices](RunConfig& config, const std::string& value) {
-            std::vector<Value> values;
-            if (!none || value != none)
-              for (const std::string& word : comma_separated(value)) values.push_back(choice_of(name, choices, word));
-            member.in(config) = std::move(values);
-          },
-          [=, &choices](const RunConfig& config) {
-            std::vector<std::string> words;
-            for (const Value value : member.in(config)) words.push_back(word_of(choices, value));
-            return words.empty() && none ? none : fmt::format("{}", fmt::join(words, ","));
-          }};
+  return row_of(
+      std::move(text), member,
+      [=, &choices](const std::string& name, const std::string& value) {
+        std::vector<Value> values;
+        if (!none || value != none)
+          for (const std::string& word : comma_separated(value)) values.push_back(choice_of(name, choices, word));
+        return values;
+      },
+      [=, &choices](const std::vector<Value>& values) {
+        std::vector<std::string> words;
+        for (const Value value : values) words.push_back(word_of(choices, value));
+        return words.empty() && none ? none : value_text(words);
+      });
 }
 
 FlagRow dump(Member<std::vector<Dump>> member) {
@@ -52,79 +51,62 @@ FlagRow augment(Member<std::vector<AugmentKind>> member) {
               member, kAugmentKinds, "none");
 }
 
-FlagRow loader_threads() {
-  static constexpr const char* kName = "--loader-threads";
-  return {{kName, "N", "threads that fill minibatches ahead; 0: the step fills its own; auto: as cores are left"},
-          [](RunConfig& config, const std::string& value) {
-            config.arithmetic.loader_threads.reset();
-            if (value != "auto")
-              config.arithmetic.loader_threads = parse_whole(kName, value, "auto, or 0 to 256", 0, 257);
-          },
-          [](const RunConfig& config) {
-            return config.arithmetic.loader_threads ? fmt::to_string(*config.arithmetic.loader_threads) : "auto";
-          }};
+FlagRow loader_threads(Member<std::optional<int64_t>> member) {
+  return row_of(
+      {"--loader-threads", "N",
+       "threads that fill minibatches ahead; 0: the step fills its own; auto: as cores are left"},
+      member,
+      [](const std::string& name, const std::string& value) {
+        return value == "auto" ? std::nullopt : std::optional(parse_whole(name, value, "auto, or 0 to 256", 0, 257));
+      },
+      [](const std::optional<int64_t>& threads) { return threads ? value_text(threads) : "auto"; });
 }
 
-FlagRow threads() {
-  static constexpr const char* kName = "--threads";
-  return {{kName, "N", "threads; 0: one a core, of those that this process may use"},
-          [](RunConfig& config, const std::string& value) {
-            config.machine.threads =
-                parse_whole(kName, value, fmt::format("a whole number in [0, {}]", kMostThreads), 0, kMostThreads + 1);
-          },
-          [](const RunConfig& config) { return fmt::to_string(config.machine.threads); }};
+FlagRow threads(Member<int64_t> member) {
+  return row_of({"--threads", "N", "threads; 0: one a core, of those that this process may use"}, member,
+                [](const std::string& name, const std::string& value) {
+                  const std::string expected = fmt::format("a whole number in [0, {}]", kMostThreads);
+                  return parse_whole(name, value, expected, 0, kMostThreads + 1);
+                });
 }
 
-FlagRow seeds_row() {
-  return {
+FlagRow seeds_row(Member<std::vector<int64_t>> member) {
+  return row_of(
       {"--seeds", "A..B",
        "train once under each seed, by itself, and tell mean and standard deviation: a range such as 1..5, or numbers "
        "separated by commas"},
-      [](RunConfig& config, const std::string& value) { config.looking.seeds = parse_seeds("--seeds", value); },
-      [](const RunConfig& config) { return fmt::format("{}", fmt::join(config.looking.seeds, ",")); }};
+      member, parse_seeds);
 }
 
-FlagRow bucket_mb() {
-  static constexpr const char* kName = "--bucket-mb";
-  return {{kName, "MB",
-           "part of the gradient that processes sum together while the rest is computed, in units of 1e6 bytes; the "
-           "same bits; auto: the least step that a cost model finds"},
-          [](RunConfig& config, const std::string& value) {
-            if (value == "auto") return void(config.arithmetic.bucket_mb = 0);
-            config.arithmetic.bucket_mb = parse_real(kName, value, "auto, or a number > 0", 1e6);
-            if (config.arithmetic.bucket_mb == 0) refuse_value(kName, "auto, or a number > 0", value);
-          },
-          [](const RunConfig& config) {
-            return config.arithmetic.bucket_mb == 0 ? "auto" : fmt::to_string(config.arithmetic.bucket_mb);
-          }};
+FlagRow bucket_mb(Member<double> member) {
+  return row_of(
+      {"--bucket-mb", "MB",
+       "part of the gradient that processes sum together while the rest is computed, in units of 1e6 bytes; the same "
+       "bits; auto: the least step that a cost model finds"},
+      member,
+      [](const std::string& name, const std::string& value) {
+        if (value == "auto") return 0.0;
+        const double megabytes = parse_real(name, value, "auto, or a number > 0", 1e6);
+        if (megabytes == 0) refuse_value(name, "auto, or a number > 0", value);
+        return megabytes;
+      },
+      [](double megabytes) { return megabytes == 0 ? "auto" : value_text(megabytes); });
 }
 
-FlagRow net() {
-  return {
-      {"--net", "L,B", "a network to run over as if it lay between the processes: latency and bandwidth, 50us,1GB/s"},
-      [](RunConfig& config, const std::string& value) { config.machine.net = parse_network(value); },
-      [](const RunConfig& config) { return config.machine.net ? network_words(*config.machine.net) : ""; }};
+FlagRow network_row(FlagText text, Member<std::optional<Network>> member) {
+  return row_of(
+      std::move(text), member,
+      [](const std::string& name, const std::string& value) { return parse_network(value, name); }, network_words);
 }
 
-FlagRow times_net() {
-  static constexpr const char* kName = "--times-net";
-  return {{kName, "L,B",
-           "network between the server and its workers on the virtual clock, latency and bandwidth, as 50us,1GB/s: a "
-           "gradient takes two messages more, of the parameters and of the gradient"},
-          [](RunConfig& config, const std::string& value) { config.sync.net = parse_network(value, kName); },
-          [](const RunConfig& config) { return config.sync.net ? network_words(*config.sync.net) : ""; }};
-}
-
-FlagRow print_schedule() {
-  static constexpr const char* kName = "--print-schedule";
-  return {{kName, "WHERE",
-           "print the learning rate over the run and stop, without compiling: table; or FILE.svg, which it is drawn "
-           "into too"},
-          [](RunConfig& config, const std::string& value) {
-            if (value != kTableAlone && !value.ends_with(".svg")) refuse_value(kName, "table or FILE.svg", value);
-            config.looking.print_schedule = value;
-          },
-          [](const RunConfig& config) { return config.looking.print_schedule; }};
+FlagRow print_schedule(Member<std::string> member) {
+  return row_of({"--print-schedule", "WHERE",
+                 "print the learning rate over the run and stop, without compiling: table; or FILE.svg, which it is "
+                 "drawn into too"},
+                member, [](const std::string& name, const std::string& value) {
+                  if (value != kTableAlone && !value.ends_with(".svg")) refuse_value(name, "table or FILE.svg", value);
+                  return value;
+                });
 }
 
 // Reads "worker", "ghost(M)" or "sync(K)". Throws UsageError for other texts.
@@ -142,16 +124,16 @@ NormGroup group_of(const std::string& flag, const std::string& text, const std::
   return {};
 }
 
-FlagRow batch_norm() {
-  static constexpr const char* kName = "--batch-norm";
-  return {{kName, "GROUP",
-           "samples that share statistics: worker, its own; ghost(M), groups of M that workers are cut into; sync(K), "
-           "K virtual workers' as one"},
-          [](RunConfig& config, const std::string& value) {
-            config.batch.batch_norm =
-                group_of(kName, value, "worker, ghost(M) or sync(K) with " + whole_expectation(1));
-          },
-          [](const RunConfig& config) { return to_string(config.batch.batch_norm); }};
+FlagRow batch_norm(Member<NormGroup> member) {
+  return row_of(
+      {"--batch-norm", "GROUP",
+       "samples that share statistics: worker, its own; ghost(M), groups of M that workers are cut into; sync(K), K "
+       "virtual workers' as one"},
+      member,
+      [](const std::string& name, const std::string& value) {
+        return group_of(name, value, "worker, ghost(M) or sync(K) with " + whole_expectation(1));
+      },
+      [](const NormGroup& group) { return to_string(group); });
 }
 
 FlagRow recipe_option(const RecipeOption& option) {

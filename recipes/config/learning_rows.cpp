@@ -74,16 +74,15 @@ std::vector<FlagRow> hyper_parameter_rows(const Recipe& recipe) {
   return rows;
 }
 
-FlagRow milestones_row() {
-  static constexpr const char* kName = "--milestones";
-  return {{kName, "E,E", "epochs, from the start of the run, at which --schedule step takes a tenth"},
-          [](RunConfig& config, const std::string& value) {
-            config.learning.milestones.clear();
-            for (const std::string& word : comma_separated(value))
-              config.learning.milestones.push_back(parse_real(kName, word, "numbers >= 0, separated by commas",
-                                                              std::numeric_limits<double>::infinity()));
-          },
-          [](const RunConfig& config) { return fmt::format("{}", fmt::join(config.learning.milestones, ",")); }};
+FlagRow milestones_row(Member<std::vector<double>> member) {
+  return row_of({"--milestones", "E,E", "epochs, from the start of the run, at which --schedule step takes a tenth"},
+                member, [](const std::string& name, const std::string& value) {
+                  std::vector<double> epochs;
+                  for (const std::string& word : comma_separated(value))
+                    epochs.push_back(parse_real(name, word, "numbers >= 0, separated by commas",
+                                                std::numeric_limits<double>::infinity()));
+                  return epochs;
+                });
 }
 
 FlagRow rate_row(FlagText text, Member<double> member, bool is_base) {
@@ -102,20 +101,22 @@ FlagRow roles_row(FlagText text, Member<std::vector<Role>> member) {
   std::vector<std::string> names;
   for (const Role role : kRoles) names.emplace_back(name(role));
   text.doc += fmt::format(", separated by commas: {}; or none", fmt::join(names, ", "));
-  return {text,
-          [=](RunConfig& config, const std::string& value) {
-            member.in(config).clear();
-            for (const std::string& word : comma_separated(value)) {
-              if (value == "none") break;
-              check_choice(text.name, word, names);
-              member.in(config).push_back(kRoles[std::find(names.begin(), names.end(), word) - names.begin()]);
-            }
-          },
-          [=](const RunConfig& config) {
-            std::vector<std::string_view> words;
-            for (const Role role : member.in(config)) words.push_back(name(role));
-            return words.empty() ? "none" : fmt::format("{}", fmt::join(words, ","));
-          }};
+  return row_of(
+      std::move(text), member,
+      [=](const std::string& flag, const std::string& value) {
+        std::vector<Role> roles;
+        for (const std::string& word : comma_separated(value)) {
+          if (value == "none") break;
+          check_choice(flag, word, names);
+          roles.push_back(kRoles[std::find(names.begin(), names.end(), word) - names.begin()]);
+        }
+        return roles;
+      },
+      [](const std::vector<Role>& roles) {
+        std::vector<std::string_view> words;
+        for (const Role role : roles) words.push_back(name(role));
+        return words.empty() ? "none" : value_text(words);
+      });
 }
 
 std::function<bool(const RunConfig&)> is_scheduled(std::vector<std::string> shapes) {

@@ -21,7 +21,7 @@ FlagRow optimizer_row(const Recipe& recipe);
 // Returns the row of --lr, or of --base-lr if `is_base`. Both set one number: the learning rate for any minibatch, or
 // for the base minibatch.
 FlagRow rate_row(FlagText text, Member<double> member, bool is_base);
-FlagRow milestones_row();
+FlagRow milestones_row(Member<std::vector<double>> member);
 // Returns the row of a list of parameters' roles, as of --no-decay.
 FlagRow roles_row(FlagText text, Member<std::vector<Role>> member);
 // Returns one row for every name of a hyper-parameter, however many optimizers read it.

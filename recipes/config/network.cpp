@@ -53,8 +53,8 @@ ProcessorRates parse_rates(const std::string& text) {
   return rates;
 }
 
-std::string network_words(const Network& network) {
-  return fmt::format("{}s,{}B/s", network.latency, network.bandwidth);
+std::string network_words(const std::optional<Network>& network) {
+  return network ? fmt::format("{}s,{}B/s", network->latency, network->bandwidth) : "";
 }
 
 std::string network_text(const Network& network) {

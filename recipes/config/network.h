@@ -1,5 +1,6 @@
 // Texts of the network between processes, as --net describes it or as it is measured, and of a processor's rates.
 #pragma once
+#include <optional>
 #include <string>
 
 #include "runtime/comm/algorithm.h"
@@ -18,8 +19,8 @@ struct ProcessorRates {
 // Reads bytes and operations per second from a text such as "4.8TB/s,60TFLOP/s". Throws UsageError for other texts.
 ProcessorRates parse_rates(const std::string& text);
 
-// Returns a text such as "5e-05s,1e+09B/s", which parse_network() reads back exactly.
-std::string network_words(const Network& network);
+// Returns a text such as "5e-05s,1e+09B/s", which parse_network() reads back exactly; "" for no network.
+std::string network_words(const std::optional<Network>& network);
 
 // Returns a text for people, such as "50 us, 1 GB/s".
 std::string network_text(const Network& network);

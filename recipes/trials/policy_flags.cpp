@@ -4,87 +4,55 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <sstream>
 #include <vector>
 
-#include "graph/parsed_number.h"
+#include "recipes/config/flag_rows.h"
 #include "recipes/config/network.h"
 
 namespace kb {
 namespace {
 
-bool read_value(const std::string& text, double& value) {
-  const std::optional<double> found = parsed_number<double>(text);
-  if (!found || !(*found >= 0) || !std::isfinite(*found)) return false;
-  value = *found;
-  return true;
+// read_member() sets a member from a text, or throws UsageError. The messages are not read: no flag is named.
+void read_member(const std::string& text, double& value) {
+  value = parse_real("", text, "", std::numeric_limits<double>::infinity());
 }
 
-bool read_value(const std::string& text, int64_t& value) {
-  double found = 0;
-  if (!read_value(text, found) || found != std::floor(found) || found >= kWholeBelow) return false;
-  value = static_cast<int64_t>(found);
-  return true;
+void read_member(const std::string& text, std::optional<double>& value) {
+  double number = 0;
+  read_member(text, number);
+  value = number;
 }
 
-bool read_value(const std::string& text, bool& value) {
-  if (text != "true" && text != "false") return false;
+void read_member(const std::string& text, int64_t& value) {
+  const double number = parse_real("", text, "", kWholeBelow);
+  if (number != std::floor(number)) refuse_value("", "", text);
+  value = static_cast<int64_t>(number);
+}
+
+void read_member(const std::string& text, bool& value) {
+  if (text != "true" && text != "false") refuse_value("", "", text);
   value = text == "true";
-  return true;
 }
 
-bool read_value(const std::string& text, std::string& value) {
-  value = text;
-  return true;
-}
+void read_member(const std::string& text, std::string& value) { value = text; }
+void read_member(const std::string& text, std::optional<Duration>& value) { value = parse_duration("", text); }
+void read_member(const std::string& text, std::optional<Network>& value) { value = parse_network(text); }
+void read_member(const std::string& text, Policy& value) { value = choice_of("", kPolicies, text); }
+void read_member(const std::string& text, LateGradients& value) { value = choice_of("", kLateGradients, text); }
+void read_member(const std::string& text, StaleRate& value) { value = choice_of("", kStaleRates, text); }
+void read_member(const std::string& text, MomentumAt& value) { value = choice_of("", kMomentumAt, text); }
 
-bool read_value(const std::string& text, std::optional<double>& value) {
-  double found = 0;
-  if (!read_value(text, found)) return false;
-  value = found;
-  return true;
+template <class Value>
+std::string member_text(const Value& value) {
+  return value_text(value);
 }
-
-bool read_value(const std::string& text, std::optional<Duration>& value) {
-  const std::optional<Duration> found = find_duration(text);
-  if (!found) return false;
-  value = found;
-  return true;
-}
-
-template <class Choices, class Value>
-bool read_choice(const Choices& choices, const std::string& text, Value& value) {
-  const auto at =
-      std::find_if(std::begin(choices), std::end(choices), [&](const auto& one) { return one.word == text; });
-  if (at == std::end(choices)) return false;
-  value = at->value;
-  return true;
-}
-bool read_value(const std::string& text, Policy& value) { return read_choice(kPolicies, text, value); }
-bool read_value(const std::string& text, LateGradients& value) { return read_choice(kLateGradients, text, value); }
-bool read_value(const std::string& text, StaleRate& value) { return read_choice(kStaleRates, text, value); }
-bool read_value(const std::string& text, MomentumAt& value) { return read_choice(kMomentumAt, text, value); }
-
-bool read_value(const std::string& text, std::optional<Network>& value) {
-  try {
-    value = parse_network(text);
-    return true;
-  } catch (const UsageError&) {
-    return false;
-  }
-}
-
-std::string value_text(double value) { return fmt::format("{}", value); }
-std::string value_text(int64_t value) { return fmt::to_string(value); }
-std::string value_text(bool value) { return value ? "true" : "false"; }
-std::string value_text(const std::string& value) { return value; }
-std::string value_text(const std::optional<double>& value) { return value ? value_text(*value) : ""; }
-std::string value_text(const std::optional<Duration>& value) { return value ? value->text() : ""; }
-std::string value_text(Policy value) { return word_of(kPolicies, value); }
-std::string value_text(LateGradients value) { return word_of(kLateGradients, value); }
-std::string value_text(StaleRate value) { return word_of(kStaleRates, value); }
-std::string value_text(MomentumAt value) { return word_of(kMomentumAt, value); }
-std::string value_text(const std::optional<Network>& value) { return value ? network_words(*value) : ""; }
+std::string member_text(Policy value) { return word_of(kPolicies, value); }
+std::string member_text(LateGradients value) { return word_of(kLateGradients, value); }
+std::string member_text(StaleRate value) { return word_of(kStaleRates, value); }
+std::string member_text(MomentumAt value) { return word_of(kMomentumAt, value); }
+std::string member_text(const std::optional<Network>& value) { return network_words(value); }
 
 // Calls visit(flag, member) for every flag, until one call returns true. Returns whether one did.
 template <class Flags, class Visit>
@@ -109,7 +77,15 @@ int64_t PolicyFlags::workers(int64_t minibatch) const {
 bool PolicyFlags::operator==(const PolicyFlags& other) const { return policy_words(*this) == policy_words(other); }
 
 bool set_policy_flag(PolicyFlags& policy, const std::string& flag, const std::string& value) {
-  return any_flag(policy, [&](const char* name, auto& member) { return flag == name && read_value(value, member); });
+  try {
+    return any_flag(policy, [&](const char* name, auto& member) {
+      if (flag != name) return false;
+      read_member(value, member);
+      return true;
+    });
+  } catch (const UsageError&) {
+    return false;
+  }
 }
 
 std::string set_policy_words(PolicyFlags& policy, const std::string& words) {
@@ -127,13 +103,13 @@ std::string policy_words(const PolicyFlags& policy) {
   std::vector<std::string> defaults;
   const PolicyFlags none;
   any_flag(none, [&](const char*, const auto& member) {
-    defaults.push_back(value_text(member));
+    defaults.push_back(member_text(member));
     return false;
   });
   std::string words;
   size_t number = 0;
   any_flag(policy, [&](const char* name, const auto& member) {
-    const std::string text = value_text(member);
+    const std::string text = member_text(member);
     if (text != defaults[number++]) words += fmt::format("{}{}={}", words.empty() ? "" : " ", name, text);
     return false;
   });
