@@ -33,21 +33,11 @@ std::map<std::string, std::vector<std::string>> values_by_flag(std::span<const E
 }  // namespace
 
 EpochsToGoal epochs_to_goal(const std::filesystem::path& run, double goal, GoalBy by) {
-  const RunReport report = read_run(run);
-  EpochsToGoal found{.run = run,
-                     .recipe = report.recipe,
-                     .minibatch = report.minibatch,
-                     .part = report.part,
-                     .goal = report.goal,
-                     .kind = report.goal_kind,
-                     .samples_per_epoch = static_cast<double>(report.steps_per_epoch * report.minibatch),
-                     .epochs = std::nullopt,
-                     .diverged = report.diverged,
-                     .flags = flags_of_manifest(read_json(run / kManifest))};
-  const TargetFigure target{report.goal, report.goal_kind.is_share ? goal / 100 : goal};
-  for (const EvaluationPoint& point : report.evaluations) {
+  EpochsToGoal found{read_run(run), flags_of_manifest(read_json(run / kManifest))};
+  const TargetFigure target{found.goal, found.goal_kind.is_share ? goal / 100 : goal};
+  for (const EvaluationPoint& point : found.evaluations) {
     const bool is_equal = point.goal == target.value;
-    if (!target.is_reached_by(point.goal, report.goal_kind.higher_is_better) && !(by == GoalBy::equal && is_equal))
+    if (!target.is_reached_by(point.goal, found.goal_kind.higher_is_better) && !(by == GoalBy::equal && is_equal))
       continue;
     found.epochs = point.epoch;
     break;
@@ -60,7 +50,7 @@ void check_comparable(std::span<const EpochsToGoal> runs) {
     if (text(other) != text(runs.front()))
       throw Error(
           fmt::format("expected runs of one recipe, one minibatch and one part of the data, got\n  {}: {}\n  {}: {}",
-                      runs.front().run.string(), text(runs.front()), other.run.string(), text(other)));
+                      runs.front().folder.string(), text(runs.front()), other.folder.string(), text(other)));
 }
 
 std::vector<std::string> pooled_notes(std::span<const EpochsToGoal> runs) {
@@ -74,7 +64,7 @@ std::vector<std::string> pooled_notes(std::span<const EpochsToGoal> runs) {
     for (size_t before = 0; before < i; ++before)
       if (runs[i].flags == runs[before].flags)
         notes.push_back(fmt::format("{} and {} are one training, and count twice: all of their flags are equal",
-                                    runs[before].run.string(), runs[i].run.string()));
+                                    runs[before].folder.string(), runs[i].folder.string()));
   return notes;
 }
 

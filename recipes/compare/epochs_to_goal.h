@@ -8,20 +8,15 @@
 #include <utility>
 #include <vector>
 
-#include "recipes/task/metric.h"
+#include "recipes/trials/run_reader.h"
 
 namespace kb {
 
-struct EpochsToGoal {
-  std::filesystem::path run;
-  std::string recipe;
-  int64_t minibatch = 0;
-  std::string part, goal;        // evaluated part and judged metric: "valid", "error"
-  MetricKind kind = {};          // the judged metric's
-  double samples_per_epoch = 0;  // steps per epoch x minibatch
-  std::optional<double> epochs;  // epochs done at the first evaluation that reached the goal; empty if none did
-  bool diverged = false;
-  std::vector<std::pair<std::string, std::string>> flags = {};  // flags of the manifest, in its order
+struct EpochsToGoal : RunReport {
+  std::vector<std::pair<std::string, std::string>> flags;  // flags of the manifest, in its order
+  std::optional<double> epochs = {};  // epochs done at the first evaluation that reached the goal; empty if none did
+
+  double samples_per_epoch() const { return static_cast<double>(steps_per_epoch * minibatch); }
 };
 
 // An evaluation reaches the goal by a better figure (better: --target, Shallue et al. 2019, TargetFigure), or by the

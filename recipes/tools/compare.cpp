@@ -2,11 +2,10 @@
 //
 // ./run compare RUN... --goal 24.1 prints mean and standard deviation over the runs, which must have one recipe and one
 // minibatch. With --rcp the mean is judged by the reference convergence points of MLPerf's ResNet-50
-// (recipes/papers/reference_points.h): runs that take too few epochs fail, because their training must differ
+// (recipes/papers/reference_check.h): runs that take too few epochs fail, because their training must differ
 // from the reference's. Runs of several policies (--policy), of any minibatches, are compared by their final errors
 // instead, and claims of papers are judged by them.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <limits>
@@ -73,7 +72,7 @@ int compare(const std::vector<std::string>& folders, double goal, bool wants_ref
     const EpochsToGoal& run = runs.back();
     if (run.epochs) {
       epochs.push_back(*run.epochs);
-      samples.push_back(*run.epochs * run.samples_per_epoch);
+      samples.push_back(*run.epochs * run.samples_per_epoch());
     }
     const std::string text = run.epochs     ? fmt::format("{:g} epochs, {:.0f} samples", epochs.back(), samples.back())
                              : run.diverged ? "not reached: it diverged"
@@ -84,7 +83,7 @@ int compare(const std::vector<std::string>& folders, double goal, bool wants_ref
   for (const std::string& note : pooled_notes(runs)) fmt::print("NOTE: {}\n", note);
   const EpochsToGoal& first = runs.front();
   fmt::print("{}, kn {}: {} of {} runs reached a {} {} of {}{}\n", first.recipe, first.minibatch, epochs.size(),
-             runs.size(), first.part, first.goal, goal, first.kind.is_share ? " %" : "");
+             runs.size(), first.part, first.goal, goal, first.goal_kind.is_share ? " %" : "");
   if (epochs.empty()) return 1;
   if (const size_t missed = runs.size() - epochs.size())
     fmt::print("NOTE: {} run{} did not reach it and {} left out of the mean, which is too low\n", missed,

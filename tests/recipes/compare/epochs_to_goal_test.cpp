@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(the_first_evaluation_that_reaches_it_counts) {
   const EpochsToGoal run = kb::epochs_to_goal(folder_of(directory / "a", {0.5, 0.24, 0.1, 0.3}), 25);
   BOOST_TEST(run.recipe == "r");
   BOOST_TEST(run.minibatch == 50);
-  BOOST_TEST(run.samples_per_epoch == 200);
+  BOOST_TEST(run.samples_per_epoch() == 200);
   BOOST_TEST(run.epochs.value() == 2);
   BOOST_TEST(!kb::epochs_to_goal(directory / "a", 5).epochs);
 }
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(a_run_of_ours_is_read) {
   const EpochsToGoal run = kb::epochs_to_goal(directory / "run", 100);
   BOOST_TEST(run.recipe == "small");
   BOOST_TEST(run.epochs.value() == 1);
-  BOOST_TEST(run.samples_per_epoch == 100);
+  BOOST_TEST(run.samples_per_epoch() == 100);
 }
 
 BOOST_AUTO_TEST_CASE(runs_of_two_kinds_are_refused) {
