@@ -3,7 +3,6 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <string_view>
@@ -40,11 +39,10 @@ bool take_folder(const fs::path& path) {
   return fresh;
 }
 
+// Makes a folder in runs/. Another process may make one of the same name first.
 fs::path default_folder(const std::string& recipe) {
-  const std::tm now = fmt::localtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()));
-  const fs::path base = fs::path("runs") / fmt::format("{}-{:%Y%m%d-%H%M%S}", recipe, now);
-  fs::path path = base;
-  for (int number = 2; !take_folder(path); ++number) path = fmt::format("{}-{}", base.string(), number);
+  fs::path path = new_dated_folder(recipe);
+  while (!take_folder(path)) path = new_dated_folder(recipe);
   return path;
 }
 
@@ -79,6 +77,14 @@ Json object_copy(const JsonValue& value) {
 }
 
 }  // namespace
+
+fs::path new_dated_folder(const std::string& name) {
+  const std::tm now = fmt::localtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()));
+  const fs::path base = fs::path("runs") / fmt::format("{}-{:%Y%m%d-%H%M%S}", name, now);
+  fs::path path = base;
+  for (int number = 2; is_there(path); ++number) path = fmt::format("{}-{}", base.string(), number);
+  return path;
+}
 
 bool is_own_file(const fs::path& run, const fs::path& file) {
   std::error_code error;

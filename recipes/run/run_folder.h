@@ -22,6 +22,9 @@ inline constexpr const char *kManifest = "manifest.json", *kMetrics = "metrics.j
 inline constexpr const char* kTargetEnding = "target";
 inline constexpr const char* kFinishedEnding = "finished";
 
+// Returns runs/NAME-TIME, a folder that does not exist yet.
+std::filesystem::path new_dated_folder(const std::string& name);
+
 // Returns the folder of a run's checkpoints.
 inline std::filesystem::path checkpoints_of(const std::filesystem::path& run) { return run / "checkpoints"; }
 

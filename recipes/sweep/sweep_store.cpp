@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "recipes/config/values.h"
+#include "recipes/run/run_folder.h"
 #include "recipes/trials/run_reader.h"
 #include "recipes/trials/study_folder.h"
 #include "recipes/trials/target_crossing.h"

@@ -25,8 +25,8 @@
 #include "recipes/config/values.h"
 #include "recipes/inspect/scale_json.h"
 #include "recipes/run/command_words.h"
-#include "recipes/trials/study_folder.h"
-#include "recipes/trials/trial_command.h"
+#include "recipes/run/run_folder.h"
+#include "recipes/trials/study_process.h"
 #include "runtime/atomic_file.h"
 #include "runtime/file_error.h"
 #include "runtime/input_file.h"
@@ -112,22 +112,23 @@ StudySource read_sweep_store(const StudyCall& call, const std::string& store) {
   return source;
 }
 
-void write_figures(const fs::path& folder, const std::vector<AnswerFigure>& figures) {
-  for (const AnswerFigure& figure : figures) write_file_atomically(folder / (figure.name + ".svg"), figure.svg);
-  draw_figures(folder, figures);
-}
+// Names and texts of the files of an answer.
+using AnswerFiles = std::vector<std::pair<std::string, std::string>>;
 
-void write_answer(const fs::path& folder, const StudyAnswer& answer, const AnswerSource& described,
-                  const StudySource& source) {
+// Writes an answer into the folder, with its figures if it has some, and prints the names of its files.
+void write_answer(const fs::path& folder, const AnswerFiles& files, const std::vector<AnswerFigure>* figures) {
   make_folder(folder, "--out: ");
-  std::vector<AnswerFigure> figures = answer_figures(answer);
-  figures.insert(figures.end(), source.figures.begin(), source.figures.end());
-  write_file_atomically(folder / "study.csv", answer_csv(answer));
-  write_file_atomically(folder / "runs.csv", measurement_table(source.runs));
-  write_file_atomically(folder / "study.json", answer_json(answer, described));
-  write_file_atomically(folder / "study.html", answer_page(answer, described, figures));
-  write_figures(folder, figures);
-  fmt::print("answer: {} (study.html, study.csv, runs.csv, study.json, figures)\n", folder.string());
+  std::vector<std::string> names;
+  for (const auto& [name, text] : files) {
+    write_file_atomically(folder / name, text);
+    names.push_back(name);
+  }
+  if (figures) {
+    for (const AnswerFigure& figure : *figures) write_file_atomically(folder / (figure.name + ".svg"), figure.svg);
+    draw_figures(folder, *figures);
+    names.emplace_back("figures");
+  }
+  fmt::print("answer: {} ({})\n", folder.string(), fmt::join(names, ", "));
 }
 
 StudySource read_source(const StudyCall& call, const std::string& source) {
@@ -139,6 +140,9 @@ AnswerOptions options_of(const StudyCall& call, const StudySource& source) {
   options.noise = source.noise;
   return options;
 }
+
+// Returns the folder of an answer from several sources: that of --out, or one in runs/.
+fs::path folder_of(const StudyCall& call) { return call.out.empty() ? new_dated_folder("study") : fs::path(call.out); }
 
 // Returns the folder of the answer: that of --out, or the folder `study` of a store, or one beside a table.
 fs::path folder_of(const StudyCall& call, const fs::path& from) {
@@ -158,7 +162,15 @@ int study_one(const StudyCall& call) {
   const StudySource source = read_source(call, from.string());
   const StudyAnswer answer = answer_of(call, from.string(), source);
   fmt::print("\n{}\n", answer_text(answer));
-  write_answer(folder_of(call, from), answer, {call.command, from.string(), source.head}, source);
+  const AnswerSource described = {call.command, from.string(), source.head};
+  std::vector<AnswerFigure> figures = answer_figures(answer);
+  figures.insert(figures.end(), source.figures.begin(), source.figures.end());
+  write_answer(folder_of(call, from),
+               {{"study.html", answer_page(answer, described, figures)},
+                {"study.csv", answer_csv(answer)},
+                {"runs.csv", measurement_table(source.runs)},
+                {"study.json", answer_json(answer, described)}},
+               &figures);
   return 0;
 }
 
@@ -189,13 +201,11 @@ int study_several(const StudyCall& call) {
   check_reached(studies);
   for (const std::string& note : check_side_by_side(studies)) fmt::print("NOTE: {}\n", note);
   fmt::print("\n{}\n", side_by_side_text(studies));
-  const fs::path folder = call.out.empty() ? new_dated_folder("study") : fs::path(call.out);
-  make_folder(folder, "--out: ");
   const std::vector<AnswerFigure> figures = side_by_side_figures(studies);
-  write_file_atomically(folder / "studies.json", side_by_side_json(studies, call.command));
-  write_file_atomically(folder / "studies.html", side_by_side_page(studies, call.command, figures));
-  write_figures(folder, figures);
-  fmt::print("answer: {} (studies.html, studies.json, figures)\n", folder.string());
+  write_answer(folder_of(call),
+               {{"studies.html", side_by_side_page(studies, call.command, figures)},
+                {"studies.json", side_by_side_json(studies, call.command)}},
+               &figures);
   return 0;
 }
 
@@ -215,15 +225,13 @@ TargetsAnswer targets_of(const StudyCall& call, const std::string& store) {
 int study_targets(const StudyCall& call) {
   const std::string& from = call.sources.front();
   const TargetsAnswer answer = targets_of(call, from);
-  const fs::path folder = folder_of(call, from);
-  make_folder(folder, "--out: ");
   const std::vector<AnswerFigure> figures = targets_figures(answer);
-  write_file_atomically(folder / "targets.csv", targets_csv(answer));
-  write_file_atomically(folder / "targets_steps.csv", targets_steps_csv(answer));
-  write_file_atomically(folder / "targets.json", targets_json(answer, call.command));
-  write_file_atomically(folder / "targets.html", targets_page(answer, call.command, figures));
-  write_figures(folder, figures);
-  fmt::print("answer: {} (targets.html, targets.csv, targets_steps.csv, targets.json, figures)\n", folder.string());
+  write_answer(folder_of(call, from),
+               {{"targets.html", targets_page(answer, call.command, figures)},
+                {"targets.csv", targets_csv(answer)},
+                {"targets_steps.csv", targets_steps_csv(answer)},
+                {"targets.json", targets_json(answer, call.command)}},
+               &figures);
   return 0;
 }
 
@@ -232,11 +240,8 @@ int profile_targets(const StudyCall& call) {
   for (const std::string& from : call.sources) sweeps.push_back(targets_of(call, from));
   const PerformanceProfile profile = performance_profile(sweeps);
   fmt::print("{}\n", profile_text(profile));
-  const fs::path folder = call.out.empty() ? new_dated_folder("study") : fs::path(call.out);
-  make_folder(folder, "--out: ");
-  write_file_atomically(folder / "profile.csv", profile_csv(profile));
-  write_file_atomically(folder / "profile.json", profile_json(profile, call.command));
-  fmt::print("answer: {} (profile.csv, profile.json)\n", folder.string());
+  write_answer(folder_of(call),
+               {{"profile.csv", profile_csv(profile)}, {"profile.json", profile_json(profile, call.command)}}, nullptr);
   return 0;
 }
 
@@ -250,11 +255,11 @@ int study_branches(const StudyCall& call) {
   for (const std::string& note : branches_notes(answer)) fmt::print("NOTE: {}\n", note);
   fmt::print("{}\n", branches_text(answer));
   const std::vector<AnswerFigure> figures = branches_figures(answer);
-  write_file_atomically(measured.folder / "branches.csv", branches_csv(answer));
-  write_file_atomically(measured.folder / "branches.json", branches_json(answer, call.command));
-  write_file_atomically(measured.folder / "branches.html", branches_page(answer, call.command, figures));
-  write_figures(measured.folder, figures);
-  fmt::print("answer: {} (branches.html, branches.csv, branches.json, figures)\n", measured.folder.string());
+  write_answer(measured.folder,
+               {{"branches.html", branches_page(answer, call.command, figures)},
+                {"branches.csv", branches_csv(answer)},
+                {"branches.json", branches_json(answer, call.command)}},
+               &figures);
   return 0;
 }
 

@@ -1,13 +1,12 @@
 #include "recipes/trials/study_folder.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "graph/error.h"
+#include "recipes/run/run_folder.h"
 #include "runtime/atomic_file.h"
 #include "runtime/file_error.h"
 #include "runtime/input_file.h"
@@ -98,14 +97,6 @@ std::vector<std::string> lasting_words(const std::vector<std::string>& words) {
       lasting.push_back(words[i]);
   }
   return lasting;
-}
-
-fs::path new_dated_folder(const std::string& name) {
-  const std::tm now = fmt::localtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()));
-  const fs::path base = fs::path("runs") / fmt::format("{}-{:%Y%m%d-%H%M%S}", name, now);
-  fs::path path = base;
-  for (int number = 2; is_there(path); ++number) path = fmt::format("{}-{}", base.string(), number);
-  return path;
 }
 
 std::vector<fs::path> dated_folders(const std::string& name) {

@@ -21,8 +21,6 @@ inline constexpr const char* kStudySummary = "summary.json";  // file that exist
 // where the data lie and how many threads it has.
 std::vector<std::string> lasting_words(const std::vector<std::string>& words);
 
-// Returns runs/NAME-TIME, a folder that does not exist yet.
-std::filesystem::path new_dated_folder(const std::string& name);
 // Returns the existing folders runs/NAME-*, the newest first.
 std::vector<std::filesystem::path> dated_folders(const std::string& name);
 
