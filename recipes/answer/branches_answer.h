@@ -8,11 +8,23 @@
 #include <vector>
 
 #include "optim/local_critical_batch.h"
-#include "recipes/answer/branch_run.h"
+#include "optim/noise_scale.h"
+#include "recipes/answer/branches_plan.h"
 #include "recipes/answer/study_head.h"
 #include "recipes/config/growth.h"
 
 namespace kb {
+
+struct BranchRun {
+  int64_t factor = 1, minibatch = 0;
+  std::vector<double> losses = {};       // losses of its steps in the window, as many as the place's steps_of(factor)
+  double rate = 0;                       // learning rate of the first of them
+  bool diverged = false;                 // true if the run diverged, or one of the losses is not finite
+  std::string part = "test";             // part of the data that its evaluation is of
+  std::optional<double> held_out = {};   // loss there after the window
+  std::optional<NoiseScale> noise = {};  // noise scale after the window, its interval; measured at k = 1
+  std::string origin = {};               // hash of the state that it began with
+};
 
 // How the loss of a branch is smoothed: as the exponential moving average of its steps' losses, as their mean over the
 // last share of the window, or as the loss on the held-out part after the window.

@@ -10,7 +10,7 @@
 #include "recipes/run/trainer.h"
 #include "recipes/tools/commands.h"
 #include "recipes/trials/seeds.h"
-#include "recipes/trials/trial_command.h"
+#include "recipes/trials/study_process.h"
 
 namespace kb {
 namespace {

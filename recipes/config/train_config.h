@@ -121,7 +121,7 @@ struct Judging {
 // Learning::optimizer of a group that stays as it begins: nothing updates it, and it has no gradient.
 inline constexpr const char* kFrozen = "none";
 
-// How the parameters of one group learn. Losses name the groups (recipes/task/loss.h: Loss::group); if all losses move
+// How the parameters of one group learn. Losses name the groups (recipes/task/task.h: Loss::group); if all losses move
 // all parameters, the groups are those of recipes/config/parameter_division.h.
 struct GroupLearning {
   std::string group = {};

@@ -6,7 +6,6 @@
 #include "recipes/config/run_task.h"
 #include "recipes/inspect/device_kernels.h"
 #include "recipes/inspect/inspect.h"
-#include "recipes/inspect/inspect_json.h"
 #include "recipes/papers/table.h"
 #include "recipes/run/console.h"
 #include "recipes/train/residency.h"

@@ -2,6 +2,7 @@
 // and then, a server of parameters, and backup workers. Replicas are nodes. The first row of a forecast is one process
 // alone, which sends nothing.
 #pragma once
+#include <string>
 #include <vector>
 
 #include "recipes/config/synchronising.h"
@@ -40,5 +41,15 @@ struct PolicyLines {
 };
 PolicyLines policy_lines(const ScaleWorker& worker, const Synchronising& sync, const Cluster& cluster,
                          int most_workers);
+
+// Throws UsageError, which names the flag, for a policy without a forecast, and for flags that a forecast does not
+// know.
+void check_scale_policy(const Synchronising& sync);
+
+// Returns the flags on which a forecast depends: "--policy local --every 16".
+std::string policy_flags(const Synchronising& sync);
+
+// Returns the tables of all lines, of 88 columns at most, and a sentence on their columns.
+std::string policy_tables(const PolicyLines& lines, const Synchronising& sync);
 
 }  // namespace kb

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "graph/error.h"
-#include "recipes/perf/overlap_forecast.h"
+#include "recipes/perf/overlap_report.h"
 
 namespace kb {
 namespace {

@@ -3,12 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "compiler/schedule/describe_steps.h"
+#include "recipes/config/network.h"
 #include "recipes/perf/memory_answer.h"
 
 namespace kb {
 namespace {
+
+// Rates as measured: bytes read and written by a copy of 4 GB, and a bf16 matmul of 8192 x 8192 x 8192 on random data.
+const GpuRates kKnown[] = {{"H100", 3.0e12, 798e12}, {"H200", 4.3e12, 788e12}};
+
+std::string lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
 
 // Shares of a copy's rate and of a matmul's, and fixed times, fitted to the launches of a step of ResNet-50 (bf16, 256
 // images) on an H100 (cuDNN 9.19, driver 580.159): 176 point-wise kernels, 103 column reductions, and 156 convolutions,
@@ -131,6 +141,19 @@ std::string cache_note(const StepModel& model, const std::vector<const Schedule*
 }
 
 }  // namespace
+
+GpuRates parse_gpu_rates(const std::string& text) {
+  for (const GpuRates& one : kKnown)
+    if (lower_case(text) == lower_case(one.name)) return one;
+  const ProcessorRates rates = parse_rates(text);
+  return {text, rates.bytes, rates.operations};
+}
+
+std::optional<GpuRates> known_gpu(const std::string& device) {
+  for (const GpuRates& one : kKnown)
+    if (device.find(one.name) != std::string::npos) return one;
+  return std::nullopt;
+}
 
 StepModel model_step(const std::vector<const Schedule*>& programs, const KernelWork& work, const Target& target,
                      const GpuRates& rates) {

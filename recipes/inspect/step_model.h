@@ -3,16 +3,29 @@
 // its start and end; a library call takes the time of its bytes or operations at a stated share of the GPU's rates.
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "compiler/schedule.h"
 #include "compiler/target.h"
-#include "recipes/inspect/gpu_rates.h"
 #include "recipes/inspect/schedule_table.h"
 #include "runtime/cuda/sass.h"
 
 namespace kb {
+
+struct GpuRates {
+  std::string name;     // "H200", or the text that gave the rates
+  double bytes = 0;     // bytes per second, read and written, of a copy of large arrays
+  double multiply = 0;  // operations per second of a large bf16 matmul on random data; 0: not known
+};
+
+// Reads "h100", "h200", or bytes and operations per second as in "4.3TB/s,790TFLOP/s". Throws UsageError for other
+// text.
+GpuRates parse_gpu_rates(const std::string& text);
+
+// Returns the rates measured on GPUs of this kind ("NVIDIA H100 80GB HBM3"); nothing if the kind is not known.
+std::optional<GpuRates> known_gpu(const std::string& device);
 
 // Main loops by name of the kernel. If it is empty, the machine code is not known and gets no time.
 using KernelWork = std::map<std::string, cuda::LoopWork>;

@@ -7,7 +7,7 @@
 #include "data/order.h"
 #include "recipes/config/run_config.h"
 #include "recipes/train/feed.h"
-#include "recipes/train/run_scalars.h"
+#include "recipes/train/run_schedule.h"
 #include "recipes/train/settled.h"
 #include "runtime/session.h"
 

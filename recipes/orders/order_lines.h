@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "graph/text_buffer.h"
-#include "recipes/orders/gradient_record.h"
 #include "recipes/orders/order_plan.h"
 
 namespace kb {

@@ -2,6 +2,7 @@
 // time that a gradient takes, the seed, and the number of pieces of minibatches in the run.
 #pragma once
 #include <cstdint>
+#include <optional>
 
 #include "recipes/config/synchronising.h"
 #include "recipes/config/values.h"
@@ -46,5 +47,29 @@ struct OrderPlan {
 // Throws Error if a number is out of range or does not belong to the kind of the policy, or if the pieces do not fill
 // the updates of `backup`.
 void check_order(const OrderPolicy& policy, int64_t pieces);
+
+// dropped: the gradient ended too late to count. abandoned: its worker was stopped before it ended.
+enum class GradientFate : uint8_t { applied, dropped, abandoned };
+inline constexpr Choice<GradientFate> kGradientFates[] = {
+    {"applied", GradientFate::applied}, {"dropped", GradientFate::dropped}, {"abandoned", GradientFate::abandoned}};
+
+// One gradient of an order, and its fate.
+struct GradientRecord {
+  int64_t number = 0;  // in the order in which fates are decided, from 0
+  int64_t worker = 0;
+  int64_t count = 0;  // among the gradients of its worker, from 0
+  int64_t read = 0;   // version of the parameters that it is computed at; the initial ones are version 0
+  // Version of the parameters that it is applied to, if it is. The update makes version `applied_to` + 1.
+  std::optional<int64_t> applied_to = std::nullopt;
+  GradientFate fate = GradientFate::applied;
+  int64_t begin_ns = 0, end_ns = 0;  // times of the virtual clock at which the worker began and ended to compute it
+  // Piece of the minibatches that it is computed of: n = kn / k samples. The first minibatch of the run in its order of
+  // samples has the pieces 0 to k - 1, the next one k to 2 k - 1.
+  int64_t piece = 0;
+
+  // Returns the number of updates between reading the parameters and applying the gradient, which must be applied.
+  int64_t staleness() const { return applied_to.value() - read; }
+  bool operator==(const GradientRecord&) const = default;
+};
 
 }  // namespace kb

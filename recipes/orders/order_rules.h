@@ -6,7 +6,6 @@
 #include <optional>
 #include <vector>
 
-#include "recipes/orders/gradient_record.h"
 #include "recipes/orders/order_plan.h"
 
 namespace kb {

@@ -10,7 +10,7 @@
 
 #include "data/images/image_set.h"
 #include "recipes/papers/batch_rows.h"
-#include "recipes/papers/reference_points.h"
+#include "recipes/papers/reference_check.h"
 
 namespace kb {
 namespace {

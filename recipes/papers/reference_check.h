@@ -5,9 +5,22 @@
 #include <span>
 #include <vector>
 
-#include "recipes/papers/reference_points.h"
-
 namespace kb {
+
+// A reference convergence point of MLPerf training's ResNet-50: hyper-parameters of a minibatch, and the epochs that
+// each run of the reference took to 75.9 % top-1. Source: mlcommons/logging,
+// rcp_checker/training_4.0.0/rcps_resnet.json.
+struct ReferencePoint {
+  int64_t minibatch = 0;
+  double rate = 0, warmup_epochs = 0, momentum = 0.9, weight_decay = 0;
+  int64_t decay_steps = 0, norm_span = 0;  // steps after the warmup, plus 1; samples that share batch norm's statistics
+  std::vector<double> epochs = {};         // epochs that each run took to the target
+};
+
+inline constexpr double kReferenceTarget = 75.9;  // top-1 accuracy in per cent
+
+// Returns the points in ascending order of the minibatch.
+std::span<const ReferencePoint> reference_points();
 
 // The standard deviation of the reference's runs that the test uses. of_rules: the population's over all runs but the
 // fastest and the slowest, as in the rules' worked examples. of_checker: the population's over all runs, as in the code

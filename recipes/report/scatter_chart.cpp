@@ -1,7 +1,5 @@
 #include "recipes/report/scatter_chart.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "recipes/report/count_text.h"

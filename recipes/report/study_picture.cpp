@@ -1,7 +1,5 @@
 #include "recipes/report/study_picture.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "recipes/report/curve_chart.h"

@@ -11,7 +11,7 @@
 
 #include "graph/error.h"
 #include "recipes/run/start_time.h"
-#include "recipes/train/goals.h"
+#include "recipes/train/evaluation.h"
 #include "recipes/train/parts.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"

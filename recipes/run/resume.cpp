@@ -3,17 +3,22 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "recipes/config/run_plan.h"
 #include "recipes/run/branch.h"
 #include "recipes/run/command_words.h"
 #include "recipes/run/recorded_flags.h"
+#include "recipes/run/run_folder.h"
+#include "recipes/run/run_texts.h"
 #include "recipes/train/line_diff.h"
 #include "recipes/train/load_state.h"
 #include "recipes/train/metrics_cut.h"
-#include "recipes/train/schedule_log.h"
+#include "recipes/train/run_schedule.h"
+#include "runtime/checkpoint.h"
 #include "runtime/file_error.h"
 #include "runtime/input_file.h"
 #include "runtime/json_reader.h"
@@ -93,6 +98,20 @@ void check_flags(const Recipe& recipe, const RunConfig& own, const RunConfig& wa
       fmt::format("--resume: {} cannot go on with flags that change what is computed{}\n  hint: leave them "
                   "out, or begin a run of their own from its weights: --init {}",
                   folder.string(), differences, weights));
+}
+
+// Returns a hint for the case that the newest checkpoint, files[0], is damaged: it names the newest whole one, if any.
+std::string whole_checkpoint_hint(const std::vector<fs::path>& files) {
+  for (size_t i = 1; i < files.size(); ++i) {
+    try {
+      const Checkpoint whole = read_checkpoint(files[i]);
+      return fmt::format("the one before it is whole, of step {}: --checkpoint {}", whole.step,
+                         files[i].filename().string());
+    } catch (const Error&) {
+      continue;  // damaged too
+    }
+  }
+  return "no other checkpoint is whole; the command in manifest.json starts the run again";
 }
 
 // Reads the newest checkpoint; returns nothing if there is none. If it is damaged, throws Error with the name of the
@@ -196,19 +215,6 @@ fs::path named_checkpoint(const fs::path& folder, const std::string& name) {
   for (const fs::path& path : files) known += (known.empty() ? "" : ", ") + path.filename().string();
   throw Error(
       fmt::format("--checkpoint: there is no {}; in {}: {}", name, folder.string(), known.empty() ? "none" : known));
-}
-
-std::string whole_checkpoint_hint(const std::vector<fs::path>& files) {
-  for (size_t i = 1; i < files.size(); ++i) {
-    try {
-      const Checkpoint whole = read_checkpoint(files[i]);
-      return fmt::format("the one before it is whole, of step {}: --checkpoint {}", whole.step,
-                         files[i].filename().string());
-    } catch (const Error&) {
-      continue;  // damaged too
-    }
-  }
-  return "no other checkpoint is whole; the command in manifest.json starts the run again";
 }
 
 ResumedRun open_resumed(const Recipe& recipe, const RunConfig& given, const std::vector<std::string>& arguments,
@@ -328,6 +334,46 @@ void check_schedule(const Checkpoint& checkpoint, const RunSchedule& now) {
                   "its own from these weights: --init {}",
                   checkpoint.step, checkpoint.path.string(), now.scalars().rate().description(),
                   shell_quoted(checkpoint.path.string())));
+}
+
+std::string lines_before(const std::filesystem::path& metrics_file, int64_t step, bool is_due, int64_t begins_at,
+                         Console& console) {
+  MetricsCut cut = cut_metrics(metrics_file, step, is_due);
+  if (cut.dropped > 0)
+    console.line(fmt::format("{}: {} line{} past step {}, which is where it goes on, moved to {}", kMetrics,
+                             cut.dropped, cut.dropped == 1 ? "" : "s", step, kCutMetrics));
+  if (!cut.damaged.empty())
+    console.line(fmt::format("NOTE: {}: what cannot be read or is out of order was left as it is and passed over: {}",
+                             kMetrics, line_numbers(cut.damaged)));
+  const int64_t next = std::max(cut.last_step + 1, begins_at);
+  if (next < step) console.line(fmt::format("NOTE: {} lacks the steps {} to {}", kMetrics, next, step - 1));
+  return std::move(cut.past);
+}
+
+// The function that is returned frees its text, hundreds of bytes per step, at its first call.
+PastLines leaders_lines(World& world, std::string own) {
+  if (world.size() > 1) own = world.broadcast(world.leads() ? own : "");
+  return [text = std::move(own)](const std::function<void(const FlatJson&)>& take) mutable {
+    for_each_flat_json(std::exchange(text, {}), take);
+  };
+}
+
+std::vector<NamedTensor> saved_model(World& world, const std::filesystem::path& checkpoints, int64_t step) {
+  std::vector<std::filesystem::path> files = list_checkpoints(checkpoints);
+  files.insert(files.begin(), checkpoints / kBestCheckpoint);
+  std::vector<NamedTensor> model;
+  for (const std::filesystem::path& file : files) {
+    if (!is_there(file) || !model.empty()) continue;
+    try {
+      const Checkpoint checkpoint = read_checkpoint(file);
+      if (checkpoint.step == step) model = model_tensors(checkpoint);
+    } catch (const Error&) {
+      // A file that cannot be read is passed over: the model may be in another one.
+    }
+  }
+  for (const std::string& found : world.communicator().all_gather(model.empty() ? "" : "found"))
+    if (found.empty()) model.clear();
+  return model;
 }
 
 }  // namespace kb

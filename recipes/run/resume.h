@@ -1,12 +1,15 @@
-// Going on with a run: what its folder says, which flags may stand beside --resume, and whether a checkpoint belongs to
-// it.
+// Going on with a run: what its folder says, which flags may stand beside --resume, whether a checkpoint belongs to it,
+// and the state up to the checkpoint in which its loop goes on.
 #pragma once
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "recipes/run/console.h"
 #include "recipes/run/run_folder.h"
+#include "recipes/train/parts.h"
 #include "recipes/train/run_schedule.h"
 #include "runtime/checkpoint.h"
 
@@ -41,8 +44,6 @@ ResumedRun open_resumed(const Recipe& recipe, const RunConfig& given, const std:
 // Returns the path of the checkpoint that --checkpoint names: a path, or a file's name in the folder. If there is none,
 // throws Error with the names of those there are.
 std::filesystem::path named_checkpoint(const std::filesystem::path& folder, const std::string& name);
-// Returns a hint for the case that the newest checkpoint, files[0], is damaged: it names the newest whole one, if any.
-std::string whole_checkpoint_hint(const std::vector<std::filesystem::path>& files);
 
 // Returns the facts that tell which run a checkpoint is of: recipe, flags that change what is computed, graph, data.
 std::map<std::string, std::string> checkpoint_facts(const Recipe& recipe, const RunConfig& config,
@@ -59,5 +60,18 @@ void load_checkpoint(StateStore& store, const Checkpoint& checkpoint);
 
 // Throws Error, with a hint, if the steps of the checkpoint were taken with other rates than `now` has.
 void check_schedule(const Checkpoint& checkpoint, const RunSchedule& now);
+
+// Cuts the metrics file of a run to the steps before `step` (recipes/train/metrics_cut.h), prints what that took away,
+// and returns the lines that are kept. `is_due`: whether the state at `step` is to be evaluated. `begins_at`: number of
+// steps that were done when the run began.
+std::string lines_before(const std::filesystem::path& metrics_file, int64_t step, bool is_due, int64_t begins_at,
+                         Console& console);
+
+// Collective call. Returns the lines of the leading process in every process.
+PastLines leaders_lines(World& world, std::string own);
+
+// Collective call. Returns the model after `step` steps from a checkpoint of the run; empty if no checkpoint has it, or
+// if a process does not find it.
+std::vector<NamedTensor> saved_model(World& world, const std::filesystem::path& checkpoints, int64_t step);
 
 }  // namespace kb

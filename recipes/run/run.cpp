@@ -12,7 +12,7 @@
 #include "recipes/run/folder_room.h"
 #include "recipes/run/guarded_main.h"
 #include "recipes/run/interrupt.h"
-#include "recipes/run/run_start.h"
+#include "recipes/run/resume.h"
 #include "recipes/run/run_texts.h"
 #include "recipes/run/start_time.h"
 #include "recipes/train/init_weights.h"

@@ -6,12 +6,11 @@
 #include <utility>
 
 #include "recipes/perf/step_profiles.h"
-#include "recipes/train/noise_log.h"
 
 namespace kb {
 
 void RunObserver::step(const StepMetrics& metrics) {
-  if (record_) record_->step(metrics);
+  files().step(metrics);
   if (std::exchange(has_stepped_, true)) return;
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - started_;
   console_.line(fmt::format("first step done {:.3f} s after the start of the program", passed.count()));
@@ -20,7 +19,7 @@ void RunObserver::step(const StepMetrics& metrics) {
 void RunObserver::evaluated(const EvaluationReport& report) {
   const Evaluation& evaluation = report.evaluation;
   log_.evaluated(report);
-  if (record_) record_->evaluation(report);
+  files().evaluated(report);
   if (!std::isfinite(evaluation.loss)) return;  // the training throws an error about this loss next
   std::string figures, averaged, trained = "train loss -";
   for (const Figure& figure : evaluation.figures)

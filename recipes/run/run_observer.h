@@ -25,41 +25,23 @@ class RunObserver : public Observer {
   void note(const std::string& line) override { console_.line(with_flags(line)); }
   bool wants_progress() override { return console_.wants_progress(); }
   void progress(const Progress& progress) override { console_.progress(progress); }
-  void order_begins(const OrderPlan& plan, int64_t decided) override {
-    if (record_) record_->order_begins(plan, decided);
-  }
-  void ordered(const GradientRecord& gradient) override {
-    if (record_) record_->ordered(gradient);
-  }
+  void order_begins(const OrderPlan& plan, int64_t decided) override { files().order_begins(plan, decided); }
+  void ordered(const GradientRecord& gradient) override { files().ordered(gradient); }
   void step(const StepMetrics& metrics) override;
-  void layers(const LayerNorms& norms) override {
-    if (record_) record_->layers(norms);
-  }
+  void layers(const LayerNorms& norms) override { files().layers(norms); }
   bool wants_histograms() override { return record_ != nullptr; }
-  void histograms(const LayerHistograms& histograms) override { record_->histograms(histograms); }
-  void ranks(const RanksReport& report) override {
-    if (record_) record_->ranks(report);
-  }
-  void epoch(const EpochMetrics& metrics) override {
-    if (record_) record_->epoch(metrics);
-  }
+  void histograms(const LayerHistograms& histograms) override { files().histograms(histograms); }
+  void ranks(const RanksReport& report) override { files().ranks(report); }
+  void epoch(const EpochMetrics& metrics) override { files().epoch(metrics); }
   void evaluation_begins(double epoch) override { log_.evaluation_begins(epoch); }
   void evaluated(const EvaluationReport& report) override;
-  void tested(const TestReport& report) override {
-    if (record_) record_->test(report);
-  }
-  void save_model(int64_t steps) override {
-    if (record_) record_->save_model(steps);
-  }
-  void save_checkpoint(const CheckpointCursor& cursor) override {
-    if (record_) record_->save_checkpoint(cursor);
-  }
+  void tested(const TestReport& report) override { files().tested(report); }
+  void save_model(int64_t steps) override { files().save_model(steps); }
+  void save_checkpoint(const CheckpointCursor& cursor) override { files().save_checkpoint(cursor); }
   bool wants_profile(int64_t step) override { return explains_overlap_ || picture_->is_of(step); }
   void profile_begins(int64_t step) override;
   void profiled(int64_t step, const Session& training, const Profile& profile) override;
-  void finish() override {
-    if (record_) record_->wait();
-  }
+  void finish() override { files().finish(); }
   std::string failed(const Failure& failure) override;
 
  protected:
@@ -73,6 +55,9 @@ class RunObserver : public Observer {
   std::vector<Overlap> overlaps_;  // overlap of every step, if it is explained
 
  private:
+  Observer& files() { return record_ ? *record_ : no_files_; }
+
+  Observer no_files_;
   std::optional<StepPicture> picture_;
   bool explains_overlap_ = false;
   const std::chrono::steady_clock::time_point started_;

@@ -57,7 +57,7 @@ void RunRecord::layers(const LayerNorms& norms) {
   events_.layers(norms);
 }
 
-void RunRecord::evaluation(const EvaluationReport& report) {
+void RunRecord::evaluated(const EvaluationReport& report) {
   metrics_.evaluation(report);
   events_.evaluation(report);
   views_.set_figures(report.evaluation.figures);
@@ -66,7 +66,7 @@ void RunRecord::evaluation(const EvaluationReport& report) {
     write_file_atomically(folder_.file(drawing_name(drawn, report.step)), drawing_file(drawn));
 }
 
-void RunRecord::test(const TestReport& report) {
+void RunRecord::tested(const TestReport& report) {
   metrics_.test(report);
   events_.test(report);
 }

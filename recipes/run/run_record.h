@@ -10,11 +10,12 @@
 #include "recipes/run/run_folder.h"
 #include "recipes/run/tensorboard_events.h"
 #include "recipes/train/metrics.h"
+#include "recipes/train/observer.h"
 #include "runtime/checkpoint.h"
 
 namespace kb {
 
-class RunRecord {
+class RunRecord : public Observer {
  public:
   // Opens the files. `goes_on`: continues the metrics that are there. `begins_at`: number of steps done before.
   // `flags`: those of the run, for TensorBoard. `facts`: part of every checkpoint. `keep`: number of checkpoints that
@@ -24,28 +25,28 @@ class RunRecord {
 
   // Begins or goes on with order.jsonl after so many gradients; those of a run that this one branches from are made
   // again.
-  void order_begins(const OrderPlan& plan, int64_t decided);
-  void ordered(const GradientRecord& gradient) { order_->write(gradient); }
+  void order_begins(const OrderPlan& plan, int64_t decided) override;
+  void ordered(const GradientRecord& gradient) override { order_->write(gradient); }
   // Throws the error that a save of a checkpoint met, too.
-  void step(const StepMetrics& metrics);
-  void layers(const LayerNorms& norms);
-  void histograms(const LayerHistograms& histograms) { events_.histograms(histograms); }
-  void ranks(const RanksReport& report) { metrics_.ranks(report); }
-  void epoch(const EpochMetrics& metrics) { metrics_.epoch(metrics); }
-  void evaluation(const EvaluationReport& report);
-  void test(const TestReport& report);
+  void step(const StepMetrics& metrics) override;
+  void layers(const LayerNorms& norms) override;
+  void histograms(const LayerHistograms& histograms) override { events_.histograms(histograms); }
+  void ranks(const RanksReport& report) override { metrics_.ranks(report); }
+  void epoch(const EpochMetrics& metrics) override { metrics_.epoch(metrics); }
+  void evaluated(const EvaluationReport& report) override;
+  void tested(const TestReport& report) override;
   void stop(int64_t step, double lr, std::string_view reason);
   void end(const EndMetrics& metrics);
 
   // Writes model.safetensors: the parameters after `step` steps. Throws FileError that names the newest checkpoint if
   // it cannot.
-  void save_model(int64_t step);
+  void save_model(int64_t step) override;
   // Returns "RUN/model.safetensors, the parameters after 10 steps; RUN/checkpoints/step-00000010.safetensors". `step`:
   // that of the last saved model.
   std::string kept(int64_t step);
-  void save_checkpoint(const CheckpointCursor& cursor);
+  void save_checkpoint(const CheckpointCursor& cursor) override;
   // Waits for a save that is under way, and throws the error that it met.
-  void wait() { checkpoints_.wait(); }
+  void finish() override { checkpoints_.wait(); }
 
  private:
   void finish_checkpoint();

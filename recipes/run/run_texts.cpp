@@ -19,16 +19,9 @@ std::string loader_text(int threads, const Residency& residency) {
   return fmt::format("{} ahead by {} thread{}", what, threads, threads == 1 ? "" : "s");
 }
 
-}  // namespace
-
-std::string line_numbers(std::span<const int64_t> lines) {
-  constexpr size_t kMost = 8;
-  const std::string rest = lines.size() > kMost ? fmt::format(" and {} more", lines.size() - kMost) : "";
-  return fmt::format("line{} {}{}", lines.size() == 1 ? "" : "s",
-                     fmt::join(lines.first(std::min(lines.size(), kMost)), ", "), rest);
-}
-
-std::string evaluation_text(const Evaluation& evaluation, std::string_view part, const std::string& of_what) {
+// Returns "test error 3.70 % (370 of 10000), test loss 0.1234" if `part` is "test". `of_what`, if it is not empty,
+// stands after each figure in place of the counts: " of the averaged parameters".
+std::string evaluation_text(const Evaluation& evaluation, std::string_view part, const std::string& of_what = "") {
   std::string text;
   for (const Figure& figure : evaluation.figures) {
     text += fmt::format("{} {} {}", part, figure.name, figure.text());
@@ -37,6 +30,15 @@ std::string evaluation_text(const Evaluation& evaluation, std::string_view part,
     text += of_what + ", ";
   }
   return text + fmt::format("{} loss {:.4f}", part, evaluation.loss);
+}
+
+}  // namespace
+
+std::string line_numbers(std::span<const int64_t> lines) {
+  constexpr size_t kMost = 8;
+  const std::string rest = lines.size() > kMost ? fmt::format(" and {} more", lines.size() - kMost) : "";
+  return fmt::format("line{} {}{}", lines.size() == 1 ? "" : "s",
+                     fmt::join(lines.first(std::min(lines.size(), kMost)), ", "), rest);
 }
 
 // If the final parameters were not evaluated, the averaged evaluation is of an earlier step, and is left out, too.

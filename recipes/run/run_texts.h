@@ -15,9 +15,6 @@ namespace kb {
 // Returns "line 5" or "lines 5, 6 and 3 more".
 std::string line_numbers(std::span<const int64_t> lines);
 
-// Returns "test error 3.70 % (370 of 10000), test loss 0.1234" if `part` is "test". `of_what`, if it is not empty,
-// stands after each figure in place of the counts: " of the averaged parameters".
-std::string evaluation_text(const Evaluation& evaluation, std::string_view part, const std::string& of_what = "");
 // Returns an empty line and the figures of the final parameters, and of the averaged ones, on LoopResult::part; no line
 // if the final ones were not evaluated.
 std::vector<std::string> final_lines(const LoopResult& result);

@@ -2,21 +2,49 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
+#include <boost/crc.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <ctime>
 
 #include "graph/parsed_number.h"
-#include "recipes/run/event_record.h"
 #include "recipes/run/tensorboard.pb.h"
 #include "runtime/file_error.h"
 #include "runtime/host_name.h"
 #include "runtime/utf8.h"
 
 namespace kb {
+namespace {
+
+constexpr uint32_t kMask = 0xa282ead8;
+
+template <class Number>
+void append_little_endian(std::string& bytes, Number number) {
+  for (size_t i = 0; i < sizeof number; ++i) bytes += static_cast<char>(number >> (8 * i) & 0xff);
+}
+
+}  // namespace
+
+uint32_t masked_crc32c(std::string_view bytes) {
+  boost::crc_optimal<32, 0x1edc6f41, 0xffffffff, 0xffffffff, true, true> crc;
+  crc.process_bytes(bytes.data(), bytes.size());
+  return std::rotr(static_cast<uint32_t>(crc.checksum()), 15) + kMask;
+}
+
+std::string event_record(std::string_view message) {
+  std::string record;
+  record.reserve(message.size() + 16);
+  append_little_endian(record, static_cast<uint64_t>(message.size()));
+  append_little_endian(record, masked_crc32c(record));
+  record += message;
+  append_little_endian(record, masked_crc32c(message));
+  return record;
+}
+
 namespace {
 
 namespace fs = std::filesystem;

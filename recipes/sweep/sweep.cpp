@@ -2,21 +2,82 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <memory>
+#include <optional>
 
 #include "recipes/run/console.h"
 #include "recipes/run/interrupt.h"
+#include "recipes/run/progress_line.h"
 #include "recipes/sweep/claims.h"
 #include "recipes/sweep/gpu_share.h"
-#include "recipes/sweep/sweep_console.h"
+#include "recipes/sweep/packing.h"
 #include "recipes/sweep/sweep_index.h"
-#include "recipes/sweep/sweep_resources.h"
 #include "recipes/sweep/sweep_source.h"
 #include "recipes/sweep/sweep_table.h"
 #include "recipes/sweep/sweep_trials.h"
+#include "recipes/trials/executor.h"
 
 namespace kb {
 namespace {
+
+std::string ending_of(const PlannedTrial& trial, const TrialOutcome& outcome) {
+  const TrialStanding& standing = trial.standing;
+  if (outcome.end == TrialEnd::failed)
+    return "failed: " + outcome.message.substr(0, outcome.message.find_last_not_of('\n') + 1);
+  if (trial.state == TrialState::reached) return fmt::format("target after {} steps", standing.target_step);
+  if (trial.state == TrialState::diverged) return fmt::format("diverged after {} steps", standing.steps);
+  if (trial.state == TrialState::hopeless) return fmt::format("hopeless after {} steps: stopped", standing.steps);
+  if (trial.state == TrialState::missed) return fmt::format("target not reached in {} steps", standing.steps);
+  return "another process has taken it over";
+}
+
+// Prints a line for each trial of this process that ended or waits for its folder, and how long the rest may take.
+class SweepConsole : public TrialObserver {
+ public:
+  // `budget`: time after which it asks to stop. `console` and `view` must outlive this object.
+  SweepConsole(Console& console, const SweepView& view, std::optional<std::chrono::duration<double>> budget)
+      : console_(console), view_(view), budget_(budget), closed_before_(view.plan().closed()) {}
+
+  void ended(const Trial& trial, const TrialOutcome& outcome) override {
+    const PlannedTrial* planned = view_.plan().find(trial.name);
+    if (!planned) return;
+    const std::string values = values_text(*planned);
+    console_.line(fmt::format("{}{}{}: {}  ({})", trial.name, values.empty() ? "" : ", ", values,
+                              ending_of(*planned, outcome), standing()));
+  }
+
+  void waits(const Trial& trial, const std::filesystem::path& folder) override {
+    console_.line(waiting_text(trial, folder));
+  }
+
+  void progress(double, size_t running) override {
+    if (console_.wants_progress()) console_.status(fmt::format("{}, {} running", standing(), running));
+  }
+
+  bool wants_to_stop() override { return Interrupt::number() != 0 || has_spent(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool has_spent() const { return budget_ && Clock::now() - started_ >= *budget_; }
+
+  // Returns how many trials are done and the time that is left at most: that of the greatest possible number of trials,
+  // each as long as those that were done. Later trials are capped by earlier ones, and most are stopped before that.
+  std::string standing() const {
+    const size_t closed = view_.plan().closed(), most = view_.plan().most_trials(view_.definition());
+    std::string text = fmt::format("{} of at most {} done", closed, most);
+    if (closed <= closed_before_ || closed >= most) return text;
+    const double passed = std::chrono::duration<double>(Clock::now() - started_).count();
+    const double each = passed / static_cast<double>(closed - closed_before_);
+    return text + fmt::format(", at most {} left", time_left_text(each * static_cast<double>(most - closed)));
+  }
+
+  Console& console_;
+  const SweepView& view_;
+  const std::optional<std::chrono::duration<double>> budget_;
+  const Clock::time_point started_ = Clock::now();
+  const size_t closed_before_;  // number of trials that were closed when this process began
+};
 
 std::string what_is_done(const SweepView& view) {
   return fmt::format("{} minibatches, {} of at most {} trials done, in {}", view.definition().minibatches.size(),
@@ -39,8 +100,8 @@ bool train_waiting(const Recipe& recipe, const SweepWork& work, SweepView& view,
   say(fmt::format("{} at once, {} thread{} each", resources->jobs, resources->threads,
                   resources->threads == 1 ? "" : "s"));
   ClaimFolder claims(view.folder() / "claims", work.lease);
-  SweepSource source(recipe, view, claims, index, say);
-  return run_trials(source, {view.folder(), program, resources->jobs, resources->threads, view.definition().shards},
+  const std::unique_ptr<TrialSource> source = make_sweep_source(recipe, view, claims, index, say);
+  return run_trials(*source, {view.folder(), program, resources->jobs, resources->threads, view.definition().shards},
                     watch);
 }
 

@@ -1,12 +1,22 @@
 // The task of labelled images: a recipe's model function over a data set (recipes/task/inputs.h).
 #pragma once
 #include <memory>
+#include <vector>
 
 #include "data/loader.h"
+#include "graph/functions.h"
 #include "recipes/task/model.h"
 #include "recipes/task/task.h"
 
 namespace kb {
+
+// Paints a rectangle of each u8 image [N, C, H, W] with the values of `fill`, one per channel. `box` is i32 [N, 4], and
+// its rows are AugmentRecord::box: the first row and column of the rectangle, then one past the last row and column.
+Tensor cut_out(Tensor images, Tensor box, const std::vector<uint8_t>& fill);
+
+// Returns weight[i] * images[i] + (1 - weight[i]) * images[partner[i]] for every row i, the mixup of Zhang et al. 2018
+// (arXiv 1710.09412). `images` are u8, `partner` i32 [N], `weight` float [N]; the result is float, in 0 to 255.
+Tensor mix_images(Tensor images, Tensor partner, Tensor weight);
 
 // Returns the task without its sources. Its fields are "images" u8 [C, H, W], "labels" i32 [], and the records of the
 // augmentation (data/augment.h): "augment.window" i32 [3], "augment.box" i32 [4], "augment.partner" i32 [] and

@@ -36,18 +36,20 @@ class TokenWindows : public SampleSource {
 
 double to_bits(double nats) { return nats / std::numbers::ln2; }
 
+// Returns a source of windows of `length` tokens, one after another: windows do not overlap, and tokens after the last
+// whole window are left out. Its only field has the tokens as i32 [length]. Throws Error where the tokens are fewer.
+std::shared_ptr<const Source> token_windows(const TokenText& text, std::shared_ptr<const TokenSequence> tokens,
+                                            int64_t length) {
+  check_windows(text, *tokens, length);
+  return std::make_shared<TokenWindows>(text.fingerprint, std::move(tokens), length);
+}
+
 }  // namespace
 
 void check_windows(const TokenText& text, const TokenSequence& tokens, int64_t length) {
   if (tokens.count() >= length) return;
   throw Error(fmt::format("text {}: expected a part of {} tokens or more, the length of a sample, got {}", text.name,
                           length, tokens.count()));
-}
-
-std::shared_ptr<const Source> token_windows(const TokenText& text, std::shared_ptr<const TokenSequence> tokens,
-                                            int64_t length) {
-  check_windows(text, *tokens, length);
-  return std::make_shared<TokenWindows>(text.fingerprint, std::move(tokens), length);
 }
 
 void set_token_sources(Task& task, const TokenText& text) {

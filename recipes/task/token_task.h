@@ -8,11 +8,6 @@ namespace kb {
 // Throws Error where a part of a text has no window of so many tokens.
 void check_windows(const TokenText& text, const TokenSequence& tokens, int64_t length);
 
-// Returns a source of windows of `length` tokens, one after another: windows do not overlap, and tokens after the last
-// whole window are left out. Its only field has the tokens as i32 [length]. Throws Error where the tokens are fewer.
-std::shared_ptr<const Source> token_windows(const TokenText& text, std::shared_ptr<const TokenSequence> tokens,
-                                            int64_t length);
-
 // Sets the data of a task whose only field is "tokens" i32 [context + 1]: the sources, and their names and hash.
 void set_token_sources(Task& task, const TokenText& text);
 

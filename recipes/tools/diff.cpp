@@ -6,7 +6,6 @@
 #include "recipes/run/tool.h"
 
 namespace kb {
-namespace {}  // namespace
 
 int diff_command(const ToolArguments& arguments) {
   std::string first, second;

@@ -11,7 +11,7 @@
 #include "recipes/hour/hour.h"
 #include "recipes/run/command_words.h"
 #include "recipes/run/tool.h"
-#include "recipes/trials/trial_command.h"
+#include "recipes/trials/study_process.h"
 
 namespace kb {
 namespace {

@@ -3,8 +3,6 @@
 #include "recipes/tools/commands.h"
 
 #include "recipes/inspect/inspect.h"
-#include "recipes/inspect/inspect_json.h"
-#include "recipes/inspect/inspect_overlap.h"
 #include "recipes/inspect/inspect_pictures.h"
 #include "recipes/inspect/inspect_programs.h"
 #include "recipes/run/console.h"

@@ -9,7 +9,7 @@
 #include "recipes/config/run_plan.h"
 #include "recipes/config/run_task.h"
 #include "recipes/inspect/scale_json.h"
-#include "recipes/inspect/scale_policy_text.h"
+#include "recipes/inspect/scale_policy.h"
 #include "recipes/inspect/scaling.h"
 #include "recipes/perf/step_profiles.h"
 #include "recipes/run/step_picture.h"

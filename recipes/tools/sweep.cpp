@@ -13,7 +13,6 @@
 #include "recipes/sweep/sweep_trials.h"
 #include "recipes/tools/commands.h"
 #include "recipes/trials/study_process.h"
-#include "recipes/trials/trial_command.h"
 #include "runtime/options.h"
 
 namespace kb {

@@ -10,7 +10,7 @@
 #include "recipes/config/plan.h"
 #include "recipes/perf/copy_bandwidth.h"
 #include "recipes/perf/multiply_rate.h"
-#include "recipes/perf/overlap_forecast.h"
+#include "recipes/perf/overlap_report.h"
 #include "recipes/train/programs.h"
 #include "runtime/comm/measure_network.h"
 #include "runtime/three_digits.h"

@@ -26,6 +26,12 @@ std::optional<Figure> Evaluation::figure(const std::string& name) const {
   return name == kLossName ? std::optional(Figure{kLossName, loss, {}}) : std::nullopt;
 }
 
+bool reaches(const TargetFigure& target, const Evaluation& evaluation, const std::optional<Evaluation>& averaged) {
+  if (target.is_of_averages() && !averaged) return false;
+  const std::optional<Figure> figure = (target.is_of_averages() ? *averaged : evaluation).figure(target.plain_metric());
+  return figure && target.is_reached_by(figure->value, figure->kind.higher_is_better);
+}
+
 Evaluation no_evaluation(const std::vector<NamedMetric>& metrics) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   Evaluation none{kNone, 0, {}};

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "recipes/config/target_figure.h"
 #include "recipes/task/task.h"
 
 namespace kb {
@@ -38,6 +39,10 @@ struct Evaluation {
   std::optional<double> value(const std::string& name) const;
   std::optional<Figure> figure(const std::string& name) const;  // a metric's figure, or the loss
 };
+
+// Returns whether the evaluation of the parameters, or that of the averaged ones where the target names it, is better
+// than the target.
+bool reaches(const TargetFigure& target, const Evaluation& evaluation, const std::optional<Evaluation>& averaged);
 
 // Images that a model drew in an evaluation (recipes/task/metric.h: Drawing).
 struct DrawnImages {

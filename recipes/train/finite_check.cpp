@@ -1,7 +1,5 @@
 #include "recipes/train/finite_check.h"
 
-#include <fmt/format.h>
-
 namespace kb {
 
 FiniteCheck::FiniteCheck(const LoopParts& parts, Backend& backend, CheckProgram program)

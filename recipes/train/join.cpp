@@ -9,7 +9,7 @@
 #include "graph/functions.h"
 #include "optim/wrapped_rules.h"
 #include "recipes/config/learning.h"
-#include "recipes/train/run_scalars.h"
+#include "recipes/train/run_schedule.h"
 
 namespace kb {
 namespace {

@@ -2,10 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <map>
+#include <span>
 #include <sstream>
+#include <string>
+#include <vector>
 
+#include "compiler/passes/passes.h"
+#include "recipes/train/instruments.h"
 #include "runtime/input_file.h"
 #include "runtime/json_reader.h"
 
@@ -58,6 +64,69 @@ Histogram histogram(std::span<const Number> values) {
   return result;
 }
 
+// Logs norms and histograms of the layers in some steps. Reads the norms from a training program that was compiled with
+// CompileOptions::log_layers.
+class LayerLog : public Instrument {
+ public:
+  // `parts` must outlive this object.
+  explicit LayerLog(const LoopParts& parts) : parts_(parts), layers_(logged_layers(parts.training().compiled().space)) {
+    if (!parts.config.judging.log_layers) return;
+    const auto [count, is_epochs] = *parts.config.judging.log_layers;
+    every_ = {count, is_epochs ? Period::Unit::epochs : Period::Unit::steps};
+  }
+
+  // Returns true for a step with histograms: they need the gradient, which the device keeps only until the next step.
+  bool reads_at_once(int64_t step) const override { return is_due(step) && parts_.observer.wants_histograms(); }
+
+  void stepped(const ReportedStep& reported) override {
+    const int64_t step = reported.metrics.step;
+    if (!is_due(step)) return;
+    parts_.observer.layers(read(step, reported.outputs));
+    if (reported.outputs.is_last && parts_.observer.wants_histograms()) parts_.observer.histograms(histograms(step));
+  }
+
+ private:
+  // Step 0 is logged, and every step with which a new period begins.
+  bool is_due(int64_t step) const { return every_.count > 0 && (step == 0 || kb::is_due(every_, parts_.plan, step)); }
+
+  LayerNorms read(int64_t step, const StepOutputs& outputs) const {
+    const Session& training = outputs.session;
+    LayerNorms norms{step, {}, {}, {}};
+    for (const auto& [name, values] :
+         {std::pair{"weight", &norms.weight}, {"gradient", &norms.gradient}, {"trust", &norms.trust}}) {
+      if (!training.has_output(kLayerOutput + name)) continue;
+      training.read(kLayerOutput + name, *values, outputs.age);
+      std::reverse(values->begin(), values->end());
+    }
+    for (size_t i = 0; i < norms.trust.size(); ++i)
+      if (!layers_[i].is_adapted) norms.trust[i] = kNone;
+    return norms;
+  }
+
+  // Makes the histograms of the last step, whose program is that of the loop's parts. No further step may have begun,
+  // since weights and gradients are read as they are.
+  LayerHistograms histograms(int64_t step) const {
+    const Session& training = parts_.training();
+    LayerHistograms all{step, {}, {}};
+    std::map<std::string_view, const TensorView*> weights;
+    const std::vector<TensorView> views = parts_.store.views(false);
+    for (const TensorView& view : views) weights[view.name] = &view;
+    const ParameterSpace& space = training.compiled().space;
+    const DType dtype = training.output_type(kGradientVector).dtype;
+    const std::byte* gradients = training.output(kGradientVector);
+    for (auto segment = space.segments.rbegin(); segment != space.segments.rend(); ++segment) {
+      const TensorView& weight = *weights.at(segment->name);
+      all.weight.push_back(histogram_of(weight.type.dtype, weight.data, weight.type.elements()));
+      all.gradient.push_back(histogram_of(dtype, gradients + segment->offset * size_of(dtype), segment->length));
+    }
+    return all;
+  }
+
+  const LoopParts& parts_;
+  Period every_;  // period between logged steps; a count of 0 means never
+  std::vector<LoggedLayer> layers_;
+};
+
 }  // namespace
 
 Histogram histogram_of(DType dtype, const std::byte* values, int64_t count) {
@@ -75,57 +144,6 @@ std::vector<LoggedLayer> logged_layers(const ParameterSpace& space) {
   return layers;
 }
 
-LayerLog::LayerLog(const LoopParts& parts) : parts_(parts), layers_(logged_layers(parts.training().compiled().space)) {
-  if (!parts.config.judging.log_layers) return;
-  const auto [count, is_epochs] = *parts.config.judging.log_layers;
-  every_ = {count, is_epochs ? Period::Unit::epochs : Period::Unit::steps};
-}
-
-// Step 0 is logged, and every step with which a new period begins.
-bool LayerLog::is_due(int64_t step) const {
-  return every_.count > 0 && (step == 0 || kb::is_due(every_, parts_.plan, step));
-}
-
-void LayerLog::stepped(const ReportedStep& reported) {
-  const int64_t step = reported.metrics.step;
-  if (!is_due(step)) return;
-  parts_.observer.layers(read(step, reported.outputs));
-  if (reported.outputs.is_last && parts_.observer.wants_histograms()) parts_.observer.histograms(histograms(step));
-}
-
-LayerNorms LayerLog::read(int64_t step, const StepOutputs& outputs) const {
-  const Session& training = outputs.session;
-  LayerNorms norms{step, {}, {}, {}};
-  for (const auto& [name, values] :
-       {std::pair{"weight", &norms.weight}, {"gradient", &norms.gradient}, {"trust", &norms.trust}}) {
-    if (!training.has_output(kLayerOutput + name)) continue;
-    training.read(kLayerOutput + name, *values, outputs.age);
-    std::reverse(values->begin(), values->end());
-  }
-  for (size_t i = 0; i < norms.trust.size(); ++i)
-    if (!layers_[i].is_adapted) norms.trust[i] = kNone;
-  return norms;
-}
-
-// Makes the histograms of the last step, whose program is that of the loop's parts. No further step may have begun,
-// since weights and gradients are read as they are.
-LayerHistograms LayerLog::histograms(int64_t step) const {
-  const Session& training = parts_.training();
-  LayerHistograms all{step, {}, {}};
-  std::map<std::string_view, const TensorView*> weights;
-  const std::vector<TensorView> views = parts_.store.views(false);
-  for (const TensorView& view : views) weights[view.name] = &view;
-  const ParameterSpace& space = training.compiled().space;
-  const DType dtype = training.output_type(kGradientVector).dtype;
-  const std::byte* gradients = training.output(kGradientVector);
-  for (auto segment = space.segments.rbegin(); segment != space.segments.rend(); ++segment) {
-    const TensorView& weight = *weights.at(segment->name);
-    all.weight.push_back(histogram_of(weight.type.dtype, weight.data, weight.type.elements()));
-    all.gradient.push_back(histogram_of(dtype, gradients + segment->offset * size_of(dtype), segment->length));
-  }
-  return all;
-}
-
 std::vector<LayerNorms> read_layer_norms(const std::filesystem::path& metrics, size_t layers) {
   std::vector<LayerNorms> all;
   if (!is_there(metrics)) return all;
@@ -141,5 +159,7 @@ std::vector<LayerNorms> read_layer_norms(const std::filesystem::path& metrics, s
   }
   return all;
 }
+
+std::unique_ptr<Instrument> make_layer_log(const LoopParts& parts) { return std::make_unique<LayerLog>(parts); }
 
 }  // namespace kb

@@ -1,4 +1,4 @@
-// Logs norms and histograms of every layer during a run (judging.log_layers), and draws a picture of the norms.
+// Norms and histograms of every layer during a run (judging.log_layers), and a picture of the norms.
 #pragma once
 #include <filesystem>
 #include <span>
@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "compiler/passes/passes.h"
-#include "recipes/train/instrument.h"
-#include "recipes/train/parts.h"
+#include "recipes/train/metrics.h"
 
 namespace kb {
 
@@ -20,26 +19,6 @@ struct LoggedLayer {
   bool is_adapted = true;  // false if an optimizer's layer-wise rates do not apply to it
 };
 std::vector<LoggedLayer> logged_layers(const ParameterSpace& space);
-
-// Reads the norms of some steps from a training program that was compiled with CompileOptions::log_layers.
-class LayerLog : public Instrument {
- public:
-  // `parts` must outlive this object.
-  explicit LayerLog(const LoopParts& parts);
-
-  // Returns true for a step with histograms: they need the gradient, which the device keeps only until the next step.
-  bool reads_at_once(int64_t step) const override { return is_due(step) && parts_.observer.wants_histograms(); }
-  void stepped(const ReportedStep& reported) override;
-
- private:
-  bool is_due(int64_t step) const;
-  LayerNorms read(int64_t step, const StepOutputs& outputs) const;
-  LayerHistograms histograms(int64_t step) const;
-
-  const LoopParts& parts_;
-  Period every_;  // period between logged steps; a count of 0 means never
-  std::vector<LoggedLayer> layers_;
-};
 
 // Returns the histogram of `count` values of dtype f32 or f64.
 Histogram histogram_of(DType dtype, const std::byte* values, int64_t count);

@@ -26,12 +26,8 @@ RankGroup group_of(Use use, const ParameterCopies& copies, int64_t rank) {
 
 LoadedPrograms::LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed, const ParameterCopies& copies,
                                int64_t rank, std::string (*name)(int64_t))
-    : bytes(total_memory(compiled, copies, backend.target().processor)),
-      parameters(compiled.parameters),
-      unused(std::move(compiled.unused)),
-      training_text(std::move(compiled.training_text)),
-      metrics(std::move(compiled.metrics)),
-      dumps(std::move(compiled.dumps)),
+    : ProgramFacts(std::move(static_cast<ProgramFacts&>(compiled))),
+      bytes(total_memory(compiled, copies, backend.target().processor)),
       store(backend) {
   std::vector<const Program*> all;
   for (const CompiledProgram& program : compiled.list) all.push_back(&program.compiled.program);

@@ -21,7 +21,7 @@ struct LoadedProgram {
 
 // The programs on a device, which share one arena, and the state that they work on. The state begins with the initial
 // values of `seed`.
-struct LoadedPrograms {
+struct LoadedPrograms : ProgramFacts {
   // Loads Use::replica once for each copy of the process of this rank; the store has a part of the name that `name`
   // gives for each, and on rank 0 a part in the host's memory for every copy of another process.
   LoadedPrograms(Backend& backend, Programs compiled, uint32_t seed, const ParameterCopies& copies = {},
@@ -35,11 +35,6 @@ struct LoadedPrograms {
   std::vector<Session*> all(Use use) const;
 
   const int64_t bytes;  // total_memory()
-  int64_t parameters;   // Programs describes this member and the next four
-  std::vector<std::string> unused;
-  std::string training_text;
-  ComputedMetrics metrics;
-  std::vector<DumpFile> dumps;
   StateStore store;
   std::vector<LoadedProgram> list;  // in the order of Programs::list
 };

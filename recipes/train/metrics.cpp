@@ -20,57 +20,39 @@ namespace {
 constexpr size_t kPendingBytes = 1 << 16;
 constexpr std::chrono::seconds kInterval{1};
 
-struct Pair {
-  std::string_view key;
-  double value;
-};
+void append_value(TextBuffer& out, double value) { append_json(out, value); }
+void append_value(TextBuffer& out, int64_t value) { put(out, "{}", value); }
+void append_value(TextBuffer& out, bool value) { put(out, "{}", value); }
+// The text holds no characters that JSON must escape.
+void append_value(TextBuffer& out, std::string_view text) { put(out, "\"{}\"", text); }
+void append_value(TextBuffer& out, const char* text) { append_value(out, std::string_view(text)); }
 
-struct Count {
-  std::string_view key;
-  int64_t value;
-};
-
-struct Truth {
-  std::string_view key;
-  bool value;
-};
-
-// A text whose `value` holds no characters that JSON must escape.
-struct Text {
-  std::string_view key;
-  std::string_view value;
-};
-
-void append_key(TextBuffer& out, std::string_view key) { put(out, ",\"{}\":", key); }
-
-void append(TextBuffer& out, const Pair& pair) {
-  append_key(out, pair.key);
-  append_json(out, pair.value);
-}
-
-void append(TextBuffer& out, const Count& count) {
-  append_key(out, count.key);
-  put(out, "{}", count.value);
-}
-
-void append(TextBuffer& out, const Truth& truth) {
-  append_key(out, truth.key);
-  put(out, "{}", truth.value);
-}
-
-struct Numbers {
-  std::string_view key;
-  const std::vector<double>& values;
-};
-
-void append(TextBuffer& out, const Numbers& numbers) {
-  append_key(out, numbers.key);
+void append_value(TextBuffer& out, const std::vector<double>& values) {
   out.push_back('[');
-  for (size_t i = 0; i < numbers.values.size(); ++i) {
+  for (size_t i = 0; i < values.size(); ++i) {
     if (i > 0) out.push_back(',');
-    append_json(out, numbers.values[i]);
+    append_json(out, values[i]);
   }
   out.push_back(']');
+}
+
+// A member of a line; one whose value is not set is left out.
+template <class Value>
+struct Pair {
+  Pair(std::string_view name, const Value& of) : key(name), value(of) {}
+  std::string_view key;
+  const Value& value;
+};
+
+template <class Value>
+void append(TextBuffer& out, const Pair<Value>& pair) {
+  put(out, ",\"{}\":", pair.key);
+  append_value(out, pair.value);
+}
+
+template <class Value>
+void append(TextBuffer& out, const Pair<std::optional<Value>>& pair) {
+  if (pair.value) append(out, Pair(pair.key, *pair.value));
 }
 
 // Figures, written under their names with `prefix` before each.
@@ -81,7 +63,7 @@ struct Figures {
 
 void append(TextBuffer& out, const Figures& all) {
   for (const Figure& figure : all.figures)
-    append(out, Pair{fmt::format("{}{}", all.prefix, figure.name), figure.value});
+    append(out, Pair(fmt::format("{}{}", all.prefix, figure.name), figure.value));
 }
 
 // An evaluation's loss and figures, written with `prefix` before each name; nothing is written without an evaluation.
@@ -92,82 +74,59 @@ struct Prefixed {
 
 void append(TextBuffer& out, const Prefixed& prefixed) {
   if (!prefixed.evaluation) return;
-  append(out, Pair{fmt::format("{}loss", prefixed.prefix), prefixed.evaluation->loss});
+  append(out, Pair(fmt::format("{}loss", prefixed.prefix), prefixed.evaluation->loss));
   append(out, Figures{prefixed.prefix, prefixed.evaluation->figures});
 }
 
-// A number that is left out if it is not set.
-struct Maybe {
-  std::string_view key;
-  std::optional<double> value;
-};
-
-void append(TextBuffer& out, const Maybe& maybe) {
-  if (maybe.value) append(out, Pair{maybe.key, *maybe.value});
+// Appends a step's place in AdaScale's schedule; nothing without AdaScale.
+void append(TextBuffer& out, const std::optional<ScaledStep>& step) {
+  if (!step) return;
+  append(out, Pair("gain", step->gain));
+  append(out, Pair("scale_invariant_iterations", step->iterations));
 }
 
-// A step's place in AdaScale's schedule; nothing is written without AdaScale.
-struct Scaled {
-  const std::optional<ScaledStep>& step;
-};
-
-void append(TextBuffer& out, const Scaled& scaled) {
-  if (!scaled.step) return;
-  append(out, Pair{"gain", scaled.step->gain});
-  append(out, Pair{"scale_invariant_iterations", scaled.step->iterations});
+// Appends the squared norms of a step's gradients; nothing if the run does not compute them.
+void append(TextBuffer& out, const std::optional<GradientNorms>& norms) {
+  if (!norms) return;
+  append(out, Pair(kGradient2, norms->minibatch));
+  append(out, Pair(kWorkerGradient2, norms->worker));
 }
 
-// Squared norms of a step's gradients; nothing is written if the run does not compute them.
-struct Norms {
-  const std::optional<GradientNorms>& norms;
-};
-
-void append(TextBuffer& out, const Norms& all) {
-  if (!all.norms) return;
-  append(out, Pair{kGradient2, all.norms->minibatch});
-  append(out, Pair{kWorkerGradient2, all.norms->worker});
+// Appends the gradient noise scale and its interval. "noise_scale_high" is null if the interval has no upper end.
+void append(TextBuffer& out, const std::optional<NoiseScale>& noise) {
+  if (!noise) return;
+  append(out, Pair("noise_scale", noise->samples));
+  append(out, Pair("noise_scale_low", noise->low));
+  append(out, Pair("noise_scale_high", noise->high.value_or(std::numeric_limits<double>::infinity())));
 }
 
-// The gradient noise scale and its interval. "noise_scale_high" is null if the interval has no upper end.
-struct Noise {
-  const std::optional<NoiseScale>& noise;
-};
-
-void append(TextBuffer& out, const Noise& all) {
-  if (!all.noise) return;
-  append(out, Pair{"noise_scale", all.noise->samples});
-  append(out, Pair{"noise_scale_low", all.noise->low});
-  append(out, Pair{"noise_scale_high", all.noise->high.value_or(std::numeric_limits<double>::infinity())});
-}
-
-// The training metrics of a step. If a figure is a function of its metric's mean, such as the root, the mean is written
-// too, as "NAME_mean": a resumed run needs it, since means over steps are formed from means, not from figures.
-struct StepFigures {
-  const StepMetrics& step;
-};
-
-void append(TextBuffer& out, const StepFigures& all) {
-  for (size_t i = 0; i < all.step.metrics.size(); ++i) {
-    const NamedMetric& metric = all.step.metrics[i];
-    append(out, Pair{metric.name, figure_of(metric, all.step.means[i]).value});
-    if (metric.kind.finish) append(out, Pair{metric.name + kMeanSuffix, all.step.means[i]});
+// Appends the training metrics of a step. If a figure is a function of its metric's mean, such as the root, the mean is
+// written too, as "NAME_mean": a resumed run needs it, since means over steps are formed from means, not from figures.
+void append(TextBuffer& out, const StepMetrics& step) {
+  for (size_t i = 0; i < step.metrics.size(); ++i) {
+    const NamedMetric& metric = step.metrics[i];
+    append(out, Pair(metric.name, figure_of(metric, step.means[i]).value));
+    if (metric.kind.finish) append(out, Pair(metric.name + kMeanSuffix, step.means[i]));
   }
 }
 
 void append(TextBuffer& out, std::span<const NamedScalar> scalars) {
-  for (const NamedScalar& scalar : scalars) append(out, Pair{scalar.name, scalar.value});
+  for (const NamedScalar& scalar : scalars) append(out, Pair(scalar.name, scalar.value));
 }
 
 double seconds_since(MetricsFile::Clock::time_point start) {
   return std::chrono::duration<double>(MetricsFile::Clock::now() - start).count();
 }
 
-void append(TextBuffer& out, const Text& text) {
-  append_key(out, text.key);
-  put(out, "\"{}\"", text.value);
-}
-
 }  // namespace
+
+std::string to_text(const NoiseScale& noise) {
+  const auto samples = [](double value) {
+    return value < 99.5 ? fmt::format("{:.2g}", value) : fmt::format("{:.0f}", value);
+  };
+  if (!noise.high) return fmt::format("noise scale above {}", samples(noise.low));
+  return fmt::format("noise scale {} ({} to {})", samples(noise.samples), samples(noise.low), samples(*noise.high));
+}
 
 void append_json(TextBuffer& out, double value) {
   if (std::isfinite(value))
@@ -199,61 +158,58 @@ template <class... Pairs>
 void MetricsFile::object(std::string_view kind, const Pairs&... pairs) {
   put(pending_, "{{\"kind\":\"{}\"", kind);
   (append(pending_, pairs), ...);
-  append(pending_, Pair{"wall_s", std::round(1e3 * seconds_since(start_)) / 1e3});
+  append(pending_, Pair("wall_s", std::round(1e3 * seconds_since(start_)) / 1e3));
   put(pending_, "}}\n");
 }
 
 void MetricsFile::step(const StepMetrics& m) {
-  object("step", Count{"step", m.step}, Pair{"epoch", m.epoch}, Pair{"loss", m.loss}, Pair{"lr", m.lr}, m.group_rates,
-         Pair{"samples_per_s", m.samples_per_s}, Pair{"data_wait_ms", m.data_wait_ms},
-         Maybe{"loss_scale", m.loss_scale}, Maybe{"clock_s", m.clock_s}, Maybe{"staleness", m.staleness},
-         Maybe{kPaddedLength, m.length}, Maybe{"padding", m.padding}, StepFigures{m}, Norms{m.norms}, Scaled{m.scaled});
+  object("step", Pair("step", m.step), Pair("epoch", m.epoch), Pair("loss", m.loss), Pair("lr", m.lr), m.group_rates,
+         Pair("samples_per_s", m.samples_per_s), Pair("data_wait_ms", m.data_wait_ms), Pair("loss_scale", m.loss_scale),
+         Pair("clock_s", m.clock_s), Pair("staleness", m.staleness), Pair(kPaddedLength, m.length),
+         Pair("padding", m.padding), m, m.norms, m.scaled);
   const bool full = pending_.size() > kPendingBytes / 2;
   if (full || Clock::now() - flushed_ > kInterval) flush();
 }
 
 void MetricsFile::layers(const LayerNorms& norms) {
-  const auto write = [&](const auto&... more) {
-    object("layers", Count{"step", norms.step}, Numbers{"weight", norms.weight}, Numbers{"gradient", norms.gradient},
-           more...);
-  };
-  norms.trust.empty() ? write() : write(Numbers{"trust", norms.trust});
+  const auto trust = norms.trust.empty() ? std::nullopt : std::optional(norms.trust);
+  object("layers", Pair("step", norms.step), Pair("weight", norms.weight), Pair("gradient", norms.gradient),
+         Pair("trust", trust));
 }
 
 void MetricsFile::ranks(const RanksReport& report) {
-  object("ranks", Count{"step", report.step}, Numbers{"compute_ms", report.compute_ms},
-         Numbers{"data_wait_ms", report.data_wait_ms});
+  object("ranks", Pair("step", report.step), Pair("compute_ms", report.compute_ms),
+         Pair("data_wait_ms", report.data_wait_ms));
 }
 
 void MetricsFile::epoch(const EpochMetrics& m) {
-  object("epoch", Count{"step", m.step}, Pair{"epoch", m.epoch}, Pair{"lr", m.lr}, Pair{"seconds", m.seconds},
-         Prefixed{"train_", m.training}, Noise{m.noise}, Maybe{"gain", m.gain});
+  object("epoch", Pair("step", m.step), Pair("epoch", m.epoch), Pair("lr", m.lr), Pair("seconds", m.seconds),
+         Prefixed{"train_", m.training}, m.noise, Pair("gain", m.gain));
   flush();
 }
 
 void MetricsFile::evaluation(const EvaluationReport& m) {
-  object("eval", Count{"step", m.step}, Pair{"epoch", m.epoch}, Text{"part", m.part}, Pair{"loss", m.evaluation.loss},
-         Figures{"", m.evaluation.figures}, Count{"count", m.evaluation.count}, Prefixed{kAveragedPrefix, m.averaged},
-         Prefixed{"train_", m.training}, Maybe{"lr", m.lr}, Maybe{"gain", m.gain}, Pair{"seconds", m.seconds},
-         Noise{m.noise});
+  object("eval", Pair("step", m.step), Pair("epoch", m.epoch), Pair("part", m.part), Pair("loss", m.evaluation.loss),
+         Figures{"", m.evaluation.figures}, Pair("count", m.evaluation.count), Prefixed{kAveragedPrefix, m.averaged},
+         Prefixed{"train_", m.training}, Pair("lr", m.lr), Pair("gain", m.gain), Pair("seconds", m.seconds), m.noise);
   flush();
 }
 
 void MetricsFile::test(const TestReport& m) {
-  object("test", Count{"step", m.step}, Pair{"epoch", m.epoch}, Text{"part", kTestPart},
-         Text{"state", m.is_best ? "best" : "final"}, Pair{"loss", m.evaluation.loss},
-         Figures{"", m.evaluation.figures}, Count{"count", m.evaluation.count}, Prefixed{kAveragedPrefix, m.averaged});
+  object("test", Pair("step", m.step), Pair("epoch", m.epoch), Pair("part", kTestPart),
+         Pair("state", m.is_best ? "best" : "final"), Pair("loss", m.evaluation.loss),
+         Figures{"", m.evaluation.figures}, Pair("count", m.evaluation.count), Prefixed{kAveragedPrefix, m.averaged});
   flush();
 }
 
 void MetricsFile::end(const EndMetrics& m) {
-  object("end", Count{"steps", m.steps}, Text{"part", m.part}, Figures{"", m.evaluation.figures},
-         Pair{"loss", m.evaluation.loss}, Text{"state_sha256", m.state_sha256}, Truth{"diverged", m.is_diverged});
+  object("end", Pair("steps", m.steps), Pair("part", m.part), Figures{"", m.evaluation.figures},
+         Pair("loss", m.evaluation.loss), Pair("state_sha256", m.state_sha256), Pair("diverged", m.is_diverged));
   flush();
 }
 
 void MetricsFile::stop(int64_t step, double lr, std::string_view reason) {
-  object("stop", Count{"step", step}, Pair{"lr", lr}, Text{"reason", reason}, Truth{"diverged", true});
+  object("stop", Pair("step", step), Pair("lr", lr), Pair("reason", reason), Pair("diverged", true));
   flush();
 }
 

@@ -88,6 +88,10 @@ struct EvaluationReport {
   std::span<const DrawnImages> drawings = {};
 };
 
+// Returns a text such as "noise scale 876 (610 to 1300)", in samples, with the 95 % interval in parentheses, or "noise
+// scale above 610" if the interval has no upper end.
+std::string to_text(const NoiseScale& noise);
+
 // A whole epoch: {"kind":"epoch","step":..,"epoch":..,"lr":..,"seconds":..,"train_loss":..} and the training metrics.
 struct EpochMetrics {
   int64_t step = 0;    // steps done

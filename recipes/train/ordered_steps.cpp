@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "recipes/train/applied_gradient.h"
+#include "recipes/train/worker_gradient.h"
 
 namespace kb {
 namespace {

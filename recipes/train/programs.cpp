@@ -12,9 +12,9 @@
 #include "recipes/config/plan.h"
 #include "recipes/perf/memory_answer.h"
 #include "recipes/task/suggest.h"
-#include "recipes/train/applied_gradient.h"
 #include "recipes/train/evaluation.h"
 #include "recipes/train/join.h"
+#include "recipes/train/worker_gradient.h"
 
 namespace kb {
 namespace {
@@ -278,9 +278,26 @@ ProgramSpec estimate_of(const Task& task, const Settled& settled, DType real) {
   return {"statistics", Use::estimate, 0, 0, build_statistics_graph(task, shape_of(settled, 0, 0), real), options, 0};
 }
 
-}  // namespace
+void add_join(Programs& programs, const Task& task, const Settled& settled, const std::vector<ParameterGroup>& groups) {
+  const Compiled& training = programs.update();
+  const Optimizer outer = find_optimizer(task.optimizers, settled.config.sync.outer);
+  programs.list.push_back(
+      {"join", Use::join, 0, 0,
+       compile(join_graph(training, settled.plan.rounds.replicas, settled.config.sync.outer_per_rate),
+               join_options(training, groups, settled, outer))});
+}
 
-std::vector<ProgramSpec> programs_of(const Task& task, const Settled& settled, Programs& facts) {
+void add_apply(Programs& programs, const Settled& settled, const std::vector<ParameterGroup>& groups) {
+  const Compiled& training = programs.update();
+  const int64_t gradients = settled.config.sync.policy == Policy::backup ? settled.batch.workers() : 1;
+  programs.list.push_back(
+      {"apply", Use::apply, 0, 0,
+       compile(apply_graph(training, groups, gradients), options_over(training, groups, settled, gradients))});
+}
+
+// Declares the programs of a training, the first phase's update first. Sets the members of `facts` except `dumps`.
+// Throws Error for a mistake in the model.
+std::vector<ProgramSpec> programs_of(const Task& task, const Settled& settled, ProgramFacts& facts) {
   const TrainConfig& config = settled.config;
   const DType real = graph_dtype(config.arithmetic.precision);
   const size_t phases = settled.plan.phase_count(), buckets = settled.buckets.size();
@@ -310,25 +327,6 @@ std::vector<ProgramSpec> programs_of(const Task& task, const Settled& settled, P
   facts.unused = unused_parameters(training.graph);
   facts.training_text = to_text(training.graph);
   return specs;
-}
-
-namespace {
-
-void add_join(Programs& programs, const Task& task, const Settled& settled, const std::vector<ParameterGroup>& groups) {
-  const Compiled& training = programs.update();
-  const Optimizer outer = find_optimizer(task.optimizers, settled.config.sync.outer);
-  programs.list.push_back(
-      {"join", Use::join, 0, 0,
-       compile(join_graph(training, settled.plan.rounds.replicas, settled.config.sync.outer_per_rate),
-               join_options(training, groups, settled, outer))});
-}
-
-void add_apply(Programs& programs, const Settled& settled, const std::vector<ParameterGroup>& groups) {
-  const Compiled& training = programs.update();
-  const int64_t gradients = settled.config.sync.policy == Policy::backup ? settled.batch.workers() : 1;
-  programs.list.push_back(
-      {"apply", Use::apply, 0, 0,
-       compile(apply_graph(training, groups, gradients), options_over(training, groups, settled, gradients))});
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace kb {
 // The use of a program. update: a training step. evaluate, evaluate_averages: an evaluation of the parameters, or of
 // their averages. estimate: an estimate of batch norm's running statistics. replica: a training step of a replica of
 // local training, or the gradient of a worker of its own parameters. join: the end of a round (recipes/train/join.h).
-// apply: an update by gradients of such workers (recipes/train/applied_gradient.h).
+// apply: an update by gradients of such workers (recipes/train/worker_gradient.h).
 enum class Use : uint8_t { update, evaluate, evaluate_averages, estimate, replica, join, apply };
 
 // A program as it is declared, before it is compiled.
@@ -36,14 +36,18 @@ struct CompiledProgram {
   Compiled compiled = {};
 };
 
-struct Programs {
-  std::vector<CompiledProgram> list =
-      {};  // begins with the first phase's first update, whose parameter space all share
+// Facts of a training's programs.
+struct ProgramFacts {
   ComputedMetrics metrics = {};
   int64_t parameters = 0;                // number of elements of all parameters
   std::vector<std::string> unused = {};  // names of parameters on which no output depends: they never learn
   std::string training_text = {};        // text of a training step's graph before any pass
   std::vector<DumpFile> dumps = {};      // dumps that were asked for
+};
+
+struct Programs : ProgramFacts {
+  // Begins with the first phase's first update, whose parameter space all share.
+  std::vector<CompiledProgram> list = {};
 
   // Returns null if there is no such program.
   Compiled* find(Use use, size_t phase = 0, size_t bucket = 0);
@@ -55,10 +59,6 @@ struct Programs {
 
 // Returns all programs, in the order of Programs::list.
 std::vector<const Compiled*> all_of(const Programs& programs);
-
-// Declares the programs of a training, the first phase's update first. Sets the members of `facts` except `list` and
-// `dumps`. Throws Error for a mistake in the model.
-std::vector<ProgramSpec> programs_of(const Task& task, const Settled& settled, Programs& facts);
 
 // Compiles the programs of a training, and keeps the texts that `dump` names. Hashes of graphs do not depend on the
 // residency. The program that estimates statistics reads no tables, since it gets few batches. If all programs together

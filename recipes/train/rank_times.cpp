@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <sstream>
+#include <string>
 #include <utility>
 
+#include "recipes/train/instruments.h"
 #include "runtime/host_name.h"
 #include "runtime/median.h"
 #include "runtime/three_digits.h"
@@ -23,6 +25,38 @@ void add_rank(RanksReport& report, const std::string& gathered) {
   report.nodes.push_back(node);
 }
 
+// Gathers, at each evaluation of a training on several processes, how long each rank computed for a step and waited for
+// data. All ranks' steps take the same time, since they wait for each other: without those waits the slowest is seen.
+class RankTimes : public Instrument {
+ public:
+  // `parts` must outlive this object.
+  explicit RankTimes(const LoopParts& parts) : parts_(parts) {}
+
+  void stepped(const ReportedStep& reported) override {
+    ++steps_;
+    last_ = reported.metrics.step + 1;
+    compute_ms_ += reported.metrics.compute_ms;
+    data_wait_ms_ += reported.metrics.data_wait_ms;
+  }
+
+  // A device computes while its host does something else, so that the host's times say nothing of it.
+  void evaluation_begins() override {
+    if (steps_ == 0 || parts_.training().lag() > 0) return;
+    const auto count = static_cast<double>(std::exchange(steps_, 0));
+    const std::string own = fmt::format("{} {} {}", std::exchange(compute_ms_, 0) / count,
+                                        std::exchange(data_wait_ms_, 0) / count, host_name());
+    RanksReport report{.step = last_};
+    for (const std::string& rank : parts_.world.communicator().all_gather(own)) add_rank(report, rank);
+    parts_.observer.ranks(report);
+    if (const std::string text = slow_rank_text(report); !text.empty()) parts_.observer.note(text);
+  }
+
+ private:
+  const LoopParts& parts_;
+  int64_t steps_ = 0, last_ = 0;
+  double compute_ms_ = 0, data_wait_ms_ = 0;
+};
+
 }  // namespace
 
 std::string slow_rank_text(const RanksReport& report) {
@@ -37,23 +71,6 @@ std::string slow_rank_text(const RanksReport& report) {
                      report.nodes[rank], *slowest / median, three_digits(*slowest - median));
 }
 
-void RankTimes::stepped(const ReportedStep& reported) {
-  ++steps_;
-  last_ = reported.metrics.step + 1;
-  compute_ms_ += reported.metrics.compute_ms;
-  data_wait_ms_ += reported.metrics.data_wait_ms;
-}
-
-// A device computes while its host does something else, so that the host's times say nothing of it.
-void RankTimes::evaluation_begins() {
-  if (steps_ == 0 || parts_.training().lag() > 0) return;
-  const auto count = static_cast<double>(std::exchange(steps_, 0));
-  const std::string own = fmt::format("{} {} {}", std::exchange(compute_ms_, 0) / count,
-                                      std::exchange(data_wait_ms_, 0) / count, host_name());
-  RanksReport report{.step = last_};
-  for (const std::string& rank : parts_.world.communicator().all_gather(own)) add_rank(report, rank);
-  parts_.observer.ranks(report);
-  if (const std::string text = slow_rank_text(report); !text.empty()) parts_.observer.note(text);
-}
+std::unique_ptr<Instrument> make_rank_times(const LoopParts& parts) { return std::make_unique<RankTimes>(parts); }
 
 }  // namespace kb

@@ -5,12 +5,46 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "optim/adascale.h"
+#include "recipes/config/learning.h"
 #include "recipes/config/plan.h"
-#include "recipes/train/run_scalars.h"
+#include "runtime/sha256.h"
 
 namespace kb {
+
+// Returns the prefix of the scalars of a group, of a run with so many groups.
+std::string scalar_prefix(const std::string& group, size_t groups);
+
+// The scalar inputs of each training step, such as the learning rate, for every group of parameters
+// (TrainConfig::group_learning) that learns. If there are several groups, the compiler expects a group's name before
+// the names of its scalars: "generator.learning_rate". The rest, which has no name, has "learning_rate".
+class RunScalars {
+ public:
+  // `groups` are those of learning_of_groups(), at least one of which learns.
+  RunScalars(const Rules& own, const std::vector<GroupLearning>& groups, const RunPlan& plan);
+
+  // Return the scalars of a step or an update, as StepScalars::at() does for one group. Both allocate nothing.
+  std::span<const NamedScalar> at(int64_t step);
+  std::span<const NamedScalar> at(int64_t done, const SchedulePlace& place, const SchedulePlace& before);
+  // Returns the scalars that are the same in all steps: thresholds of gradient clipping, decays of parameter averages.
+  const std::vector<NamedScalar>& constants() const { return constants_; }
+  // Returns the learning rate of the first group.
+  const LearningRate& rate() const { return groups_.front().scalars.rate(); }
+  // Returns the learning rates of the groups at a step, under the names "lr.GROUP", without that of the rest; nothing
+  // if there is one group.
+  std::span<const NamedScalar> rates(int64_t step);
+
+ private:
+  struct Group {
+    std::string prefix;  // such as "generator."; empty for the rest, and if there is one group
+    StepScalars scalars;
+  };
+  std::vector<Group> groups_;
+  std::vector<NamedScalar> all_, constants_, rates_;
+};
 
 // An update of the parameters. A step is one, or several if an order applies its gradients one by one.
 struct Update {
@@ -64,5 +98,19 @@ class RunSchedule {
 // gradients.
 RunSchedule make_run_schedule(const Rules& own, const std::vector<GroupLearning>& groups, const BatchPlan& batch,
                               const RunPlan& plan, int64_t step, const std::string& state, int64_t ahead = 0);
+
+// Computes SHA-256 over the scalars of the schedule's first steps. Two schedules have the same hash if they agree in
+// all steps so far. With AdaScale these are steps of the schedule, not of the run.
+class ScheduleHash {
+ public:
+  explicit ScheduleHash(RunScalars scalars) : scalars_(std::move(scalars)) {}
+  // Returns the hash, in hexadecimal, of the first `step` steps. `step` must not decrease from call to call.
+  std::string up_to(int64_t step);
+
+ private:
+  RunScalars scalars_;
+  Sha256 hash_;
+  int64_t next_ = 0;  // first step that is not hashed yet
+};
 
 }  // namespace kb

@@ -2,7 +2,7 @@
 
 #include "recipes/train/feed.h"
 #include "recipes/train/programs.h"
-#include "recipes/train/run_scalars.h"
+#include "recipes/train/run_schedule.h"
 
 namespace kb {
 namespace {

@@ -14,6 +14,7 @@
 #include "recipes/train/join.h"
 #include "recipes/train/load_state.h"
 #include "recipes/train/settle.h"
+#include "recipes/train/training_loop.h"
 
 namespace kb {
 namespace {
@@ -199,7 +200,7 @@ LoopResult run_loop(const Ready& ready, const LoopStart& start, Observer& observ
                   restore,
                   std::move(copies),
                   team.communicator()};
-  if (machine.world.leads() || !parts.team) return TrainingLoop(std::move(parts)).run();
+  if (machine.world.leads() || !parts.team) return run_training_loop(std::move(parts));
   set_phase(parts, 0, start.step);
   compute_gradients(parts, *parts.team);
   LoopResult result;

@@ -3,11 +3,12 @@
 #pragma once
 #include <vector>
 
+#include "recipes/config/learning.h"
 #include "recipes/train/loaded_programs.h"
+#include "recipes/train/loop_result.h"
 #include "recipes/train/machine.h"
 #include "recipes/train/observer.h"
 #include "recipes/train/settled.h"
-#include "recipes/train/training_loop.h"
 
 namespace kb {
 
@@ -35,7 +36,7 @@ struct Ready {
 // Collective call: every process of the machine's world calls it with the same task, configuration and state. Trains
 // the task as `config` says, from the state `from` if it is given. A training that continues from an earlier training's
 // state computes the same bits as the earlier one would have. A training that diverges ends with Ending::diverged
-// (TrainingLoop::run). Throws Error for a mistake in the model or in `config`, whose message names the member, such as
+// (run_training_loop). Throws Error for a mistake in the model or in `config`, whose message names the member, such as
 // "batch.per_worker". Passes on what an observer throws.
 Result train(const Task& task, const TrainConfig& config, Machine machine, Observer& observer,
              const TrainingState* from = nullptr);

@@ -9,59 +9,23 @@
 //     after_step()               ends an epoch, evaluates, makes a checkpoint
 //   end()                        makes a checkpoint, evaluates, and evaluates on the test part
 #pragma once
-#include "recipes/train/checkpoints.h"
-#include "recipes/train/evaluations.h"
-#include "recipes/train/instruments.h"
 #include "recipes/train/loop_result.h"
 #include "recipes/train/parts.h"
-#include "recipes/train/step_feed.h"
-#include "recipes/train/step_reports.h"
-#include "recipes/train/step_runner.h"
 
 namespace kb {
 
-class TrainingLoop {
- public:
-  explicit TrainingLoop(LoopParts parts);
-
-  // Takes steps until the schedule is over, length.stop_at or length.target ends the training, or a signal or the
-  // observer asks to stop. A stop abandons the step or evaluation in progress, which has then changed no state, unless
-  // all processes have already agreed to finish it (World::begin).
-  //
-  // The observer saves the model at the start and after each evaluation. It makes a checkpoint at each evaluation that
-  // is due, as judging.save_every asks, and at the end.
-  //
-  // The training ends as diverged, after the same step in all processes, if a loss or the state is not finite. Unless
-  // judging.keep_going is set, it also does if a whole epoch after the warmup has a mean loss of at least
-  // kLearningShare times the loss of step 0 (LearningWatch::epoch); this is not judged for noise, nor if the run began
-  // with trained weights. The result names the op that made the first value that is not finite if this was in the run's
-  // first step, and with judging.check_finite in any step. Throws Error if a file cannot be written.
-  LoopResult run();
-
- private:
-  void restore();
-  void begin();
-  bool goes_on();
-  void take_step();
-  bool prepare(int64_t step);
-  void after_step(int64_t done);
-  void evaluate(bool may_stop);
-  void save_model();
-  void save_checkpoint();
-  void end();
-  void diverge(const Fault& fault);
-  void tell();
-
-  LoopParts parts_;
-  StepFeed feed_;
-  const Instruments instruments_;
-  StepRunner runner_;
-  StepReports reports_;
-  Evaluations evaluations_;
-  Checkpoints checkpoints_;
-  const int64_t last_step_;  // number of steps after which the training ends at the latest
-  int64_t saved_at_ = -1;    // number of steps done when the model was last saved; -1: it was not
-  LoopResult result_;
-};
+// Takes steps until the schedule is over, length.stop_at or length.target ends the training, or a signal or the
+// observer asks to stop. A stop abandons the step or evaluation in progress, which has then changed no state, unless
+// all processes have already agreed to finish it (World::begin).
+//
+// The observer saves the model at the start and after each evaluation. It makes a checkpoint at each evaluation that
+// is due, as judging.save_every asks, and at the end.
+//
+// The training ends as diverged, after the same step in all processes, if a loss or the state is not finite. Unless
+// judging.keep_going is set, it also does if a whole epoch after the warmup has a mean loss of at least
+// kLearningShare times the loss of step 0 (LearningWatch::epoch); this is not judged for noise, nor if the run began
+// with trained weights. The result names the op that made the first value that is not finite if this was in the run's
+// first step, and with judging.check_finite in any step. Throws Error if a file cannot be written.
+LoopResult run_training_loop(LoopParts parts);
 
 }  // namespace kb

@@ -2,6 +2,10 @@
 
 #include <chrono>
 
+#include "graph/functions.h"
+#include "optim/kept_gradient.h"
+#include "recipes/train/join.h"
+
 namespace kb {
 
 WorkerGradient::WorkerGradient(const LoopParts& parts)
@@ -38,6 +42,37 @@ const std::vector<double>& WorkerGradient::compute(int64_t worker, int64_t piece
   read(figures_[0], "loss");
   for (size_t i = 0; i < parts_.metrics.training.size(); ++i) read(figures_[i + 1], parts_.metrics.training[i].name);
   return figures_;
+}
+
+namespace {
+
+std::string kept_name(const std::vector<ParameterGroup>& groups, const Segment& segment) {
+  const std::string& group = groups.at(static_cast<size_t>(segment.group)).name;
+  const std::string prefix = groups.size() > 1 && !group.empty() ? group + "." : "";
+  return prefix + kKeptGradient + "." + segment.name;
+}
+
+}  // namespace
+
+Graph apply_graph(const Compiled& training, const std::vector<ParameterGroup>& groups, int64_t gradients) {
+  Graph graph("apply", Mode::training);
+  Tensor loss;
+  for (const Segment& segment : training.space.segments) {
+    const Tensor own = parameter(graph, segment.name, segment.role, segment.type, segment.init, segment.rate);
+    const Tensor gradient = input(graph, kept_name(groups, segment), segment.type.dtype, segment.type.shape);
+    const Tensor product = sum(own * gradient);
+    loss = loss.valid() ? loss + product : product;
+  }
+  join_statistics(graph, training);
+  graph.outputs.push_back(
+      {"loss", (loss * (1 / static_cast<double>(gradients))).value(), Merge::sum, OutputKind::loss});
+  return graph;
+}
+
+void apply_gradient(Session& apply, const StateStore& worker, int64_t number) {
+  give_views(apply, worker);
+  apply.set_scalar("worker", static_cast<double>(number));
+  apply.work(number);
 }
 
 }  // namespace kb

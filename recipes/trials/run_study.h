@@ -1,16 +1,21 @@
 // Runs a study, from its list of trials to the reports of their runs. --seeds and the command hour both use it.
 #pragma once
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 
 #include "recipes/run/console.h"
+#include "recipes/trials/executor.h"
 #include "recipes/trials/run_reader.h"
 #include "recipes/trials/study_process.h"
 #include "recipes/trials/trial.h"
 
 namespace kb {
+
+// Returns what became of the training in the folder `run`: "valid error 3.70 %, 12 s", "diverged after 40 steps".
+std::string outcome_text(const std::filesystem::path& run, const TrialOutcome& outcome);
 
 struct StudyRequest {
   std::string name;                  // start of the name of the study's folder

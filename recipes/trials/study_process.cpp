@@ -7,6 +7,10 @@
 
 #include <algorithm>
 
+#include "recipes/config/values.h"
+#include "recipes/papers/table.h"
+#include "recipes/run/guarded_main.h"
+#include "recipes/run/trainer.h"
 #include "recipes/trials/executor.h"
 #include "runtime/input_file.h"
 #include "runtime/options.h"
@@ -14,6 +18,19 @@
 #include "runtime/usable_processors.h"
 
 namespace kb {
+namespace {
+
+// Makes this process a trial of the process `executor`; it must call this first. Ctrl-C then reaches the executor
+// alone, which asks its trials to end. If the executor is killed, or was before this call, this process gets SIGTERM.
+void become_trial(int64_t executor) {
+  ::prctl(PR_SET_NAME, "trial");  // it was started through /proc/self/exe, so ps would show "exe"
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != executor) ::raise(SIGTERM);
+}
+
+}  // namespace
+
 bool takes_gpu(const RunConfig& config) {
   return config.machine.device == DeviceChoice::cuda ||
          (config.machine.device == DeviceChoice::automatic && is_there("/proc/driver/nvidia/version"));
@@ -65,11 +82,31 @@ std::vector<std::string> trial_program(const std::string& recipe) {
   return words;
 }
 
-void become_trial(int64_t executor) {
-  ::prctl(PR_SET_NAME, "trial");  // it was started through /proc/self/exe, so ps would show "exe"
-  ::setpgid(0, 0);
-  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (::getppid() != executor) ::raise(SIGTERM);
+int trial_command(const ToolArguments& arguments) {
+  std::vector<std::string> words = arguments.words;
+  const auto next = [&](const char* expected) {
+    if (words.empty()) throw UsageError(fmt::format("trial: expected {}", expected));
+    const std::string word = words.front();
+    words.erase(words.begin());
+    return word;
+  };
+  constexpr const char* kExecutor = "the number of the process that started it";
+  become_trial(parse_whole("trial", next(kExecutor), kExecutor, 1));
+  if (arguments.recipe) return train_recipe(*arguments.recipe, words);
+  const Recipe recipe = find_recipe(next("a recipe"));
+  return train_recipe(recipe, words, {"rank", recipe.name});
+}
+
+int rank_command(const ToolArguments& arguments) {
+  if (arguments.words.empty()) throw UsageError("rank: expected a recipe");
+  return train_recipe(find_recipe(arguments.words.front()), {arguments.words.begin() + 1, arguments.words.end()});
+}
+
+std::optional<int> trial_or_rank(const ToolArguments& arguments) {
+  const std::string first = arguments.recipe || arguments.words.empty() ? "" : arguments.words.front();
+  if (first != "trial" && first != "rank") return std::nullopt;
+  const ToolArguments rest{first, {}, {arguments.words.begin() + 1, arguments.words.end()}};
+  return guarded_main(first, [&] { return first == "trial" ? trial_command(rest) : rank_command(rest); });
 }
 
 }  // namespace kb

@@ -1,10 +1,12 @@
 // A trial as a process: the part of the machine that it has, and how it is started.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "recipes/config/run_config.h"
+#include "recipes/run/tool.h"
 
 namespace kb {
 
@@ -34,8 +36,15 @@ TrialResources resources_of(const RunConfig& config, size_t trials);
 // since, "trial", this process's number, and the recipe's name if the program is not a recipe's own.
 std::vector<std::string> trial_program(const std::string& recipe = "");
 
-// Makes this process a trial of the process `executor`; it must call this first. Ctrl-C then reaches the executor
-// alone, which asks its trials to end. If the executor is killed, or was before this call, this process gets SIGTERM.
-void become_trial(int64_t executor);
+// Runs one training of a study in this process: PROGRAM trial PROCESS [flags] of a recipe's program, TOOL trial PROCESS
+// RECIPE [flags] of a tool; PROCESS is the executor's process number. Returns the exit code; throws UsageError for
+// words that it cannot understand.
+int trial_command(const ToolArguments& arguments);
+// Runs one process of a trial that has several processes, which mpirun starts: TOOL rank RECIPE [flags].
+int rank_command(const ToolArguments& arguments);
+
+// Runs `trial` or `rank` if this is the first word of a tool whose trials are processes of its own program. Returns the
+// exit code; nothing for other words.
+std::optional<int> trial_or_rank(const ToolArguments& arguments);
 
 }  // namespace kb

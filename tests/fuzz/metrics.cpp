@@ -2,8 +2,8 @@
 // gives, with or without the evaluation after that step (bit 0 of the second byte). Then its curves and a table are
 // made, and its layers' norms are drawn if it has those of two layers.
 #include "recipes/report/curves.h"
+#include "recipes/run/metrics_views.h"
 #include "recipes/train/layer_log.h"
-#include "recipes/train/metrics_csv.h"
 #include "recipes/train/metrics_cut.h"
 #include "recipes/train/past_lines.h"
 #include "runtime/atomic_file.h"

@@ -10,6 +10,7 @@
 #include "data/sets/synthetic.h"
 #include "graph/interpreter.h"
 #include "optim/optimizer.h"
+#include "recipes/config/learning.h"
 #include "recipes/config/run_task.h"
 #include "recipes/task/model.h"
 #include "recipes/train/feed.h"

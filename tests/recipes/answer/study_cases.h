@@ -12,7 +12,7 @@
 #include "recipes/answer/answer_text.h"
 #include "recipes/answer/measurements.h"
 #include "recipes/answer/study_answer.h"
-#include "recipes/papers/reference_points.h"
+#include "recipes/papers/reference_check.h"
 #include "recipes/report/scatter_chart.h"
 #include "runtime/options.h"
 #include "runtime/process.h"

@@ -7,6 +7,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "recipes/config/flags.h"
+#include "recipes/config/learning.h"
 #include "recipes/config/run_task.h"
 #include "recipes/config/values.h"
 #include "recipes/train/programs.h"

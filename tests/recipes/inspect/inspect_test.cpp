@@ -5,7 +5,6 @@
 #include <sstream>
 
 #include "graph/layers.h"
-#include "recipes/inspect/parameter_table.h"
 #include "tests/support/compile_check.h"
 #include "tests/support/support.h"
 

@@ -1,5 +1,5 @@
 // Tests forecasts under a policy for steps made by hand, whose times have closed forms.
-#include "recipes/inspect/scale_policy_text.h"
+#include "recipes/inspect/scale_policy.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

@@ -6,7 +6,6 @@
 #include "compiler/pipeline/pipeline.h"
 #include "graph/functions.h"
 #include "recipes/config/flags.h"
-#include "recipes/inspect/gpu_rates.h"
 #include "tests/support/says.h"
 #include "tests/support/support.h"
 

@@ -8,7 +8,7 @@
 #include "recipes/run/run_texts.h"
 #include "recipes/sweep/sweep_index.h"
 #include "recipes/sweep/sweep_trials.h"
-#include "recipes/trials/study_console.h"
+#include "recipes/trials/run_study.h"
 #include "tests/support/support.h"
 
 namespace kb::part_names_test {

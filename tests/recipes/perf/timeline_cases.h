@@ -8,7 +8,7 @@
 #include "recipes/config/flags.h"
 #include "recipes/config/run_task.h"
 #include "recipes/papers/table.h"
-#include "recipes/perf/overlap_forecast.h"
+#include "recipes/perf/overlap_report.h"
 #include "recipes/perf/step_profiles.h"
 #include "recipes/perf/timeline.h"
 #include "recipes/report/picture.h"

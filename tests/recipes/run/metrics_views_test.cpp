@@ -3,7 +3,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include "recipes/report/curves.h"
-#include "recipes/train/metrics_csv.h"
 #include "tests/recipes/small_run.h"
 #include "tests/support/support.h"
 

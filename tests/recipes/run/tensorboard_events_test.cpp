@@ -11,7 +11,6 @@
 #include <numeric>
 #include <set>
 
-#include "recipes/run/event_record.h"
 #include "recipes/run/run_folder.h"
 #include "recipes/run/tensorboard.pb.h"
 #include "recipes/train/layer_log.h"

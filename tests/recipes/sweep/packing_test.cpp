@@ -7,8 +7,6 @@
 #include <map>
 
 #include "graph/error.h"
-#include "recipes/sweep/scratch_folder.h"
-#include "recipes/sweep/trial_memory.h"
 #include "tests/support/says.h"
 #include "tests/support/support.h"
 

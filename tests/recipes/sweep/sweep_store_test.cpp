@@ -309,16 +309,17 @@ BOOST_FIXTURE_TEST_CASE(a_process_that_has_nothing_to_do_says_for_whom_it_waits,
   const Recipe recipe = find_recipe("mlp_mnist");
   SweepIndex index;
   std::vector<std::string> said;
-  SweepSource source(recipe, view, claims, index, [&](const std::string& line) { said.push_back(line); });
-  for (const Trial& trial : source.ready()) BOOST_TEST(!source.take(trial));
-  for (int look = 0; look < 3; ++look) BOOST_TEST(!source.is_done());
+  const std::unique_ptr<TrialSource> source =
+      make_sweep_source(recipe, view, claims, index, [&](const std::string& line) { said.push_back(line); });
+  for (const Trial& trial : source->ready()) BOOST_TEST(!source->take(trial));
+  for (int look = 0; look < 3; ++look) BOOST_TEST(!source->is_done());
   BOOST_TEST(said == std::vector<std::string>{"waiting for kn64-p00, held by far"}, boost::test_tools::per_element());
   fs::remove(store / "claims" / "kn64-p00.1");
-  const Trial free = source.ready().front();
-  BOOST_TEST(source.take(free));
-  BOOST_TEST(!source.is_done());
+  const Trial free = source->ready().front();
+  BOOST_TEST(source->take(free));
+  BOOST_TEST(!source->is_done());
   BOOST_TEST(said.size() == 1u);
-  source.ended(free, {TrialEnd::stopped});
+  source->ended(free, {TrialEnd::stopped});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,7 +1,7 @@
-#include "recipes/task/augment.h"
 #include "recipes/config/augmentation.h"
 #include "recipes/config/flags.h"
 #include "recipes/config/run_task.h"
+#include "recipes/task/image_task.h"
 
 #include <fmt/format.h>
 

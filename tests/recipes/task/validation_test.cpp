@@ -6,6 +6,7 @@
 #include <set>
 
 #include "recipes/config/flags.h"
+#include "recipes/config/learning.h"
 #include "recipes/config/run_task.h"
 #include "recipes/task/checked_task.h"
 #include "recipes/train/train.h"

@@ -1,8 +1,8 @@
 // Tests the running statistics of batch norm that --recompute-bn estimates as means over minibatches of the training
 // set.
-#include "recipes/train/batch_norm_estimate.h"
 #include "recipes/config/flags.h"
 #include "recipes/config/run_task.h"
+#include "recipes/train/instruments.h"
 
 #include <fmt/format.h>
 
@@ -58,7 +58,8 @@ struct Prepared {
         task(with_sources(recipe, config, input)),
         programs(*backend,
                  compile_programs(task, settle_for_one_step(config, backend->target(), config.machine.processes)), 1),
-        estimate(*programs.find(Use::estimate), task.fields, *task.plain, config.arithmetic.seed, kMinibatches) {}
+        estimate(make_batch_norm_estimate(*programs.find(Use::estimate), task.fields, *task.plain,
+                                          config.arithmetic.seed, kMinibatches)) {}
 
   static Task with_sources(const Recipe& recipe, const RunConfig& config, const Input& input) {
     Task task = task_of(recipe, config, input.spec);
@@ -79,7 +80,7 @@ struct Prepared {
   std::unique_ptr<Backend> backend;
   Task task;
   LoadedPrograms programs;
-  BatchNormEstimate estimate;
+  std::unique_ptr<Instrument> estimate;
 };
 
 // Returns the running statistics after a training step on minibatch `number`, which the interpreter takes in f64.
@@ -151,7 +152,7 @@ BOOST_AUTO_TEST_CASE(it_is_the_mean_over_minibatches) {
   Prepared prepared(recipe, {"--precision", "f64"});
   const Values expected = mean_over_minibatches(prepared, recipe);
   BOOST_TEST(expected.size() == 4u);
-  prepared.estimate.run();
+  prepared.estimate->evaluation_begins();
   Values got = values_of(prepared.programs.store.canonical());
   for (const auto& [name, values] : expected)
     for (size_t i = 0; i < values.size(); ++i)
@@ -161,7 +162,7 @@ BOOST_AUTO_TEST_CASE(it_is_the_mean_over_minibatches) {
 // The estimate for a norm of the images themselves equals the mean and variance computed here by hand.
 BOOST_AUTO_TEST_CASE(of_the_images_it_is_what_the_data_are) {
   Prepared prepared(with_model(two_norms), {"--precision", "f64"});
-  prepared.estimate.run();
+  prepared.estimate->evaluation_begins();
   const Values got = values_of(prepared.programs.store.canonical());
   const InputSpec& spec = prepared.input.spec;
   const int64_t area = spec.shape.height * spec.shape.width;
@@ -191,10 +192,10 @@ BOOST_AUTO_TEST_CASE(of_the_images_it_is_what_the_data_are) {
 BOOST_AUTO_TEST_CASE(it_depends_on_nothing_that_was_there) {
   Prepared prepared(small_recipe());
   const std::string initial = prepared.programs.store.state_sha256();
-  prepared.estimate.run();
+  prepared.estimate->evaluation_begins();
   const std::string once = prepared.programs.store.state_sha256();
   BOOST_TEST(once != initial);
-  prepared.estimate.run();
+  prepared.estimate->evaluation_begins();
   BOOST_TEST(prepared.programs.store.state_sha256() == once);
   std::vector<NamedTensor> spoilt = prepared.programs.store.canonical();
   for (NamedTensor& tensor : spoilt)
@@ -202,7 +203,7 @@ BOOST_AUTO_TEST_CASE(it_depends_on_nothing_that_was_there) {
       for (int64_t i = 0; i < tensor.type.elements(); ++i)
         store_element(tensor.type.dtype, tensor.data.data(), i, std::nan(""));
   prepared.programs.store.load(spoilt);
-  prepared.estimate.run();
+  prepared.estimate->evaluation_begins();
   BOOST_TEST(prepared.programs.store.state_sha256() == once);
 }
 

@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "data/sets/synthetic.h"
+#include "recipes/config/learning.h"
 #include "recipes/train/train.h"
 #include "runtime/checkpoint.h"
 #include "tests/recipes/ranks.h"

@@ -1,4 +1,4 @@
-#include "recipes/train/metrics_csv.h"
+#include "recipes/run/metrics_views.h"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include "graph/functions.h"
 #include "recipes/config/learning.h"
 #include "recipes/config/run_plan.h"
-#include "recipes/train/noise_log.h"
+#include "recipes/train/metrics.h"
 #include "tests/recipes/small_run.h"
 #include "tests/support/says.h"
 #include "tests/support/support.h"

@@ -8,6 +8,7 @@
 #include <optional>
 #include <thread>
 
+#include "recipes/config/learning.h"
 #include "recipes/config/run_task.h"
 #include "tests/recipes/ranks.h"
 #include "tests/support/says.h"
