@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "graph/text.h"
 #include "optim/kept_gradient.h"
 #include "optim/wrapped_rules.h"
 #include "recipes/config/learning.h"
