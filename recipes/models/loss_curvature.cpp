@@ -72,15 +72,13 @@ CompileOptions options_for(const Target& target, DType real) {
 // The loss of a run's model over some of its training samples, as a function of the parameters.
 class RunLoss {
  public:
-  RunLoss(const RunModel& model, const CurvatureRequest& request, const std::function<void(const std::string&)>& say)
+  RunLoss(RunModel& model, const CurvatureRequest& request, const std::function<void(const std::string&)>& say)
       : task_(plain_task(model)),
         per_minibatch_(request.per_minibatch > 0 ? request.per_minibatch : batch_plan(model.config).per_worker),
         count_(std::min(request.samples, task_.plain->count()) / per_minibatch_ / request.groups * request.groups),
         real_(model.dtype() == DType::f64 ? DType::f64 : DType::f32),
         program_(task_, per_minibatch_, real_),
-        backend_(make_cpu_backend({.shards = static_cast<int>(model.config.arithmetic.shards), .cache_directory = ""})),
-        store_(*backend_),
-        session_(*backend_, store_, compile(program_.graph, options_for(backend_->target(), real_))),
+        session_(*model.backend, model.store, compile(program_.graph, options_for(model.backend->target(), real_))),
         batch_(session_, task_.fields),
         names_{kTrainingPart, task_.plain.get()} {
     if (count_ == 0)
@@ -88,7 +86,7 @@ class RunLoss {
           fmt::format("--samples {}: expected {} or more, {} groups of a minibatch of {}; got {} training samples",
                       request.samples, request.groups * per_minibatch_, request.groups, per_minibatch_,
                       std::min(request.samples, task_.plain->count())));
-    description_ = model.load(store_, program_.graph.variables, say);
+    model.load(program_.graph.variables, say);
     session_.set_scalar(kLabelSmoothing, model.config.learning.label_smoothing);
     const Order order =
         Order::training(static_cast<uint64_t>(model.config.arithmetic.seed), task_.plain->count(), per_minibatch_);
@@ -96,7 +94,6 @@ class RunLoss {
     for (const size_t size : program_.sizes) parameters_ += static_cast<int64_t>(size);
   }
 
-  const std::string& description() const { return description_; }
   int64_t parameters() const { return parameters_; }
   int64_t per_minibatch() const { return per_minibatch_; }
   int64_t minibatches() const { return count_; }
@@ -162,13 +159,10 @@ class RunLoss {
   const int64_t per_minibatch_, count_;  // samples of a minibatch, minibatches
   const DType real_;
   ProductGraph program_;
-  std::unique_ptr<Backend> backend_;
-  StateStore store_;
   Session session_;
   HostBatch batch_;
   FieldFill fill_;
   const SampleNames names_;
-  std::string description_;
   int64_t parameters_ = 0;
   std::vector<double> values_;
 };
@@ -181,7 +175,7 @@ LossCurvature loss_curvature(const CurvatureRequest& request, const std::optiona
   model.config = with_data(model.config, request.data);
   RunLoss loss(model, request, say);
   LossCurvature found;
-  found.description = loss.description();
+  found.description = model.description;
   found.parameters = loss.parameters();
   found.samples = loss.minibatches() * loss.per_minibatch();
   found.per_minibatch = loss.per_minibatch();
