@@ -2,7 +2,6 @@
 // of them are run, and counted, by
 //   build/bin/tests_runtime --run_test=random_programs --log_level=message -- --programs 3000
 #include <boost/test/unit_test.hpp>
-#include <cstdlib>
 #include <thread>
 
 #include "graph/functions.h"
@@ -11,6 +10,7 @@
 #include "tests/support/in_process.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/scoped_variable.h"
+#include "tests/support/support.h"
 
 namespace kb::random_programs_test {
 
@@ -21,12 +21,7 @@ namespace {
 constexpr uint32_t kFirst = 100000;  // first seed; backend_test.cpp has others
 constexpr uint32_t kAtOnce = 200;    // number of programs whose kernels are compiled together
 
-uint32_t programs() {
-  const auto& suite = boost::unit_test::framework::master_test_suite();
-  for (int i = 1; i + 1 < suite.argc; ++i)
-    if (suite.argv[i] == std::string("--programs")) return static_cast<uint32_t>(std::atoi(suite.argv[i + 1]));
-  return 20;
-}
+uint32_t programs() { return asked_number("--programs", 20); }
 
 constexpr DType kDTypes[] = {DType::f32, DType::f64, DType::bf16, DType::f16};
 // Tolerances of kDTypes: what a few roundings of the dtype come to, relative to the largest element.

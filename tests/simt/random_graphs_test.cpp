@@ -21,28 +21,17 @@ BOOST_AUTO_TEST_SUITE(random_graphs)
 
 BOOST_AUTO_TEST_CASE(of_one_block_each) {
   EmulatedGraphs graphs;
-  for (uint32_t seed = 0; seed < share(12); ++seed) graphs.add(seed_name(seed), test::random_graph(seed));
+  for (uint32_t seed = 0; seed < share(9); ++seed) graphs.add(seed_name(seed), test::random_graph(seed));
   graphs.check();
   BOOST_TEST_MESSAGE(graphs.kernels().count() << " kernels, " << graphs.kernels().launches() << " launches");
 }
 
 BOOST_AUTO_TEST_CASE(of_many_blocks) {
   EmulatedGraphs graphs;
-  for (uint32_t seed = 5000; seed < 5000 + share(3); ++seed)
+  for (uint32_t seed = 5000; seed < 5000 + share(2); ++seed)
     graphs.add(seed_name(seed), test::random_graph(seed, {.max_elements = 12000}));
   graphs.check();
   BOOST_TEST_MESSAGE(graphs.kernels().count() << " kernels, " << graphs.kernels().launches() << " launches");
-}
-
-BOOST_AUTO_TEST_CASE(training_steps_in_every_precision) {
-  EmulatedGraphs graphs;
-  for (uint32_t seed = 0; seed < share(6); ++seed) {
-    test::CheckOptions options = test::on_gpu(seed % 3 == 1 ? 0.1 : 1e-4);
-    options.optimizer = test::plain_sgd();
-    options.precision = seed % 3 == 0 ? Precision::f32 : seed % 3 == 1 ? Precision::bf16 : Precision::f64;
-    graphs.add(seed_name(seed), test::random_graph(seed, {.smooth = true}), options);
-  }
-  graphs.check();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

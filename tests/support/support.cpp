@@ -35,6 +35,13 @@ bool was_asked(std::string_view word) {
   return std::any_of(suite.argv, suite.argv + suite.argc, [&](const char* arg) { return arg == word; });
 }
 
+uint32_t asked_number(std::string_view word, uint32_t otherwise) {
+  const auto& suite = boost::unit_test::framework::master_test_suite();
+  for (int i = 1; i + 1 < suite.argc; ++i)
+    if (suite.argv[i] == word) return static_cast<uint32_t>(std::atoi(suite.argv[i + 1]));
+  return otherwise;
+}
+
 const fs::path& source_dir() {
   static const fs::path path = KB_SOURCE_DIR;
   return path;

@@ -18,6 +18,8 @@ std::optional<std::filesystem::path> data_dir(std::string_view name);
 
 // Returns whether the test program was started with this word behind --, as in `tests_runtime -- --all`.
 bool was_asked(std::string_view word);
+// Returns the number that follows this word there, as in `tests_simt -- --nets 500`, or else `otherwise`.
+uint32_t asked_number(std::string_view word, uint32_t otherwise);
 
 // Fails the running test at the first line in which `text` differs from the golden file `name` of the room whose tests
 // this program holds.
