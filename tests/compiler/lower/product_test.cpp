@@ -147,6 +147,20 @@ BOOST_AUTO_TEST_CASE(blocks_that_are_to_be_resident_have_room) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(blocks_with_many_sums_have_room_on_sm_90) {
+  for (const int64_t columns : {40, 136}) {
+    Graph graph;
+    const Tensor dx =
+        convolution_input_grad(input_of(graph, {3, 64, 7, 7}, DType::bf16),
+                               input_of(graph, {64, columns, 1, 1}, DType::bf16, "w"), {{1, 1}}, 1, {7, 7}, columns);
+    for (int i = 0; i < 8; ++i) output(fmt::format("sum {}", i), sum(relu(cast(dx, DType::f32) - 0.5 * i), {0, 2, 3}));
+    Target target = gpu_target("sm_90");
+    target.products = Products::all;
+    for (const ir::Kernel& kernel : scheduled(graph, target).kernels)
+      BOOST_TEST(kernel.resident * (block_storage_bytes(kernel) + 2048) <= 228 * 1024);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(the_library_computes_what_is_no_product) {
   BOOST_TEST(is_own({}));
   BOOST_TEST(!is_own({.kernel = 3}));
