@@ -9,6 +9,9 @@
 #define EIGEN_DONT_PARALLELIZE
 #define EIGEN_RUNTIME_NO_MALLOC
 #define eigen_assert(holds) kb::ensure((holds), "Eigen: " #holds)
+// These settings and this file's instruction set must not reach other users of Eigen, whose functions the linker would
+// take for the same ones: the namespace gets a name of its own.
+#define Eigen eigen_of_gemm
 #include <Eigen/Core>
 
 #include "runtime/cpu/library_parts.h"

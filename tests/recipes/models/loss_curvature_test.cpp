@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(a_quadratic_loss_gives_its_closed_forms) {
 // order, whatever their number.
 BOOST_AUTO_TEST_CASE(a_net_with_batch_norm_has_one_hessian_for_all_groups) {
   const auto run = directory / "run";
-  BOOST_REQUIRE(test::run(run, {"--threads", "1"}) == 0);
+  BOOST_REQUIRE(test::run(run, {"--threads", "1", "--precision", "f64"}) == 0);
   const LossCurvature few = curvature_of_run(run, test::small_recipe(), 90, 3);
   const LossCurvature many = curvature_of_run(run, test::small_recipe(), 99, 9);
   BOOST_TEST(few.samples == 90);
