@@ -59,8 +59,9 @@ struct Ratio {
   RatioInterval interval;
 };
 
-/// What the loss around the parameters says of minibatches and rates (McCandlish et al. 2018, arXiv 1812.06162, section
-/// 2.2). G is the gradient over all data, H the Hessian, Sigma the covariance of one sample's gradient.
+/// The loss around the parameters decides what minibatches and rates are worth (McCandlish et al. 2018, arXiv
+/// 1812.06162, section 2.2). G is the gradient over all data, H the Hessian, Sigma the covariance of one sample's
+/// gradient.
 struct CurvatureNoise {
   double gradient2 = 0;           ///< |G|^2
   double trace = 0;               ///< tr(Sigma)

@@ -83,7 +83,7 @@ bool tells_scatter(const std::vector<LogRuns>& runs) {
 
 struct LikeliestScatter {
   ScatterLaw law;
-  std::vector<ScatterSample> samples;  // of each minibatch
+  std::vector<ScatterSample> samples;  // one for each minibatch
 };
 
 // Finds the greatest likelihood; returns the law of sigma and leaves the means in `runs`.

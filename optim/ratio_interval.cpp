@@ -27,7 +27,7 @@ MeanPair MeanPair::of(std::span<const double> numerators, std::span<const double
   MeanPair m{mean(numerators), mean(denominators), 0, 0, 0, degrees};
   for (size_t i = 0; i < n; ++i) {
     const double a = numerators[i] - m.numerator, b = denominators[i] - m.denominator;
-    const double share = 1 / degrees / static_cast<double>(n);  // of the variance of a mean
+    const double share = 1 / degrees / static_cast<double>(n);  // share in the variance of a mean
     m.numerator_variance += a * a * share;
     m.denominator_variance += b * b * share;
     m.covariance += a * b * share;

@@ -32,9 +32,9 @@ class JoinedGradients {
 
   struct Use {
     int32_t node;
-    Tensor gradient = {};  // of the node's output; invalid if none flows
+    Tensor gradient = {};  // gradient of the node's output; invalid if none flows
   };
-  using Uses = std::vector<Use>;  // of slices in the order of their places, of others in that of their nodes
+  using Uses = std::vector<Use>;  // slices in the order of their places, others in that of their nodes
 
   static size_t input_of(Kind kind) { return kind == Kind::products ? 1 : 0; }
   std::optional<Kind> kind_of(const Node& node) const;

@@ -19,7 +19,8 @@ struct HourReport {
 
 std::string hour_table(const HourReport& report);  // table of the trainings, at most 80 columns wide
 std::string hour_claims_text(const HourReport& report);
-std::string hour_intervals_text(const HourReport& report);  // what intervals of claims cover; "" if there are none
+std::string hour_intervals_text(
+    const HourReport& report);  // tells how often intervals of claims hold; "" if there are none
 std::string hour_searches_text(const HourReport& report);
 // Returns an HTML page that needs no other file; its links to the run folders are relative. `curves`: an SVG.
 std::string hour_page(const HourReport& report, const std::string& curves);

@@ -41,7 +41,7 @@ struct ProductGraph {
 
   void add_output(const std::string& name, Tensor value) { graph.outputs.push_back({name, value.value(), Merge::sum}); }
 
-  std::vector<std::string> names = {};  // of the parameters
+  std::vector<std::string> names = {};  // names of the parameters
   std::vector<size_t> sizes = {};       // their elements
   Graph graph;
 };

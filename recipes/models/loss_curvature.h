@@ -1,5 +1,5 @@
-// The curvature of a run's training loss around its parameters: the ends of the Hessian's spectrum, and what gradient
-// and Hessian say of minibatches and rates.
+// The curvature of a run's training loss around its parameters: the ends of the Hessian's spectrum, and the noise
+// scales and the best rate by gradient and Hessian.
 #pragma once
 #include <functional>
 #include <optional>
@@ -14,12 +14,12 @@ namespace kb {
 struct CurvatureRequest {
   RunModelRequest model;
   std::string data = {};      // directory of the data; "" = that of the run
-  int64_t samples = 2048;     // of the training part, the first ones of the seed's order; rounded down to whole groups
+  int64_t samples = 2048;     // training samples, the first ones of the seed's order; rounded down to whole groups
   int64_t per_minibatch = 0;  // samples that the loss is computed of at once; 0: as many as a worker of the run has
-  int64_t eigenvalues = 1;    // of the largest ones
+  int64_t eigenvalues = 1;    // how many of the largest are found
   double tolerance = 0.01;    // see LanczosOptions
   int64_t most_products = 60;
-  int64_t groups = 16;  // of minibatches, whose gradients tell the noise; at least 3
+  int64_t groups = 16;  // groups of minibatches, whose gradients tell the noise; at least 3
 };
 
 struct LossCurvature {

@@ -1,4 +1,4 @@
-// What a model function returns: losses, metrics and drawings of a minibatch.
+// A model function returns its losses, metrics and drawings of a minibatch.
 #pragma once
 #include <initializer_list>
 #include <string>

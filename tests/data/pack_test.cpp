@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(a_stopped_pack_goes_on) {
   BOOST_TEST(kb::test::read_file(file) == kb::test::read_file(whole));
 }
 
-// What an earlier start has left is taken for the same images and the same form alone, as far as it is whole.
+// A part that an earlier start has left is taken for the same images and the same form alone, as far as it is whole.
 BOOST_AUTO_TEST_CASE(what_is_left_of_another_pack_is_not_taken) {
   ImageFolder folder;
   const fs::path file = folder.dir() / "images.pack", part = file.string() + ".part";

@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(parameters_are_those_of_pytorch) {
     for (const double number : initial_value(v, 3).data) BOOST_TEST(std::abs(number) <= 1 / std::sqrt(2.0));
 }
 
-// Of three layers the second and the third read states of which some are 0; the last layer's are all given.
+// The second and the third of three layers read states some of which are 0; the last layer's are all given.
 BOOST_AUTO_TEST_CASE(dropout_is_between_layers) {
   const auto draws = [](Mode mode, int64_t layers) {
     Graph graph("net", mode);

@@ -1,4 +1,4 @@
-// Shampoo in double, by eigenvalues that Eigen computes: what the rule's iterations are compared with.
+// Shampoo in double, by eigenvalues: what the rule's iterations are compared with.
 #pragma once
 #include <vector>
 

@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(intervals_hold_where_seeds_scatter_three_times_as_much) {
   }
 }
 
-// By the law alone these would be 80 to 82 %.
+// Intervals by the law alone would hold in 80 to 82 %.
 BOOST_AUTO_TEST_CASE(intervals_of_one_minibatch_that_scatters_three_times_as_much_hold_in_nine_of_ten) {
   for (const int seeds : {2, 3, 5}) {
     const double held =

@@ -135,7 +135,7 @@ double largest_difference(const Array& a, const Array& b) {
   return result;
 }
 
-// What a launch should leave as one value, without and with errors.
+// A value that a launch should leave, without and with errors.
 struct Expected {
   Array right, scattered, common, rounded;
 

@@ -42,7 +42,7 @@ struct Product {
 };
 
 struct Kernels {
-  const char* isa;  // as in Target::isa
+  const char* isa;  // a value of Target::isa
   int64_t lanes;    // channels that have to be adjacent in an image
   // Writes the terms of one tile of a source of `blocks` blocks as item `item`: B^T d B.
   void (*source_terms)(const float* first, const ImageSteps& steps, int64_t blocks, const Tile& tile,

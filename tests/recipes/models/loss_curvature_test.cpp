@@ -127,11 +127,6 @@ BOOST_AUTO_TEST_CASE(a_net_with_batch_norm_has_one_hessian_for_all_groups) {
   for (const size_t i : {0U, 1U}) BOOST_TEST(few.spectrum.largest[i].value == many.spectrum.largest[i].value);
   BOOST_TEST(few.spectrum.largest[0].value > 0);
   BOOST_TEST(few.noise.trace != many.noise.trace);
-}
-
-BOOST_AUTO_TEST_CASE(too_few_samples_are_refused) {
-  const auto run = directory / "run";
-  BOOST_REQUIRE(test::run(run, {"--threads", "1"}) == 0);
   BOOST_CHECK_EXCEPTION(
       curvature_of_run(run, test::small_recipe(), 59, 6), Error,
       says("--samples 59: expected 60 or more, 6 groups of a minibatch of 10; got 59 training samples"));
