@@ -9,6 +9,10 @@
 namespace kb {
 namespace {
 
+// A small residual tells that an eigenvalue is near, and not that it is the largest: after a few products a smaller one
+// may stand for it.
+constexpr int64_t kLeastProducts = 16;
+
 using Vector = std::vector<double>;
 using View = Eigen::Map<Eigen::VectorXd>;
 using ConstView = Eigen::Map<const Eigen::VectorXd>;
@@ -76,7 +80,8 @@ Spectrum lanczos(const MatrixProduct& product, int64_t dimension, const LanczosO
     const double scale = std::max(std::abs(ends.largest.front().value), std::abs(ends.smallest.value));
     // The basis is the whole space, or one that the matrix maps into itself.
     const bool is_closed = std::ssize(basis) == dimension || matrix.outside <= 1e-12 * scale;
-    if (is_closed || is_found(ends, options) || std::ssize(basis) >= options.most_products) return ends;
+    const bool is_done = std::ssize(basis) >= kLeastProducts && is_found(ends, options);
+    if (is_closed || is_done || std::ssize(basis) >= options.most_products) return ends;
     matrix.below.push_back(matrix.outside);
     view(next) /= matrix.outside;
     basis.push_back(std::move(next));

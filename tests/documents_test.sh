@@ -3,7 +3,7 @@
 # graph/README.md that stands beside PyTorch's, compiles; every command `./run NAME ...` has flags that NAME knows.
 set -euo pipefail
 root=$(realpath "$1") build=$(realpath "$2") cxx=$3
-folder=$(mktemp -d "${TMPDIR:-/tmp}/kilobatch-documents-XXXXXX")
+folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$root"
 mapfile -t documents < <(find . -name '*.md' -not -path './build*' | sort)

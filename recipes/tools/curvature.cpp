@@ -11,10 +11,12 @@
 namespace kb {
 namespace {
 
-// Returns "876 (610 to 1300)", with the interval of 95 % in parentheses, or "above 610" where it has no upper end.
-std::string to_text(const Ratio& ratio) {
-  if (!ratio.interval.high) return fmt::format("above {:.4g}", ratio.interval.low);
-  return fmt::format("{:.4g} ({:.4g} to {:.4g})", ratio.value, ratio.interval.low, *ratio.interval.high);
+// Returns "876 samples (610 to 1300)", with the interval of 95 % in parentheses, or "above 610 samples" where it has no
+// upper end; `unit` is " samples".
+std::string to_text(const Ratio& ratio, const char* unit) {
+  const auto& [low, high] = ratio.interval;
+  if (high) return fmt::format("{:.4g}{} ({:.4g} to {:.4g})", ratio.value, unit, low, *high);
+  return low > 0 ? fmt::format("above {:.4g}{}", low, unit) : "not known, more --samples are needed";
 }
 
 void print_text(const LossCurvature& found) {
@@ -34,10 +36,10 @@ void print_text(const LossCurvature& found) {
   const CurvatureNoise& n = found.noise;
   fmt::print("|G|^2 {:.4g}, tr(Sigma) {:.4g}, G'HG {:.4g}, tr(H Sigma) {:.4g}\n", n.gradient2, n.trace,
              n.gradient_curvature, n.noise_curvature);
-  fmt::print("B_simple = tr(Sigma) / |G|^2   {} samples\n", to_text(n.simple_noise_scale));
-  fmt::print("B_noise = tr(H Sigma) / G'HG   {} samples\n", to_text(n.noise_scale));
-  fmt::print("eps_max = |G|^2 / G'HG         {}, the best rate of gradient descent without noise\n",
-             to_text(n.best_rate));
+  fmt::print("B_simple = tr(Sigma) / |G|^2   {}\n", to_text(n.simple_noise_scale, " samples"));
+  fmt::print("B_noise = tr(H Sigma) / G'HG   {}\n", to_text(n.noise_scale, " samples"));
+  fmt::print("eps_max = |G|^2 / G'HG         {}; the best rate of gradient descent without noise\n",
+             to_text(n.best_rate, ""));
 }
 
 Json to_json(const Eigenvalue& e) { return {{"value", e.value}, {"residual", e.residual}}; }

@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(places_outside_of_a_pack_are_refused) {
                        "DIR/images.pack: the pack is damaged\n  expected: images between bytes 64 and {}", index_at)));
   }
   std::string beyond = good;
-  const uint64_t header[] = {good.size() + 10, static_cast<uint64_t>(-10)};  // where the index lies, and its bytes
+  const uint64_t header[] = {good.size() + 10, static_cast<uint64_t>(-10)};  // place of the index, and its bytes
   std::memcpy(beyond.data() + 8, header, sizeof header);
   kb::test::write_file(file, beyond);
   BOOST_TEST(error_of(folder.dir(), file).starts_with("DIR/images.pack: the pack is damaged\n  expected: an index of"));

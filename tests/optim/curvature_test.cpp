@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(orthogonal_noise_gives_the_closed_forms) {
     groups.add(gradient);
   }
   const CurvatureNoise noise = curvature_noise(groups, per_minibatch, times_diagonal(diagonal));
-  const double samples = 2 * per_minibatch;  // of a group
+  const double samples = 2 * per_minibatch;  // samples of a group
   BOOST_TEST(noise.gradient2 == g * g, tolerance(1e-12));
   BOOST_TEST(noise.trace == samples * a * a, tolerance(1e-12));
   BOOST_TEST(noise.gradient_curvature == 3 * g * g, tolerance(1e-12));

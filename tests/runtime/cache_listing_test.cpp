@@ -94,7 +94,8 @@ BOOST_AUTO_TEST_CASE(no_directory_is_an_empty_cache) {
 BOOST_AUTO_TEST_CASE(sizes_in_a_trailer_are_checked) {
   constexpr size_t kDigest = 32;
   const std::string hashed = sound.substr(0, sound.size() - kDigest);
-  for (const size_t place : {hashed.size() - 16, hashed.size() - 8})  // of the size of the image, of the description
+  // The sizes of the image and of the description stand there.
+  for (const size_t place : {hashed.size() - 16, hashed.size() - 8})
     for (const int change : {-1, 1, 100}) {
       std::string changed = hashed;
       changed[place] = static_cast<char>(changed[place] + change);

@@ -12,8 +12,8 @@
 namespace kb::test {
 namespace {
 
-constexpr int64_t kMostPixels = 320;      // of all samples
-constexpr int64_t kMostElements = 16384;  // of an activation
+constexpr int64_t kMostPixels = 320;      // pixels of all samples
+constexpr int64_t kMostElements = 16384;  // elements of an activation
 
 class RandomNet {
  public:

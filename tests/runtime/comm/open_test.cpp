@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(processes_for_which_there_is_no_room_are_refused) {
              "  expected: at most 64 for each processor\n"
              "  got:      2 processors\n"
              "  hint:     fewer --processes: virtual workers (--per-worker) give the same bits in any number of them");
-  const StartRoom exact{.processors = 1, .memory = 640'000'000, .open_files = 64 + 4 * 64};  // of 64 processes
+  const StartRoom exact{.processors = 1, .memory = 640'000'000, .open_files = 64 + 4 * 64};  // room for 64 processes
   BOOST_TEST(error_of([&] { check_start_room(64, exact); }) == "(nothing thrown)");
   for (const StartRoom& less : {StartRoom{1, 639'999'999, exact.open_files}, {1, exact.memory, exact.open_files - 1}})
     BOOST_TEST(error_of([&] { check_start_room(64, less); }) != "(nothing thrown)");
