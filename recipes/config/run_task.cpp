@@ -31,9 +31,8 @@ std::string notes_of(const Dataset& data) {
 }
 
 DataFacts facts_of_images(const InputSpec& input, const Dataset& data) {
-  DataFacts facts{
-      data.name,  data.fingerprint, "", notes_of(data), data.class_names, data.statistics.mean, data.statistics.stddev,
-      data.shape, input.in_files};
+  DataFacts facts{data.name,  data.fingerprint, "",         notes_of(data), data.class_names,
+                  input.mean, input.stddev,     data.shape, input.in_files};
   const ImageShape& s = data.shape;
   const std::string tested = data.test.count() > 0 ? fmt::format("{} test", data.test.count()) : "no test";
   facts.text = fmt::format("data {}{}: {} training and {} images of {}x{}x{}, {} classes", data.name,

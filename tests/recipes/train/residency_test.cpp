@@ -59,9 +59,11 @@ void write_mnist(const std::filesystem::path& folder, const std::string& part, i
   test::write_file(folder / (part + "-labels-idx1-ubyte"), labels);
 }
 
-bool manifest_says(const std::filesystem::path& out) {
-  return nlohmann::json::parse(test::read_file(out / "manifest.json")).at("data").at("resident").get<bool>();
+nlohmann::json manifest_data(const std::filesystem::path& out) {
+  return nlohmann::json::parse(test::read_file(out / "manifest.json")).at("data");
 }
+
+bool manifest_says(const std::filesystem::path& out) { return manifest_data(out).at("resident").get<bool>(); }
 
 }  // namespace
 
@@ -222,6 +224,9 @@ BOOST_AUTO_TEST_CASE(a_variant_has_tables_of_its_own_size) {
                       mlp_mnist()) == 0);
   BOOST_TEST(manifest_says(*this / "on"));
   BOOST_TEST(trace(*this / "on") == trace(*this / "off"));
+  // The programs were compiled with the statistics of the whole set, which other programs read in the manifest.
+  BOOST_TEST(manifest_data(*this / "on").at("mean").get<std::vector<double>>() == spec_of("mnist").mean);
+  BOOST_TEST(manifest_data(*this / "on").at("stddev").get<std::vector<double>>() == spec_of("mnist").stddev);
 }
 
 // The run begins with batches that are sent, goes on with the data on the device, and ends with batches that are sent.
