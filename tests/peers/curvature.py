@@ -83,7 +83,8 @@ def figures(binaries, data, run, precision):
         check=True, stdout=subprocess.PIPE).stdout)
     facts = json.loads((run / "manifest.json").read_text())["data"]
     net = nets.LeNet(1, 28, 10).double()
-    net.load_state_dict(safetensors_file.read(run / "model.safetensors"))
+    state = safetensors_file.read(run / "checkpoints" / "best.safetensors")  # the state that `curvature` reads
+    net.load_state_dict({name: state[name].double() for name in net.state_dict()})
     images = torch.frombuffer(bytearray((data / "train-images-idx3-ubyte").read_bytes()[16:]), dtype=torch.uint8)
     labels = torch.frombuffer(bytearray((data / "train-labels-idx1-ubyte").read_bytes()[8:]), dtype=torch.uint8)
     images = (images.reshape(-1, 1, 28, 28).double() / 255 - facts["mean"][0]) / facts["stddev"][0]
