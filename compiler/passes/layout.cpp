@@ -2,13 +2,14 @@
 // stands after precision (the choice depends on the dtype) and before recompute and fuse, which then see every
 // transposition as a node.
 //
-// Convolutions ask for the layout of compiler/passes/layout_table.h; point-wise ops, reductions, pooling, slices and
-// pads follow their input; all else asks for logical order. A value is brought to another layout at its first reader
-// that wants it, once; one that follows from no image, as a mask of random bits does, is made in each layout. Weights
-// of convolutions go through pack_weights where the library keeps a format of its own; on a GPU they are transposed to
-// (O, H, W, I), in which their gradients leave the library too.
+// Convolutions ask for the layout of compiler/passes/layout_table.h, the same kind on both sides; point-wise ops,
+// reductions, pooling, slices and pads follow their input; all else asks for logical order. A value is brought to
+// another layout at its first reader that wants it, once; one that follows from no image, as a mask of random bits
+// does, is made in each layout. Weights of convolutions go through pack_weights where the library keeps a format of its
+// own; on a GPU they are transposed to (O, H, W, I), in which their gradients leave the library too.
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "compiler/passes/layout_parts.h"
 #include "compiler/passes/layout_table.h"
@@ -316,6 +317,17 @@ class LayoutPass {
     return {channel_block(target_, dtype, channels), channels, spatial};
   }
 
+  // Returns the layouts of a convolution's two images. The library's fast kernels want both in blocks or both channels
+  // last, so that an image whose channels are no whole blocks brings the other one to its side; but they have forms for
+  // the one to three channels of photographs in logical order.
+  std::pair<ImageLayout, ImageLayout> layouts_of(DType dtype, int64_t channels_in, int64_t channels_out,
+                                                 int64_t spatial) const {
+    const ImageLayout in = wanted(dtype, channels_in, spatial), out = wanted(dtype, channels_out, spatial);
+    const bool alike = in.is_logical() == out.is_logical() && in.blocked() == out.blocked();
+    if (alike || channels_in <= 3) return {in, out};
+    return {{channels_in, channels_in, spatial}, {channels_out, channels_out, spatial}};
+  }
+
   void library(int32_t n) {
     const Node& node = old(n);
     if (node.op == Op::conv2d) return convolution(n, shape_of(node.inputs[0])[1], node.type().shape[1], "forward");
@@ -331,7 +343,7 @@ class LayoutPass {
     const Node& node = old(n);
     DType dtype = from_.type(node.inputs[0]).dtype;
     const auto spatial = std::ssize(node.attrs.ints("stride"));
-    const ImageLayout in = wanted(dtype, channels_in, spatial), out = wanted(dtype, channels_out, spatial);
+    const auto [in, out] = layouts_of(dtype, channels_in, channels_out, spatial);
     Attrs attrs = node.attrs;
     if (in.block > 0) attrs.set("block_in", in.block);
     if (out.block > 0) attrs.set("block_out", out.block);

@@ -6,6 +6,7 @@
 
 #include "compiler/passes/extents.h"
 #include "compiler/passes/layout_table.h"
+#include "compiler/passes/passes.h"
 #include "graph/layers.h"
 #include "tests/compiler/passes/checked_pass.h"
 
@@ -63,6 +64,36 @@ BOOST_AUTO_TEST_CASE(channels_that_lie_together) {
   BOOST_TEST(channel_block(cpu("portable"), DType::f32, 32) == 32);
   BOOST_TEST(channel_block(cpu("avx512"), DType::f64, 32) == 0);
   BOOST_TEST(channel_block(gpu_target("sm_90"), DType::f64, 32) == 32);
+}
+
+// The images of a convolution and of its gradients lie in blocks on both sides or channels last on both, unless one has
+// the channels of a photograph.
+BOOST_AUTO_TEST_CASE(both_images_of_a_convolution_lie_alike) {
+  struct Row {
+    int64_t in, out, block_in, block_out;
+  };
+  const auto blocks = [](const Row& row) {
+    Graph g("sides");
+    const Tensor x = input(g, "x", DType::f32, {2, row.in, 6, 6}, "NCHW"),
+                 w = input(g, "w", DType::f32, {row.out, row.in, 1, 1});
+    Tensor y = convolution(x, w, {{1, 1}});
+    y = mean(y * y, {0, 1, 2, 3});
+    const std::vector<Tensor> gradient = gradients(y, {x, w});
+    g.outputs.push_back({"x", gradient[0].value(), Merge::per_sample});
+    g.outputs.push_back({"w", gradient[1].value(), Merge::sum});
+    counts_to_extents(g);
+    std::vector<std::pair<int64_t, int64_t>> found;
+    for (const Node& node : test::checked_pass("layout", apply_layout, g, cpu("avx512")).nodes)
+      if (node.op == Op::conv2d || node.op == Op::conv2d_input_grad || node.op == Op::conv2d_weight_grad)
+        found.emplace_back(node.attrs.has("block_in") ? node.attrs.integer("block_in") : 0,
+                           node.attrs.has("block_out") ? node.attrs.integer("block_out") : 0);
+    return found;
+  };
+  for (const Row& row :
+       {Row{32, 64, 16, 16}, Row{24, 64, 24, 64}, Row{64, 24, 64, 24}, Row{64, 10, 64, 10}, Row{8, 32, 8, 32},
+        Row{24, 40, 24, 40}, Row{8, 10, 0, 0}, Row{3, 32, 0, 16}, Row{3, 24, 0, 24}})
+    BOOST_TEST((blocks(row) == std::vector<std::pair<int64_t, int64_t>>(3, {row.block_in, row.block_out})),
+               row.in << " to " << row.out << " channels");
 }
 
 BOOST_AUTO_TEST_CASE(images_stay_where_they_lie) {
