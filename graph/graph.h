@@ -147,7 +147,9 @@ class Graph {
   std::vector<std::string> scopes{""};  // scope paths, "layer1.0.bn1", each once
   std::vector<Frame> frames;            // source lines, each once
 
-  const Node& node(Value v) const { return nodes[static_cast<size_t>(v.node)]; }
+  const Node& node(int32_t number) const { return nodes[static_cast<size_t>(number)]; }
+  const Node& node(Value v) const { return node(v.node); }
+  int32_t size() const { return static_cast<int32_t>(nodes.size()); }  // number of nodes
   const Type& type(Value v) const { return node(v).type(v.out); }
 
   // Adds a node whose output types follow from `infer` (graph/infer.h). Scope and place are those of the building

@@ -11,6 +11,7 @@
 #include "compiler/passes/group_update.h"
 #include "compiler/passes/layout_table.h"
 #include "compiler/passes/loss_scale.h"
+#include "compiler/passes/nodes.h"
 #include "compiler/passes/rewrite.h"
 #include "compiler/passes/rule_probe.h"
 #include "graph/functions.h"
@@ -51,10 +52,9 @@ std::vector<const Variable*> ready_order(const Graph& graph, const std::map<std:
   return parameters;
 }
 
-class Optimize {
+class Optimize : Rewriter {
  public:
-  Optimize(const Graph& from, CompileState& state)
-      : from_(from), state_(state), groups_(state.options.groups), to_(from.name, from.mode), rewriter_(from, to_) {}
+  Optimize(const Graph& from, CompileState& state) : Rewriter(from), state_(state), groups_(state.options.groups) {}
 
   Graph run() {
     gradients_ = gradients_of(from_);
@@ -66,8 +66,9 @@ class Optimize {
       state_.space = make_space(ready_order(from_, gradients_, reads_narrow_gradients(state_.options)), groups_,
                                 looks_at_layers() ? kNormBlock : kSegmentBlock, weights_last(state_.options.target));
     if (!state_.space.segments.empty()) bind_parameters();
-    rewriter_.copy_needed();
-    copy_results();
+    copy_needed();
+    map_results();
+    std::erase_if(to_.outputs, [](const Output& output) { return output.kind == OutputKind::gradient; });
     if (!groups_.empty() && !state_.space.segments.empty()) update();
     return std::move(to_);
   }
@@ -120,8 +121,8 @@ class Optimize {
       const SpaceRange whole{0, state_.space.length};
       weights = to_.add(Op::add, {flat_, to_.add_variable(slot_variable(state_.space, "flat." + slot, slot, whole))});
     }
-    for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n) {
-      const Node& node = from_.nodes[static_cast<size_t>(n)];
+    for (int32_t n = 0; n < from_.size(); ++n) {
+      const Node& node = from_.node(n);
       if (node.op != Op::variable) continue;
       const std::string& name = node.attrs.text("name");
       if (from_.find_variable(name)->kind != VariableKind::parameter) continue;
@@ -130,33 +131,15 @@ class Optimize {
         throw Error(fmt::format(
             "parameter {} is not in the training graph: both declarations of a model must have the same parameters",
             name));
-      rewriter_.replace({n, 0}, segment_view(to_, weights, *at->second));
+      replace({n, 0}, segment_view(to_, weights, *at->second));
     }
   }
 
-  void copy_results() {
-    for (const Output& output : from_.outputs) {
-      if (output.kind == OutputKind::gradient) continue;
-      to_.outputs.push_back(output);
-      to_.outputs.back().value = rewriter_.map(output.value);
-    }
-    for (const StateWrite& write : from_.writes) {
-      if (!to_.find_variable(write.variable)) to_.add_variable(*from_.find_variable(write.variable));
-      to_.writes.push_back({write.variable, rewriter_.map(write.value)});
-    }
-  }
-
-  Value reshaped(Value value, const Dims& shape) {
-    return to_.add(Op::reshape, {value}, {{"shape", shape}, {"names", std::string()}});
-  }
   Tensor as_blocks(Value flat) {
-    return {to_, reshaped(flat, {to_.type(flat).elements() / state_.space.block, state_.space.block})};
+    return {to_, reshaped(to_, flat, {to_.type(flat).elements() / state_.space.block, state_.space.block})};
   }
 
-  Value zeros(int64_t length) {
-    return to_.add(Op::constant, {},
-                   {{"dtype", state_.space.dtype}, {"shape", Dims{length}}, {"values", std::vector<double>{0.0}}});
-  }
+  Value zeros(int64_t length) { return constant_zeros(to_, state_.space.dtype, {length}); }
 
   // The result is f32 for gradients of low-precision weights, which library calls give in f32.
   Value segment_gradient(Value gradient, const Segment& segment) {
@@ -175,7 +158,7 @@ class Optimize {
       if (at == gradients_.end())
         gap += segment.length;
       else
-        parts.push_back(segment_gradient(rewriter_.map(at->second), segment));
+        parts.push_back(segment_gradient(map(at->second), segment));
       if (gap > 0) parts.push_back(zeros(gap));
     }
     return to_.add(Op::concat, parts, {{"axis", int64_t{0}}});
@@ -203,7 +186,7 @@ class Optimize {
       parts.push_back(groups_[g].is_frozen ? slice({to_, flat_}, 0, range.offset, range.offset + range.length).value()
                                            : update_group(shared, groups_[g], static_cast<int32_t>(g)));
     }
-    to_.add_write(kFlatParameters, parts.size() == 1 ? parts[0] : to_.add(Op::concat, parts, {{"axis", int64_t{0}}}));
+    to_.add_write(kFlatParameters, joined(to_, parts));
     if (shared.finite.valid())
       update_loss_scale(shared.finite, {to_, step_scalar(to_, kLossScaleInterval, state_.space.dtype)});
   }
@@ -234,7 +217,7 @@ class Optimize {
       if (blocks == 0 || groups_[g].is_frozen) continue;
       parts.push_back(broadcast_axes(share_of(*objective), {blocks, 1}, {}).value());
     }
-    return {to_, parts.size() == 1 ? parts[0] : to_.add(Op::concat, parts, {{"axis", int64_t{0}}})};
+    return {to_, joined(to_, parts)};
   }
 
   Tensor share_of(const Objective& objective) {
@@ -251,21 +234,18 @@ class Optimize {
     const auto norms = [&](const Tensor& x) {
       return segment_norms(x, state_.space.segments, state_.space.block).value();
     };
-    std::vector<Value> gradient = {reshaped(shared.gradient.value(), {state_.space.gradient_length})};
+    std::vector<Value> gradient = {reshaped(to_, shared.gradient.value(), {state_.space.gradient_length})};
     if (const int64_t rest = state_.space.length - state_.space.gradient_length; rest > 0)
       gradient.push_back(zeros(rest));
-    const Value vector = gradient.size() == 1 ? gradient[0] : to_.add(Op::concat, gradient, {{"axis", int64_t{0}}});
+    const Value vector = joined(to_, gradient);
     report("weight", norms(shared.parameters));
     report("gradient", norms(as_blocks(vector)));
     to_.outputs.push_back({kGradientVector, vector, Merge::first, OutputKind::layer});
   }
 
-  const Graph& from_;
   CompileState& state_;
   const std::vector<ParameterGroup>& groups_;
   std::vector<RuleNeeds> needs_;  // index: group
-  Graph to_;
-  Rewriter rewriter_;
   Value flat_;
   std::map<std::string, Value> gradients_;
 };

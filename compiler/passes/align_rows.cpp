@@ -11,6 +11,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "compiler/fuse/domain.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 
@@ -51,30 +52,29 @@ bool is_grown(const Growth& g) { return static_cast<int>(g.m) + static_cast<int>
 
 using Values = std::unordered_map<Value, Value, ValueHash>;
 
-class AlignRows {
+class AlignRows : Rewriter {
  public:
-  explicit AlignRows(const Graph& from) : from_(from), to_(from.name, from.mode), rewriter_(from, to_) {}
+  using Rewriter::Rewriter;
 
   Graph run() {
-    for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n) visit(n);
+    for (int32_t n = 0; n < from_.size(); ++n) visit(n);
     for (const Output& output : from_.outputs) narrow(output.value);
     for (const StateWrite& write : from_.writes) narrow(write.value);
-    rewriter_.finish();
-    return without_unused(to_);
+    return without_unused(finish());
   }
 
  private:
   void visit(int32_t n) {
-    const Node& node = from_.nodes[static_cast<size_t>(n)];
+    const Node& node = from_.node(n);
     if (is_grown(growth(from_, node))) return product(node, {n, 0});
-    const bool reads_wide = std::any_of(node.inputs.begin(), node.inputs.end(), [&](Value v) { return is_wide(v); });
+    const bool reads_wide = std::ranges::any_of(node.inputs, [&](Value v) { return is_wide(v); });
     if (reads_wide && keeps_rows(node)) {
       wide_.insert_or_assign({n, 0}, widened(node));
     } else if (reads_wide && (is_fold(node.op) || node.op == Op::argmax)) {
       reduction(node, {n, 0});
     } else {
       for (const Value input : node.inputs) narrow(input);
-      rewriter_.copy(n);
+      copy(n);
     }
   }
 
@@ -91,8 +91,8 @@ class AlignRows {
 
   // Makes sure that the value has its own shape in the new graph.
   void narrow(Value v) {
-    if (rewriter_.has(v)) return;
-    rewriter_.replace(v, cut(from_.node(v), wide_.at(v), from_.type(v).shape));
+    if (has(v)) return;
+    replace(v, cut(from_.node(v), wide_.at(v), from_.type(v).shape));
   }
 
   // Returns the value with wide rows, whose last columns have any content.
@@ -125,7 +125,7 @@ class AlignRows {
   }
   Value narrowed(Value v) {
     narrow(v);
-    return rewriter_.map(v);
+    return map(v);
   }
 
   // Returns the value with zeros behind one axis.
@@ -178,13 +178,11 @@ class AlignRows {
 
   void reduction(const Node& node, Value result) {
     const Value x = node.inputs[0];
-    const Ints axes = node.op == Op::argmax ? Ints{node.attrs.integer("axis")} : node.attrs.ints("axes");
-    const auto last = static_cast<int64_t>(from_.type(x).shape.size()) - 1;
-    const bool over_rows = std::find(axes.begin(), axes.end(), last) != axes.end();
+    const bool over_rows = std::ranges::count(reduced_axes(node), std::ssize(from_.type(x).shape) - 1) > 0;
     if (over_rows && is_float(from_.type(x).dtype))
-      rewriter_.replace(result, add(node, node.op, {filled(node, x, neutral(node.op))}, node.attrs));
+      replace(result, add(node, node.op, {filled(node, x, neutral(node.op))}, node.attrs));
     else if (over_rows)
-      rewriter_.replace(result, add(node, node.op, {narrowed(x)}, node.attrs));
+      replace(result, add(node, node.op, {narrowed(x)}, node.attrs));
     else
       wide_.insert_or_assign(result, add(node, node.op, {wide(x)}, node.attrs));
   }
@@ -205,19 +203,13 @@ class AlignRows {
     if (g.n)
       wide_.insert_or_assign(result, made);
     else
-      rewriter_.replace(result, g.m ? cut(node, made, node.type().shape) : made);
+      replace(result, g.m ? cut(node, made, node.type().shape) : made);
   }
   Value cut(const Node& like, Value x, const Dims& shape) {
     return add(like, Op::slice, {x},
                {{"begin", Ints(shape.size(), 0)}, {"end", shape}, {"step", Ints(shape.size(), 1)}});
   }
-  Value add(const Node& like, Op op, std::vector<Value> inputs, Attrs attrs) {
-    return to_.add_like(from_, like, op, std::move(inputs), std::move(attrs));
-  }
 
-  const Graph& from_;
-  Graph to_;
-  Rewriter rewriter_;
   Values wide_;                                // values of the old graph that exist in the wide form
   Values made_wide_;                           // further ones, which have been made wide beside them
   Values with_zeros_;                          // of wide_: with zeros in the last columns

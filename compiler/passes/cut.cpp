@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "compiler/passes/nodes.h"
 #include "compiler/passes/parameter_space.h"
 #include "compiler/passes/rewrite.h"
 #include "compiler/passes/worker_routines.h"
@@ -75,9 +76,8 @@ using Sums = std::map<SumGroup, std::vector<Value>>;  // worker_sums by group, i
 
 Sums sums_by_group(const Graph& graph) {
   Sums sums;
-  for (int32_t n = 0; n < static_cast<int32_t>(graph.nodes.size()); ++n) {
-    const std::optional<SumGroup> group = sum_group(graph.nodes[static_cast<size_t>(n)]);
-    if (group) sums[*group].push_back({n, 0});
+  for (int32_t n = 0; n < graph.size(); ++n) {
+    if (const std::optional<SumGroup> group = sum_group(graph.node(n))) sums[*group].push_back({n, 0});
   }
   return sums;
 }
@@ -98,8 +98,8 @@ Variable partial_variable(std::string name, SumGroup group, Type type) {
 }
 
 Graph cut_micro(const Graph& graph, const Sums& sums) {
-  Graph micro("micro", graph.mode);
-  Rewriter rewriter(graph, micro);
+  Rewriter rewriter(graph, "micro");
+  Graph& micro = rewriter.to();
   for (const auto& [group, members] : sums) {
     std::vector<Value> parts;
     for (Value sum : members) {
@@ -107,7 +107,7 @@ Graph cut_micro(const Graph& graph, const Sums& sums) {
       if (!rewriter.has(own)) rewriter.copy_upto(own);
       parts.push_back(rewriter.map(own));
     }
-    const Value leaf = parts.size() == 1 ? parts[0] : micro.add(Op::concat, parts, {{"axis", int64_t{0}}});
+    const Value leaf = joined(micro, parts);
     micro.add_variable(partial_variable(leaf_name(group), group, flat_type(graph, members)));
     micro.writes.push_back({leaf_name(group), leaf});
   }
@@ -127,29 +127,28 @@ Graph make_carry(const Graph& graph, const Sums& sums) {
 }
 
 // Builds the part `final`, in which carries and all-reduces replace worker_sums.
-class Final {
+class Final : Rewriter {
  public:
   Final(const Graph& graph, const Sums& sums, const Workers& workers)
-      : graph_(graph), sums_(sums), workers_(workers), to_(graph.name, graph.mode), rewriter_(graph, to_) {}
+      : Rewriter(graph), sums_(sums), workers_(workers) {}
 
   Graph run() {
-    const std::vector<uint8_t> needed = rewriter_.needed();
-    for (int32_t n = 0; n < static_cast<int32_t>(graph_.nodes.size()); ++n) {
-      if (!needed[static_cast<size_t>(n)]) continue;
-      const Node& node = graph_.nodes[static_cast<size_t>(n)];
+    const std::vector<uint8_t> is_needed = needed();
+    for (int32_t n = 0; n < from_.size(); ++n) {
+      if (!is_needed[static_cast<size_t>(n)]) continue;
+      const Node& node = from_.node(n);
       if (const std::optional<SumGroup> group = sum_group(node))
-        rewriter_.replace({n, 0}, total(node, *group));
+        replace({n, 0}, total(node, *group));
       else
-        rewriter_.copy(n);
+        copy(n);
     }
-    rewriter_.finish();
-    return std::move(to_);
+    return finish();
   }
 
  private:
   // Ends the binary count: adds the last worker's own sum to the partial sums that are left, lowest level first.
   Value total(const Node& node, SumGroup group) {
-    Value sum = rewriter_.map(node.inputs[0]);
+    Value sum = map(node.inputs[0]);
     const auto left = static_cast<uint64_t>(workers_.virtual_workers - 1);
     for (int64_t level = 0; level < carry_levels(workers_.virtual_workers); ++level)
       if ((left >> level & 1) != 0) sum = to_.add(Op::carry, {part(level, group, node), sum});
@@ -169,17 +168,13 @@ class Final {
     const std::string name = partial_name(level, group);
     const Value whole = to_.find_variable(name)
                             ? to_.read(name)
-                            : to_.add_variable(partial_variable(name, group, flat_type(graph_, sums_.at(group))));
+                            : to_.add_variable(partial_variable(name, group, flat_type(from_, sums_.at(group))));
     const int64_t begin = node.attrs.integer("offset");
-    return to_.add(Op::slice, {whole},
-                   {{"begin", Ints{begin}}, {"end", Ints{begin + node.type().elements()}}, {"step", Ints{1}}});
+    return part_of(to_, whole, begin, begin + node.type().elements());
   }
 
-  const Graph& graph_;
   const Sums& sums_;
   const Workers& workers_;
-  Graph to_;
-  Rewriter rewriter_;
 };
 
 std::vector<Variable> partial_sums(const Graph& graph, const Sums& sums, int64_t virtual_workers) {
@@ -204,19 +199,16 @@ std::vector<SumGroup> groups_of(const Sums& sums) {
 
 Cut cut(const Graph& graph, const Target& target, const Workers& workers) {
   std::vector<Value> values = prepared_values(graph);
-  Graph prepare("prepare", graph.mode);
-  Rewriter first(graph, prepare);
-  Graph rest_of_step(graph.name, graph.mode);
-  Rewriter rest(graph, rest_of_step);
+  Rewriter prepare(graph, "prepare"), rest(graph);
   for (size_t i = 0; i < values.size(); ++i) {
     Variable variable = prepared_variable(graph, values[i], i, target);
-    first.copy_upto(values[i]);
-    prepare.add_variable(variable);
-    prepare.writes.push_back({variable.name, first.map(values[i])});
-    rest.replace(values[i], rest_of_step.add_variable(variable));
+    prepare.copy_upto(values[i]);
+    prepare.to().add_variable(variable);
+    prepare.to().writes.push_back({variable.name, prepare.map(values[i])});
+    rest.replace(values[i], rest.to().add_variable(variable));
   }
   rest.copy_needed();
-  rest.finish();
+  Graph rest_of_step = rest.finish();
   const Sums sums = sums_by_group(rest_of_step);
   Graph micro("micro", graph.mode), carry("carry", graph.mode);
   Cut result{{worker_routines(groups_of(sums), workers.virtual_workers), {}}, {}};
@@ -226,7 +218,7 @@ Cut cut(const Graph& graph, const Target& target, const Workers& workers) {
     result.partial_sums = partial_sums(rest_of_step, sums, workers.virtual_workers);
   }
   Graph final = sums.empty() ? std::move(rest_of_step) : Final(rest_of_step, sums, workers).run();
-  result.parts = {{PartRole::prepare, std::move(prepare)},
+  result.parts = {{PartRole::prepare, std::move(prepare.to())},
                   {PartRole::micro, std::move(micro)},
                   {PartRole::carry, std::move(carry)},
                   {PartRole::final, std::move(final)}};

@@ -94,27 +94,24 @@ class Match {
   double scale_ = 1;
 };
 
-class FlashAttention {
+class FlashAttention : Rewriter {
  public:
-  explicit FlashAttention(const Graph& from) : from_(from), to_(from.name, from.mode), rewriter_(from, to_) {}
+  using Rewriter::Rewriter;
 
   Graph run() {
-    for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n)
+    for (int32_t n = 0; n < from_.size(); ++n)
       if (const std::optional<Found> found = find(n))
-        rewriter_.replace({n, 0}, replacement(n, *found));
+        replace({n, 0}, replacement(n, *found));
       else
-        rewriter_.copy(n);
-    rewriter_.finish();
-    return without_unused(to_);
+        copy(n);
+    return without_unused(finish());
   }
 
  private:
-  const Node& node(int32_t n) const { return from_.nodes[static_cast<size_t>(n)]; }
-
   // Returns the shape of an attention whose last node is n, if its last nodes are those of one: a matrix product of
   // weights and values, whose heads are joined.
   std::optional<AttentionShape> shape_at(int32_t n) const {
-    const Node& joined = node(n);
+    const Node& joined = from_.node(n);
     if (joined.op != Op::reshape || joined.type().rank() != 3) return {};
     const Node& turned = from_.node(joined.inputs[0]);
     if (turned.op != Op::transpose || turned.attrs.ints("perm") != Ints{0, 2, 1, 3}) return {};
@@ -149,7 +146,7 @@ class FlashAttention {
     for (const bool causal : {false, true})
       for (const bool lengths : {false, true}) {
         if (causal && shape->t != shape->s) continue;
-        const Pattern pattern = composite(*shape, node(n).type().dtype, from_.mode, causal, lengths);
+        const Pattern pattern = composite(*shape, from_.node(n).type().dtype, from_.mode, causal, lengths);
         Match match(pattern.graph, from_);
         if (!match.matches(pattern.result, {n, 0})) continue;
         return Found{match.value("q"), match.value("k"), match.value("v"), match.value(kLengths),
@@ -159,10 +156,10 @@ class FlashAttention {
   }
 
   Value replacement(int32_t n, const Found& found) {
-    const Origin origin(from_, node(n).scope, node(n).frame);
+    const Origin origin(from_, from_.node(n).scope, from_.node(n).frame);
     const AttentionShape& s = found.shape;
-    const auto tensor = [&](Value old) { return Tensor(to_, rewriter_.map(old)); };
-    std::vector<Value> in = {rewriter_.map(found.q), rewriter_.map(found.k), rewriter_.map(found.v)};
+    const auto tensor = [&](Value old) { return Tensor(to_, map(old)); };
+    std::vector<Value> in = {map(found.q), map(found.k), map(found.v)};
     const auto same_length = [&](int64_t length) { return constant(to_, DType::i32, length, {s.n}).value(); };
     if (found.lengths.valid())
       in.insert(in.end(), {same_length(s.t), clamp(tensor(found.lengths), 1, static_cast<double>(s.s)).value()});
@@ -173,10 +170,6 @@ class FlashAttention {
     if (!found.lengths.valid()) return o.value();
     return select(broadcast_axes(tensor(found.lengths) > 0.0, o.shape(), {0}), o, 0.0).value();
   }
-
-  const Graph& from_;
-  Graph to_;
-  Rewriter rewriter_;
 };
 
 }  // namespace

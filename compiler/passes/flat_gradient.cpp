@@ -19,8 +19,8 @@ Value sum_below(const Graph& graph, Value value) {
 
 int32_t find_flat_gradient(const Graph& graph) {
   int32_t found = -1;
-  for (int32_t n = 0; n < static_cast<int32_t>(graph.nodes.size()); ++n) {
-    const Node& node = graph.nodes[static_cast<size_t>(n)];
+  for (int32_t n = 0; n < graph.size(); ++n) {
+    const Node& node = graph.node(n);
     if (!is_placed_concat(graph, node)) continue;
     const bool sums =
         std::any_of(node.inputs.begin(), node.inputs.end(), [&](Value part) { return sum_below(graph, part).valid(); });

@@ -21,9 +21,8 @@ Tensor as(const Tensor& x, DType dtype) { return x.dtype() == dtype ? x : cast(x
 
 Ints all_axes_but(int64_t rank, const Ints& axes) {
   Ints rest;
-  for (int64_t a = 0; a < rank; ++a) {
-    if (std::find(axes.begin(), axes.end(), a) == axes.end()) rest.push_back(a);
-  }
+  for (int64_t a = 0; a < rank; ++a)
+    if (std::ranges::count(axes, a) == 0) rest.push_back(a);
   return rest;
 }
 
@@ -134,36 +133,39 @@ void moments_rule(const BackwardNode& node) {
 
 // --- windows
 
-Ints plane_size(const Tensor& x, const Ints& axes) { return {x.size(axes[0]), x.size(axes[1])}; }
+// Returns the attributes of the op that spreads a gradient over the node's input, whose rows and columns it names.
+Attrs spreading(const BackwardNode& node) {
+  const Tensor x = node.in(0);
+  const Ints& axes = node.attrs().ints("axes");
+  Attrs attrs = node.attrs();
+  return attrs.set("input_size", Ints{x.size(axes[0]), x.size(axes[1])});
+}
+
+// Returns the attributes of the op that gathers a gradient from what the node spreads.
+Attrs gathering(const BackwardNode& node) {
+  Attrs attrs = node.attrs();
+  attrs.erase("input_size");
+  return attrs;
+}
 
 void max_pool_rule(const BackwardNode& node) {
-  Attrs attrs = node.attrs();
-  attrs.set("input_size", plane_size(node.in(0), attrs.ints("axes")));
-  node.give(0, emit(node, Op::max_pool_grad, {node.gradient(), node.out(1)}, attrs));
+  node.give(0, emit(node, Op::max_pool_grad, {node.gradient(), node.out(1)}, spreading(node)));
 }
 
 void max_pool_grad_rule(const BackwardNode& node) {
-  Attrs attrs = node.attrs();
-  attrs.erase("input_size");
-  node.give(0, emit(node, Op::take_at_index, {node.gradient(), node.in(1)}, attrs));
+  node.give(0, emit(node, Op::take_at_index, {node.gradient(), node.in(1)}, gathering(node)));
 }
 
 void take_at_index_rule(const BackwardNode& node) {
-  Attrs attrs = node.attrs();
-  attrs.set("input_size", plane_size(node.in(0), attrs.ints("axes")));
-  node.give(0, emit(node, Op::max_pool_grad, {node.gradient(), node.in(1)}, attrs));
+  node.give(0, emit(node, Op::max_pool_grad, {node.gradient(), node.in(1)}, spreading(node)));
 }
 
 void sum_pool_rule(const BackwardNode& node) {
-  Attrs attrs = node.attrs();
-  attrs.set("input_size", plane_size(node.in(0), attrs.ints("axes")));
-  node.give(0, emit(node, Op::sum_pool_grad, {node.gradient()}, attrs));
+  node.give(0, emit(node, Op::sum_pool_grad, {node.gradient()}, spreading(node)));
 }
 
 void sum_pool_grad_rule(const BackwardNode& node) {
-  Attrs attrs = node.attrs();
-  attrs.erase("input_size");
-  node.give(0, emit(node, Op::sum_pool, {node.gradient()}, attrs));
+  node.give(0, emit(node, Op::sum_pool, {node.gradient()}, gathering(node)));
 }
 
 // --- indexed
@@ -250,17 +252,11 @@ void conv2d_weight_grad_rule(const BackwardNode& node) {
 
 // --- attention
 
-std::vector<Tensor> inputs_from(const BackwardNode& node, size_t first) {
-  std::vector<Tensor> inputs;
-  for (size_t i = first; i < node.inputs(); ++i) inputs.push_back(node.in(i));
-  return inputs;
-}
-
 // The log-sum-exp is there for this rule alone, so no gradient comes through it.
 void flash_attention_rule(const BackwardNode& node) {
   ensure(!node.gradient(1).valid(), "flash_attention: a gradient of its log-sum-exp");
   std::vector<Tensor> in = {node.in(0), node.in(1), node.in(2), node.out(0), node.out(1), node.gradient()};
-  for (const Tensor& lengths : inputs_from(node, kFlashInputs)) in.push_back(lengths);
+  for (size_t i = kFlashInputs; i < node.inputs(); ++i) in.push_back(node.in(i));
   const Tensor first = emit(node, Op::flash_attention_grad, in, node.attrs());
   for (int32_t i = 0; i < 3; ++i)
     if (node.needs(static_cast<size_t>(i))) node.give(static_cast<size_t>(i), {node.graph(), {first.value().node, i}});
@@ -358,7 +354,7 @@ BackwardNode::BackwardNode(Graph& graph, int32_t node, std::vector<Tensor> outpu
                            Give give)
     : graph_(graph),
       index_(node),
-      node_(graph.nodes[static_cast<size_t>(node)]),
+      node_(graph.node(node)),
       gradients_(std::move(output_gradients)),
       needs_(std::move(needs)),
       give_(std::move(give)) {}

@@ -60,29 +60,30 @@ class Differentiation {
     for (size_t i = 0; i < size_; ++i) {
       const Node& node = graph_.nodes[i];
       if (gradient_rule(node.op) == nullptr || !is_float(node.type().dtype)) continue;
-      const auto needs = [&](Value v) { return needed[static_cast<size_t>(v.node)] && is_float(graph_.type(v).dtype); };
-      if (std::ranges::any_of(node.inputs, needs)) needed[i] = true;
+      if (std::ranges::any_of(node.inputs, [&](Value v) { return is_needed(v, needed); })) needed[i] = true;
     }
     return needed;
   }
 
-  bool needed(const Value& v) const { return needed_[static_cast<size_t>(v.node)] && is_float(graph_.type(v).dtype); }
+  bool is_needed(Value v, const std::vector<bool>& needed) const {
+    return needed[static_cast<size_t>(v.node)] && is_float(graph_.type(v).dtype);
+  }
 
   // Adds the joined gradients of a node's outputs, whose uses have all been visited.
   void add_joined(int32_t index) {
     at_node(index, [&] {
-      const auto outputs = static_cast<int32_t>(graph_.nodes[static_cast<size_t>(index)].outputs.size());
+      const auto outputs = static_cast<int32_t>(graph_.node(index).outputs.size());
       for (int32_t out = 0; out < outputs; ++out)
         for (const Tensor& gradient : joined_.gradients({index, out})) accumulate({index, out}, gradient);
     });
   }
 
   void visit(int32_t index) {
-    const Node& node = graph_.nodes[static_cast<size_t>(index)];
+    const Node& node = graph_.node(index);
     const GradientRule rule = gradient_rule(node.op);
     std::vector<bool> needs;
-    for (const Value& v : node.inputs) needs.push_back(needed(v));
-    if (rule == nullptr || std::find(needs.begin(), needs.end(), true) == needs.end()) return;
+    for (const Value v : node.inputs) needs.push_back(is_needed(v, needed_));
+    if (rule == nullptr || std::ranges::count(needs, true) == 0) return;
     std::vector<Tensor> gradients(node.outputs.size());
     bool flows = false;
     for (size_t o = 0; o < gradients.size(); ++o) {
@@ -95,12 +96,11 @@ class Differentiation {
     at_node(index, [&] {
       for (size_t o = 0; o < gradients.size(); ++o) {
         const DType dtype = graph_.type({index, static_cast<int32_t>(o)}).dtype;
-        if (gradients[o].valid())
-          gradients[o] = in_dtype(gradients[o], dtype, graph_.nodes[static_cast<size_t>(index)]);
+        if (gradients[o].valid()) gradients[o] = in_dtype(gradients[o], dtype, graph_.node(index));
       }
       joined_.take(index, gradients[0]);
       for (size_t i = 0; i < needs.size(); ++i) needs[i] = needs[i] && !joined_.takes(index, i);
-      if (std::ranges::find(needs, true) == needs.end()) return;
+      if (std::ranges::count(needs, true) == 0) return;
       rule(BackwardNode(graph_, index, std::move(gradients), std::move(needs),
                         [&](Value v, Tensor gradient) { accumulate(v, gradient); }));
     });
@@ -126,7 +126,7 @@ class Differentiation {
   // Calls `build`. The nodes that it adds get the scope and source line of the forward node to which they belong.
   template <class F>
   void at_node(int32_t node, F&& build) {
-    const Node& forward = graph_.nodes[static_cast<size_t>(node)];
+    const Node& forward = graph_.node(node);
     const Origin origin(graph_, forward.scope, forward.frame);
     build();
   }
@@ -138,10 +138,6 @@ class Differentiation {
   JoinedGradients joined_;
   std::unordered_map<Value, Tensor, ValueHash> gradients_;
 };
-
-}  // namespace
-
-namespace {
 
 void check(const Tensor& loss, const std::vector<Tensor>& with_respect_to, Tensor::Where where) {
   const Call call(where);

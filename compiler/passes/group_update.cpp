@@ -6,6 +6,7 @@
 #include <set>
 
 #include "compiler/passes/matrices.h"
+#include "compiler/passes/nodes.h"
 #include "compiler/passes/rule_probe.h"
 #include "graph/functions.h"
 #include "graph/report.h"
@@ -61,12 +62,9 @@ class GroupUpdate {
   Dims block_shape() const { return {blocks(), space_.block}; }
 
   Tensor as_blocks(Value flat) {
-    const int64_t rows = graph_.type(flat).elements() / space_.block;
-    return {graph_, graph_.add(Op::reshape, {flat}, {{"shape", Dims{rows, space_.block}}, {"names", std::string()}})};
+    return {graph_, reshaped(graph_, flat, {graph_.type(flat).elements() / space_.block, space_.block})};
   }
-  Value as_flat(const Tensor& x) {
-    return graph_.add(Op::reshape, {x.value()}, {{"shape", Dims{range_.length}}, {"names", std::string()}});
-  }
+  Value as_flat(const Tensor& x) { return reshaped(graph_, x.value(), {range_.length}); }
   // Returns this group's rows of a tensor with one row for each block of all parameters.
   Tensor part(const Tensor& all) { return part(all, range_); }
   Tensor part(const Tensor& all, const SpaceRange& range) {
@@ -102,7 +100,7 @@ class GroupUpdate {
   }
 
   bool has_rates() const {
-    return std::any_of(segments_.begin(), segments_.end(), [](const Segment& segment) { return segment.rate != 1; });
+    return std::ranges::any_of(segments_, [](const Segment& segment) { return segment.rate != 1; });
   }
 
   Tensor scalar(const std::string& name) {
@@ -233,13 +231,6 @@ class GroupUpdate {
 };
 
 }  // namespace
-
-Value step_scalar(Graph& graph, const std::string& name, DType dtype) {
-  if (const Value known = graph.find_input(name); known.valid()) return known;
-  return graph.add(
-      Op::input, {},
-      {{"name", name}, {"kind", std::string("scalar")}, {"dtype", dtype}, {"shape", Dims{}}, {"names", std::string()}});
-}
 
 // First sums the squares of each block; then adds up each segment's sums, which are rows of a matrix as wide as the
 // longest segment has blocks.

@@ -1,7 +1,6 @@
 // Builds the update of one group of parameters: calls its rule on its range of the parameter space.
 #pragma once
 #include <span>
-#include <string>
 #include <vector>
 
 #include "compiler/passes/parameter_space.h"
@@ -19,9 +18,6 @@ struct SharedUpdate {
   bool several = false;                // there are several groups: a group's name stands before its slots and scalars
   bool reports = false;                // values that rules report become outputs of the graph
 };
-
-// Returns the scalar input `name` of the step; adds it to the graph if it is missing.
-Value step_scalar(Graph& graph, const std::string& name, DType dtype);
 
 // Returns the Euclidean norm of each segment, shape (segments, 1). The segments lie one after the other in x.
 Tensor segment_norms(const Tensor& x, std::span<const Segment> segments, int64_t block);

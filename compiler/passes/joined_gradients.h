@@ -41,7 +41,7 @@ class JoinedGradients {
   bool can_join(Value v, Kind kind, const Uses& uses) const;
   bool are_whole(Value v, const Uses& uses) const;
   Tensor joined(Kind kind, const Uses& uses) const;
-  const Node& node(int32_t n) const { return graph_.nodes[static_cast<size_t>(n)]; }
+  const Node& node(int32_t n) const { return graph_.node(n); }
 
   Graph& graph_;
   std::map<std::pair<Value, Kind>, Uses> uses_;

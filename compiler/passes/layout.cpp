@@ -20,36 +20,30 @@
 namespace kb {
 namespace {
 
-class LayoutPass {
+class LayoutPass : Rewriter {
  public:
   LayoutPass(const Graph& from, const Target& target)
-      : from_(from), target_(target), to_(from.name, from.mode), rewriter_(from, to_), ids_(from) {
-    native_.resize(static_cast<size_t>(ids_.size()));
-    readers_.resize(from.nodes.size());
-    for (int32_t n = 0; n < static_cast<int32_t>(from.nodes.size()); ++n)
-      for (const Value input : old(n).inputs) readers_[static_cast<size_t>(input.node)].push_back(n);
-    others_.resize(static_cast<size_t>(ids_.size()));
-  }
+      : Rewriter(from),
+        target_(target),
+        ids_(from),
+        readers_(readers_of(from)),
+        native_(static_cast<size_t>(ids_.size())),
+        others_(native_.size()) {}
 
   Graph run() {
-    std::vector<uint8_t> needed = rewriter_.needed();
-    for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n)
-      if (needed[static_cast<size_t>(n)]) visit(n);
-    for (const Output& output : from_.outputs) rewriter_.replace(output.value, get(output.value, {}));
-    for (const StateWrite& write : from_.writes) rewriter_.replace(write.value, get(write.value, {}));
-    rewriter_.finish();
-    return without_unused(to_);
+    const std::vector<uint8_t> is_needed = needed();
+    for (int32_t n = 0; n < from_.size(); ++n)
+      if (is_needed[static_cast<size_t>(n)]) visit(n);
+    for (const Output& output : from_.outputs) replace(output.value, get(output.value, {}));
+    for (const StateWrite& write : from_.writes) replace(write.value, get(write.value, {}));
+    return without_unused(finish());
   }
 
  private:
-  const Node& old(int32_t n) const { return from_.nodes[static_cast<size_t>(n)]; }
   const Dims& shape_of(Value v) const { return from_.type(v).shape; }
   bool is_image(Value v, const ImageLayout& layout) const { return std::ssize(shape_of(v)) == layout.spatial + 2; }
   ImageLayout& native(Value v) { return native_[static_cast<size_t>(ids_(v))]; }
 
-  Value add(const Node& like, Op op, std::vector<Value> inputs, Attrs attrs) {
-    return to_.add_like(from_, like, op, std::move(inputs), std::move(attrs));
-  }
   Value reshape(const Node& like, Value v, Dims shape) {
     return to_.type(v).shape == shape
                ? v
@@ -82,7 +76,7 @@ class LayoutPass {
 
   // Returns `v`, a value of the old graph, as a value of the new graph in `layout`.
   Value get(Value v, const ImageLayout& layout) {
-    if (native(v) == layout) return rewriter_.map(v);
+    if (native(v) == layout) return map(v);
     for (const auto& [other, value] : others_[static_cast<size_t>(ids_(v))])
       if (other == layout) return value;
     Value fresh = make(v, layout);
@@ -108,13 +102,13 @@ class LayoutPass {
     }
     if (!native(v).is_logical() && !layout.is_logical())
       return from_logical(node, to_logical(node, v), layout, shape_of(v));
-    return layout.is_logical() ? to_logical(node, v) : from_logical(node, rewriter_.map(v), layout, shape_of(v));
+    return layout.is_logical() ? to_logical(node, v) : from_logical(node, map(v), layout, shape_of(v));
   }
 
   Value to_logical(const Node& like, Value v) {
     const ImageLayout& layout = native(v);
-    if (layout.is_logical()) return rewriter_.map(v);
-    return reshape(like, permute(like, rewriter_.map(v), layout.to_split()), shape_of(v));
+    if (layout.is_logical()) return map(v);
+    return reshape(like, permute(like, map(v), layout.to_split()), shape_of(v));
   }
 
   Value from_logical(const Node& like, Value v, const ImageLayout& layout, const Dims& shape) {
@@ -167,7 +161,7 @@ class LayoutPass {
   // ---- nodes ----
 
   void visit(int32_t n) {
-    const Node& node = old(n);
+    const Node& node = from_.node(n);
     switch (info(node.op).cls) {
       case OpClass::pointwise:
         return follow(n, layout_of_inputs(node));
@@ -190,11 +184,7 @@ class LayoutPass {
     }
   }
 
-  void plain(int32_t n) {
-    const Node& node = old(n);
-    if (node.op == Op::variable) return rewriter_.copy(n);
-    follow(n, {});
-  }
+  void plain(int32_t n) { from_.node(n).op == Op::variable ? copy(n) : follow(n, {}); }
 
   static Ints spatial_axes(const ImageLayout& layout) {
     Ints axes(static_cast<size_t>(layout.spatial));
@@ -210,55 +200,42 @@ class LayoutPass {
 
   // Copies the node with its inputs in `layout`, which its results then have too.
   void follow(int32_t n, const ImageLayout& layout, const Attrs* attrs = nullptr) {
-    Node node = old(n);
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      node.inputs[i] = get(old(n).inputs[i], is_image(old(n).inputs[i], layout) ? layout : ImageLayout{});
-    }
+    Node node = from_.node(n);
+    for (Value& input : node.inputs) input = get(input, is_image(input, layout) ? layout : ImageLayout{});
     if (attrs) node.attrs = *attrs;
-    if (layout.is_logical()) {
-      set_results(n, to_.append(from_, std::move(node)), layout);
-    } else {
-      set_results(n, add(old(n), node.op, std::move(node.inputs), std::move(node.attrs)).node, layout);
-    }
-  }
-
-  void set_results(int32_t n, int32_t fresh, const ImageLayout& layout) {
-    for (int32_t out = 0; out < static_cast<int32_t>(old(n).outputs.size()); ++out) {
-      rewriter_.replace({n, out}, {fresh, out});
+    replace_outputs(n, layout.is_logical()
+                           ? to_.append(from_, std::move(node))
+                           : add(from_.node(n), node.op, std::move(node.inputs), std::move(node.attrs)).node);
+    for (int32_t out = 0; out < std::ssize(from_.node(n).outputs); ++out)
       if (is_image({n, out}, layout)) native({n, out}) = layout;
-    }
   }
 
   // Reduces in the input's layout if the channel axis is kept whole or reduced whole.
   void reduce(int32_t n) {
-    const Node& node = old(n);
-    ImageLayout layout = native(node.inputs[0]);
-    bool kept_in_order = true;
-    if (!layout.is_logical() && node.op != Op::argmax) {
-      const Ints& axes = node.attrs.ints("axes");
-      auto reduced = [&](int64_t axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
-      const Ints spatial = spatial_axes(layout);
-      kept_in_order = reduced(1) || std::all_of(spatial.begin(), spatial.end(), reduced);
-    }
-    if (layout.is_logical() || node.op == Op::argmax || !kept_in_order) return follow(n, {});
+    const Node& node = from_.node(n);
+    const ImageLayout layout = native(node.inputs[0]);
+    if (layout.is_logical() || node.op == Op::argmax) return follow(n, {});
+    const Ints& axes = node.attrs.ints("axes");
+    const auto reduced = [&](int64_t axis) { return std::ranges::count(axes, axis) > 0; };
+    if (!reduced(1) && !std::ranges::all_of(spatial_axes(layout), reduced)) return follow(n, {});
     Attrs attrs = node.attrs;
-    attrs.set("axes", physical_axes(layout, node.attrs.ints("axes")));
+    attrs.set("axes", physical_axes(layout, axes));
     int32_t fresh = add(node, node.op, {get(node.inputs[0], layout)}, std::move(attrs)).node;
     for (int32_t out = 0; out < static_cast<int32_t>(node.outputs.size()); ++out)
-      rewriter_.replace({n, out}, reshape(node, {fresh, out}, node.type(out).shape));
+      replace({n, out}, reshape(node, {fresh, out}, node.type(out).shape));
   }
 
   void window(int32_t n) {
-    ImageLayout layout = layout_of_inputs(old(n));
-    const Ints& axes = old(n).attrs.ints("axes");
+    ImageLayout layout = layout_of_inputs(from_.node(n));
+    const Ints& axes = from_.node(n).attrs.ints("axes");
     if (layout.is_logical() || axes != spatial_axes(layout)) return follow(n, {});
-    Attrs attrs = old(n).attrs;
+    Attrs attrs = from_.node(n).attrs;
     attrs.set("axes", physical_axes(layout, axes));
     follow(n, layout, &attrs);
   }
 
   void cut(int32_t n) {
-    const Node& node = old(n);
+    const Node& node = from_.node(n);
     const ImageLayout layout = native(node.inputs[0]), to = layout_with(layout, node.type());
     const std::optional<Attrs> attrs = cut_attrs(node, layout, to);
     if (!attrs) return follow(n, {});
@@ -267,7 +244,7 @@ class LayoutPass {
 
   // A concatenation of images lies as its parts do.
   void join(int32_t n) {
-    const Node& node = old(n);
+    const Node& node = from_.node(n);
     const ImageLayout first = layout_of_inputs(node), to = layout_with(first, node.type());
     if (to.is_logical()) return follow(n, {});
     const int64_t axis = node.attrs.integer("axis");
@@ -288,27 +265,27 @@ class LayoutPass {
   }
 
   void place_image(int32_t n, Value fresh, const ImageLayout& layout) {
-    rewriter_.replace({n, 0}, reshape(old(n), fresh, layout.physical(old(n).type().shape)));
+    replace({n, 0}, reshape(from_.node(n), fresh, layout.physical(from_.node(n).type().shape)));
     native({n, 0}) = layout;
   }
 
   // A reshape that only adds or drops spatial axes of extent 1, as 1-D convolutions do, leaves an image where it lies.
   void reshape_image(int32_t n) {
-    const Value x = old(n).inputs[0];
-    const Dims& shape = old(n).type().shape;
+    const Value x = from_.node(n).inputs[0];
+    const Dims& shape = from_.node(n).type().shape;
     ImageLayout layout = native(x);
     if (layout.is_logical() || !is_same_image(shape_of(x), shape)) return follow(n, {});
     layout.spatial = std::ssize(shape) - 2;
-    rewriter_.replace({n, 0}, reshape(old(n), rewriter_.map(x), layout.physical(shape)));
+    replace({n, 0}, reshape(from_.node(n), map(x), layout.physical(shape)));
     native({n, 0}) = layout;
   }
 
   // A transposition to the order in which an image lies is a view of it.
   void transpose_image(int32_t n) {
-    const Value x = old(n).inputs[0];
+    const Value x = from_.node(n).inputs[0];
     const ImageLayout& layout = native(x);
-    if (layout.is_logical() || layout.from_split() != old(n).attrs.ints("perm")) return follow(n, {});
-    rewriter_.replace({n, 0}, rewriter_.map(x));
+    if (layout.is_logical() || layout.from_split() != from_.node(n).attrs.ints("perm")) return follow(n, {});
+    replace({n, 0}, map(x));
   }
 
   // ---- convolutions ----
@@ -329,7 +306,7 @@ class LayoutPass {
   }
 
   void library(int32_t n) {
-    const Node& node = old(n);
+    const Node& node = from_.node(n);
     if (node.op == Op::conv2d) return convolution(n, shape_of(node.inputs[0])[1], node.type().shape[1], "forward");
     if (node.op == Op::conv2d_input_grad)
       return convolution(n, node.type().shape[1], shape_of(node.inputs[0])[1], "input_grad");
@@ -340,7 +317,7 @@ class LayoutPass {
 
   // `usage` names the packed weights' reader; empty for the weight gradient, which reads none.
   void convolution(int32_t n, int64_t channels_in, int64_t channels_out, const char* usage) {
-    const Node& node = old(n);
+    const Node& node = from_.node(n);
     DType dtype = from_.type(node.inputs[0]).dtype;
     const auto spatial = std::ssize(node.attrs.ints("stride"));
     const auto [in, out] = layouts_of(dtype, channels_in, channels_out, spatial);
@@ -361,12 +338,12 @@ class LayoutPass {
       inputs.push_back(packed.valid() ? packed : w);
     }
     int32_t fresh = add(node, node.op, std::move(inputs), std::move(attrs)).node;
-    rewriter_.replace({n, 0}, {fresh, 0});
+    replace({n, 0}, {fresh, 0});
     native({n, 0}) = weights ? filters : forward ? out : in;
     if (!weights || is_stored_so(n, filters)) return;
     // The gradient is brought to logical order here and not at its reader, which stands after the whole backward pass,
     // so that the all-reduce of its bucket can start early.
-    rewriter_.replace({n, 0}, to_logical(node, {n, 0}));
+    replace({n, 0}, to_logical(node, {n, 0}));
     native({n, 0}) = {};
   }
 
@@ -374,8 +351,8 @@ class LayoutPass {
   bool is_stored_so(int32_t n, const ImageLayout& filters) const {
     while (readers_[static_cast<size_t>(n)].size() == 1) {
       n = readers_[static_cast<size_t>(n)].front();
-      const Op op = old(n).op;
-      if (op == Op::transpose) return !filters.is_logical() && old(n).attrs.ints("perm") == filters.from_split();
+      const Op op = from_.node(n).op;
+      if (op == Op::transpose) return !filters.is_logical() && from_.node(n).attrs.ints("perm") == filters.from_split();
       if (op != Op::cast && info(op).cls != OpClass::marker) return false;
     }
     return false;
@@ -391,10 +368,7 @@ class LayoutPass {
     return add(conv, Op::pack_weights, {weight}, std::move(attrs));
   }
 
-  const Graph& from_;
   const Target& target_;
-  Graph to_;
-  Rewriter rewriter_;
   ValueIds ids_;
   std::vector<std::vector<int32_t>> readers_;                       // nodes that read each old node
   std::vector<ImageLayout> native_;                                 // index: old value

@@ -11,18 +11,16 @@
 namespace kb {
 namespace {
 
-class LibraryGradients {
+class LibraryGradients : Rewriter {
  public:
-  LibraryGradients(const Graph& from, const CompileOptions& options)
-      : from_(from), options_(options), to_(from.name, from.mode), rewriter_(from, to_) {}
+  LibraryGradients(const Graph& from, const CompileOptions& options) : Rewriter(from), options_(options) {}
 
   Graph run() {
-    for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n) {
-      const Node& node = from_.nodes[static_cast<size_t>(n)];
-      is_rounded(node) ? round(n, node) : rewriter_.copy(n);
+    for (int32_t n = 0; n < from_.size(); ++n) {
+      const Node& node = from_.node(n);
+      is_rounded(node) ? round(n, node) : copy(n);
     }
-    rewriter_.finish();
-    return std::move(to_);
+    return finish();
   }
 
  private:
@@ -34,25 +32,21 @@ class LibraryGradients {
   void round(int32_t n, const Node& node) {
     const DType low = from_.type(node.inputs[0]).dtype, wide = node.type().dtype;
     const Value rounded = options_.target.processor == Processor::gpu ? call(node, low) : cast(n, node, low);
-    rewriter_.replace({n, 0}, to_.add_like(from_, node, Op::cast, {rounded}, {{"dtype", wide}}));
+    replace({n, 0}, add(node, Op::cast, {rounded}, {{"dtype", wide}}));
   }
 
   Value call(const Node& node, DType low) {
     Attrs attrs = node.attrs;
     attrs.set("dtype", low);
-    return to_.add_like(from_, node, node.op, {rewriter_.map(node.inputs[0]), rewriter_.map(node.inputs[1])},
-                        std::move(attrs));
+    return add(node, node.op, {map(node.inputs[0]), map(node.inputs[1])}, std::move(attrs));
   }
 
   Value cast(int32_t n, const Node& node, DType low) {
-    rewriter_.copy(n);
-    return to_.add_like(from_, node, Op::cast, {rewriter_.map({n, 0})}, {{"dtype", low}});
+    copy(n);
+    return add(node, Op::cast, {map({n, 0})}, {{"dtype", low}});
   }
 
-  const Graph& from_;
   const CompileOptions& options_;
-  Graph to_;
-  Rewriter rewriter_;
 };
 
 }  // namespace

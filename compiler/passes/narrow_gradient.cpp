@@ -6,19 +6,19 @@
 // place_all_reduce: what is summed over workers is wide.
 #include "compiler/fuse/materialise.h"
 #include "compiler/passes/flat_gradient.h"
+#include "compiler/passes/nodes.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 
 namespace kb {
 namespace {
 
-class NarrowGradient {
+class NarrowGradient : Rewriter {
  public:
-  NarrowGradient(const Graph& from, int32_t flat)
-      : from_(from), flat_(flat), to_(from.name, from.mode), rewriter_(from, to_) {}
+  NarrowGradient(const Graph& from, int32_t flat) : Rewriter(from), flat_(flat) {}
 
   Graph run() {
-    const std::vector<Value>& parts = from_.nodes[static_cast<size_t>(flat_)].inputs;
+    const std::vector<Value>& parts = from_.node(flat_).inputs;
     size_t count = 0, gradients = 0;  // parts that are narrow or zeros; those that are narrow
     for (size_t i = 0; i < parts.size(); ++i) {
       const bool narrow = narrow_source(parts[i]).valid();
@@ -27,23 +27,19 @@ class NarrowGradient {
       if (narrow) count = i + 1;
     }
     if (gradients < 2) return from_;
-    for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n)
-      n == flat_ ? split(count) : rewriter_.copy(n);
-    rewriter_.finish();
-    return without_unused(to_);
+    for (int32_t n = 0; n < from_.size(); ++n) n == flat_ ? split(count) : copy(n);
+    return without_unused(finish());
   }
 
  private:
   // Returns the 16-bit value that a part is the widened and moved form of; an invalid value if it is none.
   Value narrow_source(Value part) const {
-    Value v = part;
-    while (moves(from_.node(v))) v = from_.node(v).inputs[0];
-    const Node& node = from_.node(v);
+    const Node& node = behind_moves(part);
     if (node.op != Op::cast || !is_low_precision(from_.type(node.inputs[0]).dtype)) return {};
-    return info(library_behind(node.inputs[0]).op).cls == OpClass::library ? node.inputs[0] : Value{};
+    return info(behind_moves(node.inputs[0]).op).cls == OpClass::library ? node.inputs[0] : Value{};
   }
 
-  const Node& library_behind(Value v) const {
+  const Node& behind_moves(Value v) const {
     while (moves(from_.node(v))) v = from_.node(v).inputs[0];
     return from_.node(v);
   }
@@ -55,37 +51,31 @@ class NarrowGradient {
   // Returns the part in 16 bits: the same moves, without the sum over the only worker.
   Value narrowed(Value part, DType dtype) {
     const Node& node = from_.node(part);
-    if (is_zeros(from_, part))
-      return to_.add(Op::constant, {},
-                     {{"dtype", dtype}, {"shape", from_.type(part).shape}, {"values", std::vector<double>{0.0}}});
-    if (node.op == Op::cast) return rewriter_.map(node.inputs[0]);
+    if (is_zeros(from_, part)) return constant_zeros(to_, dtype, from_.type(part).shape);
+    if (node.op == Op::cast) return map(node.inputs[0]);
     const Value inner = narrowed(node.inputs[0], dtype);
-    return node.op == Op::worker_sum ? inner : to_.add_like(from_, node, node.op, {inner}, node.attrs);
+    return node.op == Op::worker_sum ? inner : add(node, node.op, {inner}, node.attrs);
   }
 
   // Replaces the flat gradient by one that is computed from its two parts in memory.
   void split(size_t count) {
-    const Node& flat = from_.nodes[static_cast<size_t>(flat_)];
+    const Node& flat = from_.node(flat_);
     const DType low = from_.type(narrow_source(flat.inputs[0])).dtype;
     std::vector<Value> narrow, wide;
     for (size_t i = 0; i < flat.inputs.size(); ++i) {
       if (i < count)
         narrow.push_back(narrowed(flat.inputs[i], low));
       else
-        wide.push_back(rewriter_.map(flat.inputs[i]));
+        wide.push_back(map(flat.inputs[i]));
     }
     const Attrs leading{{"axis", int64_t{0}}};
-    const Value filters = to_.add_like(from_, flat, Op::concat, narrow, leading);
-    std::vector<Value> both{to_.add_like(from_, flat, Op::cast, {filters}, {{"dtype", flat.type().dtype}})};
-    if (!wide.empty()) both.push_back(to_.add_like(from_, flat, Op::concat, wide, leading));
-    rewriter_.replace({flat_, 0},
-                      to_.add_like(from_, flat, Op::concat, both, {{"axis", int64_t{0}}, {kComputed, int64_t{1}}}));
+    const Value filters = add(flat, Op::concat, narrow, leading);
+    std::vector<Value> both{add(flat, Op::cast, {filters}, {{"dtype", flat.type().dtype}})};
+    if (!wide.empty()) both.push_back(add(flat, Op::concat, wide, leading));
+    replace({flat_, 0}, add(flat, Op::concat, both, {{"axis", int64_t{0}}, {kComputed, int64_t{1}}}));
   }
 
-  const Graph& from_;
   const int32_t flat_;
-  Graph to_;
-  Rewriter rewriter_;
 };
 
 }  // namespace

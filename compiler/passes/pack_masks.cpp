@@ -15,39 +15,31 @@
 namespace kb {
 namespace {
 
-class PackMasks {
+class PackMasks : Rewriter {
  public:
   explicit PackMasks(const Graph& from)
-      : from_(from),
-        to_(from.name, from.mode),
-        rewriter_(from, to_),
+      : Rewriter(from),
         materialised_(choose_materialised(from, true)),
-        readers_(from.nodes.size()),
-        masks_(from.nodes.size()) {
-    for (int32_t n = 0; n < count(); ++n)
-      for (const Value input : node(n).inputs) readers_[static_cast<size_t>(input.node)].push_back(n);
-  }
+        readers_(readers_of(from)),
+        masks_(from.nodes.size()) {}
 
   Graph run() {
     bool any = false;
-    for (int32_t n = 0; n < count(); ++n) {
+    for (int32_t n = 0; n < from_.size(); ++n) {
       if (const Value activation = activation_behind(n); activation.valid()) {
         masks_[static_cast<size_t>(activation.node)].push_back(n);
         any = true;
       }
     }
     if (!any) return from_;
-    for (int32_t n = 0; n < count(); ++n) {
-      if (!rewriter_.has({n, 0})) rewriter_.copy(n);
+    for (int32_t n = 0; n < from_.size(); ++n) {
+      if (!has({n, 0})) copy(n);
       for (const int32_t mask : masks_[static_cast<size_t>(n)]) pack(mask);
     }
-    rewriter_.finish();
-    return std::move(to_);
+    return finish();
   }
 
  private:
-  int32_t count() const { return static_cast<int32_t>(from_.nodes.size()); }
-  const Node& node(int32_t n) const { return from_.nodes[static_cast<size_t>(n)]; }
   bool is_large(Value v, int64_t elements) const { return 2 * from_.type(v).elements() > elements; }
 
   // Returns the large values in memory, of `elements` elements or so, that it takes to compute a node without what
@@ -60,7 +52,7 @@ class PackMasks {
       open.pop_back();
       if (std::find(seen.begin(), seen.end(), m) != seen.end()) continue;
       seen.push_back(m);
-      for (const Value input : node(m).inputs) {
+      for (const Value input : from_.node(m).inputs) {
         if (!materialised_.readable(input)) {
           open.push_back(input.node);
           continue;
@@ -90,7 +82,7 @@ class PackMasks {
 
   // Returns the activation of which node `n` is a mask that is worth its bits; an invalid value if there is none.
   Value activation_behind(int32_t n) const {
-    const Node& mask = node(n);
+    const Node& mask = from_.node(n);
     if (info(mask.op).rule != TypeRule::compare || materialised_.readable({n, 0})) return {};
     const int64_t elements = mask.type().elements();
     const std::vector<Value> sources = reads(n, elements);
@@ -115,7 +107,7 @@ class PackMasks {
     for (const int32_t reader : readers) {
       add(reader);
       for (const int32_t next : written_from(reader))
-        if (info(node(next).op).cls == OpClass::reduction) add(next);
+        if (info(from_.node(next).op).cls == OpClass::reduction) add(next);
     }
     const std::vector<Value> inputs = reads(activation.node, elements);
     return std::all_of(inputs.begin(), inputs.end(),
@@ -132,15 +124,12 @@ class PackMasks {
   }
 
   void pack(int32_t n) {
-    const Node& mask = node(n);
-    rewriter_.copy_upto({n, 0});
-    const Value bits = to_.add_like(from_, mask, Op::pack_bits, {rewriter_.map({n, 0})}, {});
-    rewriter_.replace({n, 0}, to_.add_like(from_, mask, Op::unpack_bits, {bits}, {}));
+    const Node& mask = from_.node(n);
+    copy_upto({n, 0});
+    const Value bits = add(mask, Op::pack_bits, {map({n, 0})}, {});
+    replace({n, 0}, add(mask, Op::unpack_bits, {bits}, {}));
   }
 
-  const Graph& from_;
-  Graph to_;
-  Rewriter rewriter_;
   const Materialised materialised_;
   std::vector<std::vector<int32_t>> readers_;  // nodes that read each node
   std::vector<std::vector<int32_t>> masks_;    // masks of each node's value

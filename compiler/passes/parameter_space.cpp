@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "compiler/passes/nodes.h"
+
 namespace kb {
 
 const Segment* ParameterSpace::find(const std::string& name) const {
-  auto at = std::find_if(segments.begin(), segments.end(), [&](const Segment& s) { return s.name == name; });
+  const auto at = std::ranges::find(segments, name, &Segment::name);
   return at == segments.end() ? nullptr : &*at;
 }
 
@@ -46,9 +48,7 @@ Dims shape_in_memory(const Segment& segment) {
 
 ParameterSpace make_space(const std::vector<const Variable*>& parameters, const std::vector<ParameterGroup>& groups,
                           int64_t block, bool filters_last) {
-  const auto has = [](const std::vector<Role>& roles, Role role) {
-    return std::find(roles.begin(), roles.end(), role) != roles.end();
-  };
+  const auto has = [](const std::vector<Role>& roles, Role role) { return std::ranges::count(roles, role) > 0; };
   const ParameterGroup none;
   ParameterSpace space;
   space.block = block;
@@ -76,7 +76,7 @@ ParameterSpace make_space(const std::vector<const Variable*>& parameters, const 
 
 const Variable* flat_parameters(const Graph& graph) {
   const auto is = [](const Variable& v) { return v.kind == VariableKind::parameter && v.flat.has_value(); };
-  const auto at = std::find_if(graph.variables.begin(), graph.variables.end(), is);
+  const auto at = std::ranges::find_if(graph.variables, is);
   return at == graph.variables.end() ? nullptr : &*at;
 }
 
@@ -105,9 +105,7 @@ bool is_offset_parameters(const Graph& graph, const Node& node) {
 }
 
 Value segment_view(Graph& graph, Value flat, const Segment& segment) {
-  Value part =
-      graph.add(Op::slice, {flat},
-                {{"begin", Ints{segment.offset}}, {"end", Ints{segment.offset + segment.length}}, {"step", Ints{1}}});
+  const Value part = part_of(graph, flat, segment.offset, segment.offset + segment.length);
   const bool in_order = segment.order.empty();
   const Value tensor =
       graph.add(Op::reshape, {part},
@@ -120,7 +118,7 @@ Value segment_view(Graph& graph, Value flat, const Segment& segment) {
 
 Value segment_vector(Graph& graph, Value value, const Segment& segment) {
   if (!segment.order.empty()) value = graph.add(Op::transpose, {value}, {{"perm", segment.order}});
-  return graph.add(Op::reshape, {value}, {{"shape", Dims{segment.length}}, {"names", std::string()}});
+  return reshaped(graph, value, {segment.length});
 }
 
 }  // namespace kb

@@ -21,10 +21,10 @@ std::vector<Tensor> gradients(Tensor loss, const std::vector<Tensor>& with_respe
 
 // One parameter's place in the flat space.
 struct Segment {
-  std::string name;
-  Type type;
+  std::string name = {};
+  Type type = {};
   Role role = Role::none;
-  Init init;
+  Init init = {};
   int64_t offset = 0;  // elements; a multiple of the space's block
   int64_t length = 0;
   bool decay = true, adapt = true;
@@ -110,6 +110,11 @@ Graph add_optimizer(Graph graph,
 std::string gradient_offset(const UpdateRule& rule);
 Graph simplify(Graph graph,
                CompileState& state);  // folds constants, merges equal nodes, drops unused ones; only exact rewrites
+// Turns every `count` of the graph into an `extent` in its place, which has no input: a count names the tensor whose
+// extents it multiplies, but reads none of its elements, and a pass would have to know that. Counts of one tensor over
+// the same axes get one number, all others numbers of their own, so that no pass merges two that happen to be equal: at
+// another minibatch they differ. simplify does so first.
+void counts_to_extents(Graph& graph);
 Graph apply_precision(Graph graph, CompileState& state);
 Graph space_to_depth(Graph graph, CompileState& state);  // changes a GPU's convolutions over images of few channels
 Graph align_rows(Graph graph, CompileState& state);      // makes a GPU's large 16-bit matrices have aligned rows

@@ -15,12 +15,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "compiler/fuse/materialise.h"
 #include "compiler/passes/flat_gradient.h"
 #include "compiler/passes/gradient_norms.h"
+#include "compiler/passes/nodes.h"
 #include "compiler/passes/parameter_space.h"
 #include "compiler/passes/rewrite.h"
 #include "graph/functions.h"
@@ -41,32 +41,27 @@ std::vector<uint8_t> of_one_worker(const Graph& graph) {
   return result;
 }
 
-class Placer {
+class Placer : Rewriter {
  public:
   Placer(const Graph& from, const Workers& workers, const std::vector<Objective>& objectives)
-      : from_(from),
-        workers_(workers),
-        objectives_(objectives),
-        to_(from.name, from.mode),
-        rewriter_(from, to_),
-        own_(of_one_worker(from)) {}
+      : Rewriter(from), workers_(workers), objectives_(objectives), own_(of_one_worker(from)) {}
 
   Graph run() {
     flat_ = find_flat_gradient(from_);
     if (flat_ >= 0) plan_buckets();
-    const std::vector<uint8_t> needed = rewriter_.needed();
-    for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n)
-      if (needed[static_cast<size_t>(n)] && old(n).op == Op::worker_sum && !in_gradient_.contains(n))
+    const std::vector<uint8_t> is_needed = needed();
+    for (int32_t n = 0; n < from_.size(); ++n)
+      if (is_needed[static_cast<size_t>(n)] && from_.node(n).op == Op::worker_sum && !in_gradient_.contains(n))
         rest_sums_.insert(n);
-    find_readers(needed);
+    find_readers(is_needed);
     check_readers();
     const int32_t rest_ready = find_rest_ready();
-    for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n) {
-      if (needed[static_cast<size_t>(n)] && !reads_total_[static_cast<size_t>(n)]) visit(n);
+    for (int32_t n = 0; n < from_.size(); ++n) {
+      if (is_needed[static_cast<size_t>(n)] && !reads_total_[static_cast<size_t>(n)]) visit(n);
       sum_buckets_up_to(n);
       if (n == rest_ready) gather_rest();
     }
-    finish();
+    add_results();
     return std::move(to_);
   }
 
@@ -78,14 +73,12 @@ class Placer {
     Value sum = {};     // value of the new graph
   };
 
-  const Node& old(int32_t n) const { return from_.nodes[static_cast<size_t>(n)]; }
-
   // ---- the gradient
 
   void plan_buckets() {
     int64_t offset = 0;
-    for (Value part : old(flat_).inputs) {
-      if (const Value sum = sum_below(from_, part); sum.valid()) in_gradient_[sum.node] = true;
+    for (Value part : from_.node(flat_).inputs) {
+      if (const Value sum = sum_below(from_, part); sum.valid()) in_gradient_.insert(sum.node);
       const int64_t elements = from_.type(part).elements();
       const bool full = !buckets_.empty() && bucket_bytes() > 0 && buckets_.back().parts.size() > 1 &&
                         buckets_.back().elements * size_of(leaving_dtype()) >= bucket_bytes();
@@ -109,13 +102,13 @@ class Placer {
       Bucket& bucket = buckets_[next_];
       std::vector<Value> parts;
       for (Value part : bucket.parts) parts.push_back(leaving(part));
-      const Value own = join(parts);
+      const Value own = joined(to_, parts);
       if (workers_.gradient_norms) norms_.push_back(squared_norm(Tensor(to_, own)));
       bucket.sum = sum(own, SumGroup::gradient, bucket.offset);
     }
   }
 
-  DType own_dtype() const { return old(flat_).type().dtype; }
+  DType own_dtype() const { return from_.node(flat_).type().dtype; }
   DType leaving_dtype() const {
     return is_low_precision(workers_.reduce_precision) ? workers_.reduce_precision : own_dtype();
   }
@@ -123,12 +116,8 @@ class Placer {
   // Returns a part of the gradient as a worker computes it, before the sum over workers.
   Value leaving(Value part) {
     if (leaving_dtype() == own_dtype()) return one_workers(part);
-    if (is_zeros(from_, part)) return zeros(leaving_dtype(), from_.type(part).shape);
+    if (is_zeros(from_, part)) return constant_zeros(to_, leaving_dtype(), from_.type(part).shape);
     return to_.add(Op::cast, {one_workers(part)}, {{"dtype", leaving_dtype()}});
-  }
-
-  Value zeros(DType dtype, const Dims& shape) {
-    return to_.add(Op::constant, {}, {{"dtype", dtype}, {"shape", shape}, {"values", std::vector<double>{0.0}}});
   }
 
   Value one_workers(Value part) {
@@ -136,17 +125,13 @@ class Placer {
     const Value base = below_reshapes(from_, part);
     const Node& node = from_.node(base);
     const Value own = mapped(node.op == Op::worker_sum ? node.inputs[0] : base);
-    return to_.add(Op::reshape, {own}, {{"shape", from_.type(part).shape}, {"names", std::string()}});
+    return reshaped(to_, own, from_.type(part).shape);
   }
 
   // Returns the new value for an old one. Views and the zeros between segments may stand after the nodes copied so far.
   Value mapped(Value value) {
-    if (!rewriter_.has(value)) rewriter_.copy_upto(value);
-    return rewriter_.map(value);
-  }
-
-  Value join(const std::vector<Value>& parts) {
-    return parts.size() == 1 ? parts[0] : to_.add(Op::concat, parts, {{"axis", int64_t{0}}});
+    if (!has(value)) copy_upto(value);
+    return map(value);
   }
 
   Value sum(Value flat, SumGroup group, int64_t offset) {
@@ -156,18 +141,18 @@ class Placer {
   // ---- the graph
 
   void visit(int32_t n) {
-    if (rewriter_.has({n, 0})) return;
-    const Node& node = old(n);
+    if (has({n, 0})) return;
+    const Node& node = from_.node(n);
     if (n == flat_) {
       std::vector<Value> sums;
       for (const Bucket& bucket : buckets_) sums.push_back(bucket.sum);
-      const Value total = join(sums);
-      if (leaving_dtype() == own_dtype()) return rewriter_.replace({n, 0}, total);
-      return rewriter_.replace({n, 0}, to_.add(Op::cast, {total}, {{"dtype", own_dtype()}}));
+      const Value total = joined(to_, sums);
+      const bool is_rounded = leaving_dtype() != own_dtype();
+      return replace({n, 0}, is_rounded ? to_.add(Op::cast, {total}, {{"dtype", own_dtype()}}) : total);
     }
     // The bucket makes a gradient's sum. Every other sum is an output, which the vector "rest" makes.
-    if (node.op == Op::worker_sum) return rewriter_.replace({n, 0}, rewriter_.map(node.inputs[0]));
-    rewriter_.copy(n);
+    if (node.op == Op::worker_sum) return replace({n, 0}, map(node.inputs[0]));
+    copy(n);
   }
 
   // ---- readers of totals
@@ -175,9 +160,9 @@ class Placer {
   // Flags each node that reads a sum other than the gradient's, itself or through others.
   void find_readers(const std::vector<uint8_t>& needed) {
     reads_total_.assign(from_.nodes.size(), 0);
-    for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n) {
+    for (int32_t n = 0; n < from_.size(); ++n) {
       if (!needed[static_cast<size_t>(n)] || rest_sums_.contains(n)) continue;
-      for (const Value input : old(n).inputs)
+      for (const Value input : from_.node(n).inputs)
         if (rest_sums_.contains(input.node) || reads_total(input)) reads_total_[static_cast<size_t>(n)] = 1;
     }
   }
@@ -186,8 +171,8 @@ class Placer {
 
   // Throws Error if something that leaves a worker depends on a total.
   void check_readers() const {
-    for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n) {
-      const Node& node = old(n);
+    for (int32_t n = 0; n < from_.size(); ++n) {
+      const Node& node = from_.node(n);
       if (node.op == Op::worker_sum && (rest_sums_.contains(n) || in_gradient_.contains(n)))
         check_leaving(node.inputs[0]);
     }
@@ -222,7 +207,7 @@ class Placer {
   // Returns the node that computes the last value of "rest", whose sum can run during the whole backward pass.
   int32_t find_rest_ready() const {
     int32_t last = -1;
-    for (const int32_t n : rest_sums_) last = std::max(last, ready(old(n).inputs[0]));
+    for (const int32_t n : rest_sums_) last = std::max(last, ready(from_.node(n).inputs[0]));
     for (const StateWrite& write : from_.writes)
       if (is_own(write.value)) last = std::max(last, ready(write.value));
     for (const Output& output : from_.outputs)
@@ -231,7 +216,7 @@ class Placer {
   }
 
   void gather_rest() {
-    for (const int32_t n : rest_sums_) take({n, 0}, mapped(old(n).inputs[0]));
+    for (const int32_t n : rest_sums_) take({n, 0}, mapped(from_.node(n).inputs[0]));
     for (const StateWrite& write : from_.writes)
       if (is_own(write.value)) take(write.value, statistics(mapped(write.value)));
     for (const Output& output : from_.outputs) {
@@ -243,8 +228,7 @@ class Placer {
       take(output.value, output.merge == Merge::first ? of_first_worker(value) : value);
     }
     if (!norms_.empty()) rest_.push_back({{}, worker_norm()});
-    if (rest_.empty()) return;
-    sum_rest();
+    if (!rest_.empty()) sum_rest();
   }
 
   void take(Value old_value, Value fresh) {
@@ -254,26 +238,18 @@ class Placer {
   Value statistics(Value value) {
     if (!workers_.mean_statistics) return of_first_worker(value);
     const Type type = to_.type(value);
-    return to_.add(Op::mul, {value, spread(scalar("worker_share", type.dtype), type.shape)});
+    return to_.add(Op::mul, {value, spread(step_scalar(to_, "worker_share", type.dtype), type.shape)});
   }
 
   Value of_first_worker(Value value) {
     const Type type = to_.type(value);
     if (!is_first_.valid()) {
-      const Value first = workers_.of_replica ? scalar("first_worker", DType::u32) : zeros(DType::u32, {});
-      is_first_ = to_.add(Op::eq, {scalar("worker", DType::u32), first});
+      const Value first =
+          workers_.of_replica ? step_scalar(to_, "first_worker", DType::u32) : constant_zeros(to_, DType::u32, {});
+      is_first_ = to_.add(Op::eq, {step_scalar(to_, "worker", DType::u32), first});
     }
-    return to_.add(Op::select, {spread(is_first_, type.shape), value, spread(zeros(type.dtype, {}), type.shape)});
-  }
-
-  Value scalar(const std::string& name, DType dtype) {
-    if (const Value there = to_.find_input(name); there.valid()) return there;
-    return to_.add(Op::input, {},
-                   {{"name", name},
-                    {"kind", std::string("scalar")},
-                    {"dtype", dtype},
-                    {"shape", Dims{}},
-                    {"names", std::string()}});
+    const Value zero = constant_zeros(to_, type.dtype, {});
+    return to_.add(Op::select, {spread(is_first_, type.shape), value, spread(zero, type.shape)});
   }
 
   Value spread(Value scalar, const Dims& shape) {
@@ -288,12 +264,12 @@ class Placer {
       ensure(to_.type(fresh).dtype == dtype,
              "place_all_reduce: what leaves a worker beside its gradient has one dtype");
       const int64_t elements = to_.type(fresh).elements();
-      parts.push_back(to_.add(Op::reshape, {fresh}, {{"shape", Dims{elements}}, {"names", std::string()}}));
+      parts.push_back(reshaped(to_, fresh, {elements}));
       length += elements;
     }
     // The concat gets two parts or more, so that the vector has memory of its own.
-    parts.push_back(zeros(dtype, {kSegmentBlock - length % kSegmentBlock}));
-    rest_sum_ = sum(join(parts), SumGroup::rest, 0);
+    parts.push_back(constant_zeros(to_, dtype, {kSegmentBlock - length % kSegmentBlock}));
+    rest_sum_ = sum(joined(to_, parts), SumGroup::rest, 0);
   }
 
   // Returns the squared norm of the worker's gradient, in the dtype of "rest".
@@ -304,25 +280,21 @@ class Placer {
   }
 
   // The sums are placed after all other nodes, because whoever reads a sum waits for it.
-  void finish() {
+  void add_results() {
     int64_t offset = 0;
     Value workers_norm;
     for (const auto& [old_value, fresh] : rest_) {
-      Segment segment;
-      segment.type = to_.type(fresh);
-      segment.offset = offset;
-      segment.length = segment.type.elements();
-      const Value sum = segment_view(to_, rest_sum_, segment);
+      const Type type = to_.type(fresh);
+      const Value sum = segment_view(to_, rest_sum_, {.type = type, .offset = offset, .length = type.elements()});
       if (old_value.valid())
-        rewriter_.replace(old_value, sum);
+        replace(old_value, sum);
       else
         workers_norm = sum;
-      offset += segment.length;
+      offset += type.elements();
     }
     copy_readers();
-    rewriter_.finish();
-    if (workers_norm.valid())
-      add_norm_outputs(Tensor(to_, workers_norm), Tensor(to_, rewriter_.map({flat_, 0})), divisor());
+    map_results();
+    if (workers_norm.valid()) add_norm_outputs(Tensor(to_, workers_norm), Tensor(to_, map({flat_, 0})), divisor());
   }
 
   // Returns the count by which the gradient is divided behind its sum; invalid if there is none.
@@ -338,24 +310,21 @@ class Placer {
   }
 
   void copy_readers() {
-    for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n)
-      if (reads_total_[static_cast<size_t>(n)] && !rewriter_.has({n, 0})) rewriter_.copy(n);
+    for (int32_t n = 0; n < from_.size(); ++n)
+      if (reads_total_[static_cast<size_t>(n)] && !has({n, 0})) copy(n);
   }
 
   struct Leaving {
     Value old_value, fresh;  // no old value: the norm of a worker's gradient
   };
 
-  const Graph& from_;
   const Workers& workers_;
   const std::vector<Objective>& objectives_;
-  Graph to_;
-  Rewriter rewriter_;
   const std::vector<uint8_t> own_;
   int32_t flat_ = -1;
   std::vector<Bucket> buckets_;
-  size_t next_ = 0;  // index of the next bucket to be summed
-  std::map<int32_t, bool> in_gradient_;
+  size_t next_ = 0;                   // index of the next bucket to be summed
+  std::set<int32_t> in_gradient_;     // worker_sums of gradients
   std::set<int32_t> rest_sums_;       // worker_sums of values other than gradients
   std::vector<uint8_t> reads_total_;  // for each node of the old graph: whether it depends on one of them
   std::vector<Leaving> rest_;

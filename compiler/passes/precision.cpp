@@ -28,11 +28,11 @@ bool is_exact(const Node& node) { return node.attrs.integer(kExactProduct, 0) !=
 
 // Every f32 becomes f64.
 Graph widen(const Graph& from, CompileState& state) {
-  Graph to(from.name, from.mode);
-  Rewriter rewriter(from, to);
+  Rewriter rewriter(from);
+  Graph& to = rewriter.to();
   auto wide = [](DType dtype) { return dtype == DType::f32 ? DType::f64 : dtype; };
-  for (int32_t n = 0; n < static_cast<int32_t>(from.nodes.size()); ++n) {
-    Node node = from.nodes[static_cast<size_t>(n)];
+  for (int32_t n = 0; n < from.size(); ++n) {
+    Node node = from.node(n);
     if (node.op == Op::variable) {
       Variable variable = *from.find_variable(node.attrs.text("name"));
       variable.type.dtype = wide(variable.type.dtype);
@@ -42,33 +42,26 @@ Graph widen(const Graph& from, CompileState& state) {
     for (Value& input : node.inputs) input = rewriter.map(input);
     if (node.attrs.has("dtype")) node.attrs.set("dtype", wide(node.attrs.dtype("dtype")));
     for (Type& type : node.outputs) type.dtype = wide(type.dtype);
-    int32_t at = to.append(from, std::move(node));
-    for (int32_t out = 0; out < static_cast<int32_t>(from.nodes[static_cast<size_t>(n)].outputs.size()); ++out)
-      rewriter.replace({n, out}, {at, out});
+    rewriter.replace_outputs(n, to.append(from, std::move(node)));
   }
-  rewriter.finish();
   state.space.dtype = wide(state.space.dtype);
   for (Segment& segment : state.space.segments) segment.type.dtype = wide(segment.type.dtype);
-  return to;
+  return rewriter.finish();
 }
 
-class Mixed {
+class Mixed : Rewriter {
  public:
   Mixed(const Graph& from, DType low)
-      : from_(from), low_(low), to_(from.name, from.mode), rewriter_(from, to_), stored_(stored_values(from)) {
-    activation_.assign(from.nodes.size(), 0);
+      : Rewriter(from), low_(low), stored_(stored_values(from)), activation_(from.nodes.size(), 0) {
     mark_summed();
     mark_update();
   }
 
   Graph run() {
-    for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n) visit(n);
-    for (const Output& output : from_.outputs)
-      rewriter_.replace(output.value, as(output.value, from_.type(output.value).dtype));
-    for (const StateWrite& write : from_.writes)
-      rewriter_.replace(write.value, as(write.value, from_.type(write.value).dtype));
-    rewriter_.finish();
-    return std::move(to_);
+    for (int32_t n = 0; n < from_.size(); ++n) visit(n);
+    for (const Output& output : from_.outputs) replace(output.value, as(output.value, from_.type(output.value).dtype));
+    for (const StateWrite& write : from_.writes) replace(write.value, as(write.value, from_.type(write.value).dtype));
+    return finish();
   }
 
  private:
@@ -95,7 +88,7 @@ class Mixed {
 
   // Returns the new value for an old one, cast to `dtype`. All readers of a value share one cast.
   Value as(Value old, DType dtype) {
-    Value v = rewriter_.map(old);
+    Value v = map(old);
     if (to_.type(v).dtype == dtype) return v;
     auto [at, fresh] = casts_.try_emplace({v, dtype});
     if (fresh) at->second = is_parameter_part(old) ? low_parameter(old) : cast_of(old, dtype);
@@ -105,9 +98,8 @@ class Mixed {
   // A reshaped value is rounded before it is reshaped: there the launch that computes it can write it.
   Value cast_of(Value old, DType dtype) {
     const Node& node = from_.node(old);
-    if (node.op == Op::reshape && dtype == low_)
-      return to_.add_like(from_, node, node.op, {as(node.inputs[0], dtype)}, node.attrs);
-    return to_.add_like(from_, node, Op::cast, {rewriter_.map(old)}, {{"dtype", dtype}});
+    if (node.op == Op::reshape && dtype == low_) return add(node, node.op, {as(node.inputs[0], dtype)}, node.attrs);
+    return add(node, Op::cast, {map(old)}, {{"dtype", dtype}});
   }
 
   // A parameter is a view of the flat vector; its low-precision copy is the same view of one cast of the whole vector.
@@ -128,32 +120,30 @@ class Mixed {
   Value low_parameter(Value old) {
     const Node& node = from_.node(old);
     if (is_flat_parameters(node)) {
-      if (!flat_low_.valid()) flat_low_ = to_.add_like(from_, node, Op::cast, {rewriter_.map(old)}, {{"dtype", low_}});
+      if (!flat_low_.valid()) flat_low_ = add(node, Op::cast, {map(old)}, {{"dtype", low_}});
       return flat_low_;
     }
-    return to_.add_like(from_, node, node.op, {low_parameter(node.inputs[0])}, node.attrs);
+    return add(node, node.op, {low_parameter(node.inputs[0])}, node.attrs);
   }
 
   void visit(int32_t n) {
-    const Node& node = from_.nodes[static_cast<size_t>(n)];
-    if (node.op == Op::variable) return rewriter_.copy(n);
+    const Node& node = from_.node(n);
+    if (node.op == Op::variable) return copy(n);
     bool library = info(node.op).cls == OpClass::library;
     mark(n, node, library);
     const bool is_update = update_[static_cast<size_t>(n)] != 0;
     bool low = (library && !is_exact(node) && !(is_update && low_ == DType::f16)) ||
                (info(node.op).cls == OpClass::window && all_low(node)) || moves_low(node);
-    Node copy = node;
+    Node changed = node;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       DType dtype = from_.type(node.inputs[i]).dtype;
-      copy.inputs[i] = as(node.inputs[i], low && dtype == DType::f32 && !is_wide_input(node.op, i) ? low_ : dtype);
+      changed.inputs[i] = as(node.inputs[i], low && dtype == DType::f32 && !is_wide_input(node.op, i) ? low_ : dtype);
     }
     if (node.op == Op::matmul && low && (summed_[static_cast<size_t>(n)] || is_update))
-      copy.attrs.set("dtype", DType::f32);
-    int32_t at = low ? to_.add_like(from_, node, node.op, std::move(copy.inputs), std::move(copy.attrs)).node
-                     : to_.append(from_, std::move(copy));
-    for (int32_t out = 0; out < static_cast<int32_t>(node.outputs.size()); ++out)
-      rewriter_.replace({n, out}, {at, out});
-    if (stores_low(n, node)) store_low(n);
+      changed.attrs.set("dtype", DType::f32);
+    replace_outputs(n, low ? add(node, node.op, std::move(changed.inputs), std::move(changed.attrs)).node
+                           : to_.append(from_, std::move(changed)));
+    if (stores_low(n, node)) replace({n, 0}, add(node, Op::cast, {map({n, 0})}, {{"dtype", low_}}));
   }
 
   // Returns whether a library op in 16 bits reads input i in f32.
@@ -162,12 +152,12 @@ class Mixed {
   // Returns whether the node only moves elements of a value in 16 bits; its readers widen them.
   bool moves_low(const Node& node) const {
     const bool moves = node.op == Op::reshape || node.op == Op::transpose || node.op == Op::slice;
-    return moves && node.type().dtype == DType::f32 && to_.type(rewriter_.map(node.inputs[0])).dtype == low_;
+    return moves && node.type().dtype == DType::f32 && to_.type(map(node.inputs[0])).dtype == low_;
   }
 
   bool all_low(const Node& node) const {
     return std::all_of(node.inputs.begin(), node.inputs.end(), [&](Value v) {
-      return from_.type(v).dtype != DType::f32 || is_low_precision(to_.type(rewriter_.map(v)).dtype) ||
+      return from_.type(v).dtype != DType::f32 || is_low_precision(to_.type(map(v)).dtype) ||
              activation_[static_cast<size_t>(v.node)];
     });
   }
@@ -187,16 +177,7 @@ class Mixed {
     return node.type().dtype == DType::f32 && activation_[static_cast<size_t>(n)] && stored_[static_cast<size_t>(n)];
   }
 
-  void store_low(int32_t n) {
-    Value exact = rewriter_.map({n, 0});
-    const Node& like = from_.nodes[static_cast<size_t>(n)];
-    rewriter_.replace({n, 0}, to_.add_like(from_, like, Op::cast, {exact}, {{"dtype", low_}}));
-  }
-
-  const Graph& from_;
   DType low_;  // bf16 or f16
-  Graph to_;
-  Rewriter rewriter_;
   Value flat_low_;
   std::map<std::pair<Value, DType>, Value> casts_;
   std::vector<uint8_t> stored_, activation_, summed_, update_;

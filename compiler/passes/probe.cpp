@@ -54,7 +54,7 @@ class Probing {
   }
 
  private:
-  const Node& node(int32_t n) const { return graph_.nodes[static_cast<size_t>(n)]; }
+  const Node& node(int32_t n) const { return graph_.node(n); }
   Finiteness worst(int32_t n) const { return worst_[static_cast<size_t>(n)]; }
   Finiteness worst(Value value) const { return worst(value.node); }
 
@@ -112,8 +112,8 @@ std::string probe_name(size_t number) { return fmt::format("probe.{}", number); 
 
 Probes find_probes(Graph graph) {
   Probes probes{std::move(graph), {}};
-  for (int32_t n = 0; n < static_cast<int32_t>(probes.graph.nodes.size()); ++n) {
-    const Node& node = probes.graph.nodes[static_cast<size_t>(n)];
+  for (int32_t n = 0; n < probes.graph.size(); ++n) {
+    const Node& node = probes.graph.node(n);
     if (moves_alone(node) || node.op == Op::constant) continue;
     for (int32_t out = 0; out < static_cast<int32_t>(node.outputs.size()); ++out)
       if (is_float(node.type(out).dtype) && node.type(out).elements() > 0) probes.values.push_back({n, out});

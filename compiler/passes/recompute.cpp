@@ -24,57 +24,50 @@ constexpr int64_t kSmall = 16;             // a value this many times smaller co
 
 bool is_cheap(Op op) { return (is_pointwise(op) && !calls_math(op)) || op == Op::broadcast; }
 
-class Recompute {
+class Recompute : Rewriter {
  public:
   Recompute(const Graph& from, CompileState& state)
-      : from_(from), state_(state), to_(from.name, from.mode), rewriter_(from, to_) {
-    users_.resize(from.nodes.size());
-    for (int32_t n = 0; n < count(); ++n)
-      for (Value input : node(n).inputs) users_[static_cast<size_t>(input.node)].push_back(n);
-    last_use_.assign(from.nodes.size(), -1);
-    for (int32_t n = count(); n-- > 0;)
+      : Rewriter(from), state_(state), users_(readers_of(from)), last_use_(from.nodes.size(), -1) {
+    for (int32_t n = from.size(); n-- > 0;)
       for (int32_t user : users_[static_cast<size_t>(n)])
         last_use_[static_cast<size_t>(n)] = std::max(last_use_[static_cast<size_t>(n)], last_read(user));
   }
 
   Graph run() {
     std::vector<std::vector<int32_t>> clones(from_.nodes.size());  // values to compute again before a node
-    for (int32_t n = 0; n < count(); ++n)
+    for (int32_t n = 0; n < from_.size(); ++n)
       if (int32_t late = late_reader(n); late >= 0 && is_recomputable(n, late))
         clones[static_cast<size_t>(late)].push_back(n);
-    for (int32_t n = 0; n < count(); ++n) {
+    for (int32_t n = 0; n < from_.size(); ++n) {
       for (int32_t value : clones[static_cast<size_t>(n)]) clone(value);
-      if (!rewriter_.has({n, 0})) rewriter_.copy(n);
+      if (!has({n, 0})) copy(n);
     }
-    rewriter_.finish();
-    return std::move(to_);
+    return finish();
   }
 
  private:
-  int32_t count() const { return static_cast<int32_t>(from_.nodes.size()); }
-  const Node& node(int32_t n) const { return from_.nodes[static_cast<size_t>(n)]; }
   static int64_t row_elements(const Type& type) {
     return type.rank() == 0 || type.shape[0] == 0 ? 0 : type.elements() / type.shape[0];
   }
 
   // Returns when a reader reads. A cheap reader is computed inside its own readers, so the last of them counts.
   int32_t last_read(int32_t user) const {
-    return is_cheap(node(user).op) ? std::max(user, last_use_[static_cast<size_t>(user)]) : user;
+    return is_cheap(from_.node(user).op) ? std::max(user, last_use_[static_cast<size_t>(user)]) : user;
   }
 
   // Returns whether the value would be kept in memory at all: a library or window op reads it.
   bool is_kept(int32_t n) const {
     const auto& users = users_[static_cast<size_t>(n)];
     return std::any_of(users.begin(), users.end(), [&](int32_t user) {
-      OpClass cls = info(node(user).op).cls;
+      OpClass cls = info(from_.node(user).op).cls;
       return cls == OpClass::library || cls == OpClass::window;
     });
   }
 
   // Returns the first reader after the longest pause; -1 if no pause is long.
   int32_t late_reader(int32_t n) const {
-    if (!is_cheap(node(n).op) || node(n).op == Op::broadcast || row_elements(node(n).type()) < kMinRowElements ||
-        !is_kept(n))
+    if (!is_cheap(from_.node(n).op) || from_.node(n).op == Op::broadcast ||
+        row_elements(from_.node(n).type()) < kMinRowElements || !is_kept(n))
       return -1;
     const auto& users = users_[static_cast<size_t>(n)];
     int32_t best = -1, longest = kPause;
@@ -94,14 +87,14 @@ class Recompute {
   // several large values.
   std::vector<int32_t> cone(int32_t n, Value& source) const {
     std::vector<int32_t> nodes, open{n};
-    const Type& type = node(n).type();
+    const Type& type = from_.node(n).type();
     while (!open.empty()) {
       int32_t m = open.back();
       open.pop_back();
       if (std::find(nodes.begin(), nodes.end(), m) != nodes.end()) continue;
       nodes.push_back(m);
       if (nodes.size() > kMaxCone) return {};
-      for (Value input : node(m).inputs) {
+      for (Value input : from_.node(m).inputs) {
         if (is_small(input, type)) continue;
         if (is_cheap(from_.node(input).op)) {
           open.push_back(input.node);
@@ -120,7 +113,7 @@ class Recompute {
   // input is none, or something beside the value `n` needs it there: a reader of the source, or of what leads from it
   // to `n`. Else the source would be kept in the place of the value.
   bool lives_anyway(int32_t source, const std::vector<int32_t>& nodes, int32_t n, int32_t late) const {
-    const OpClass cls = info(node(source).op).cls;
+    const OpClass cls = info(from_.node(source).op).cls;
     if (cls != OpClass::library && cls != OpClass::window) return true;
     const auto is_read = [&](int32_t m) {
       return m != n && std::ranges::any_of(users_[static_cast<size_t>(m)], [&](int32_t user) {
@@ -134,7 +127,7 @@ class Recompute {
     Value source;
     std::vector<int32_t> nodes = cone(n, source);
     if (nodes.empty() || !source.valid() || !lives_anyway(source.node, nodes, n, late)) return false;
-    const Node& value = node(n);
+    const Node& value = from_.node(n);
     state_.recomputed.push_back(fmt::format("recompute {} {} ({}): {} bytes not kept, {} bytes read again",
                                             name(value.op), from_.scopes[static_cast<size_t>(value.scope)],
                                             from_.place(value), value.type().bytes(), from_.type(source).bytes()));
@@ -145,20 +138,17 @@ class Recompute {
     Value source;
     std::unordered_map<int32_t, int32_t> fresh;
     for (int32_t m : cone(n, source)) {
-      Node copy = node(m);
+      Node copy = from_.node(m);
       for (Value& input : copy.inputs) {
         auto at = fresh.find(input.node);
-        input = at == fresh.end() ? rewriter_.map(input) : Value{at->second, 0};
+        input = at == fresh.end() ? map(input) : Value{at->second, 0};
       }
       fresh[m] = to_.append(from_, std::move(copy));
     }
-    rewriter_.replace({n, 0}, {fresh.at(n), 0});
+    replace({n, 0}, {fresh.at(n), 0});
   }
 
-  const Graph& from_;
   CompileState& state_;
-  Graph to_;
-  Rewriter rewriter_;
   std::vector<std::vector<int32_t>> users_;
   std::vector<int32_t> last_use_;
 };

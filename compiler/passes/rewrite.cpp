@@ -2,8 +2,15 @@
 
 namespace kb {
 
-Rewriter::Rewriter(const Graph& from, Graph& to)
-    : from_(from), to_(to), ids_(from), mapped_(static_cast<size_t>(ids_.size())) {}
+std::vector<std::vector<int32_t>> readers_of(const Graph& graph) {
+  std::vector<std::vector<int32_t>> readers(graph.nodes.size());
+  for (int32_t n = 0; n < graph.size(); ++n)
+    for (const Value input : graph.node(n).inputs) readers[static_cast<size_t>(input.node)].push_back(n);
+  return readers;
+}
+
+Rewriter::Rewriter(const Graph& from, std::string name)
+    : from_(from), to_(std::move(name), from.mode), ids_(from), mapped_(static_cast<size_t>(ids_.size())) {}
 
 Value Rewriter::map(Value old) const {
   Value fresh = mapped_[index(old)];
@@ -12,7 +19,7 @@ Value Rewriter::map(Value old) const {
 }
 
 void Rewriter::copy(int32_t number) {
-  const Node& old = from_.nodes[static_cast<size_t>(number)];
+  const Node& old = from_.node(number);
   if (old.op == Op::variable) {
     const std::string& name = old.attrs.text("name");
     replace({number, 0}, to_.find_variable(name) ? to_.read(name) : to_.add_variable(*from_.find_variable(name)));
@@ -20,9 +27,16 @@ void Rewriter::copy(int32_t number) {
   }
   Node fresh = old;
   for (Value& input : fresh.inputs) input = map(input);
-  int32_t at = to_.append(from_, std::move(fresh));
-  for (int32_t out = 0; out < static_cast<int32_t>(old.outputs.size()); ++out)
-    if (!has({number, out})) replace({number, out}, {at, out});
+  replace_outputs(number, to_.append(from_, std::move(fresh)));
+}
+
+void Rewriter::replace_outputs(int32_t old, int32_t fresh) {
+  for (int32_t out = 0; out < std::ssize(from_.node(old).outputs); ++out)
+    if (!has({old, out})) replace({old, out}, {fresh, out});
+}
+
+Value Rewriter::add(const Node& like, Op op, std::vector<Value> inputs, Attrs attrs) {
+  return to_.add_like(from_, like, op, std::move(inputs), std::move(attrs));
 }
 
 void Rewriter::mark(Value v, std::vector<uint8_t>& marks) const {
@@ -32,7 +46,7 @@ void Rewriter::mark(Value v, std::vector<uint8_t>& marks) const {
   while (!open.empty()) {
     int32_t n = open.back();
     open.pop_back();
-    for (Value input : from_.nodes[static_cast<size_t>(n)].inputs)
+    for (Value input : from_.node(n).inputs)
       if (!has(input) && !marks[static_cast<size_t>(input.node)]) {
         marks[static_cast<size_t>(input.node)] = 1;
         open.push_back(input.node);
@@ -56,11 +70,11 @@ std::vector<uint8_t> Rewriter::needed() const {
 
 void Rewriter::copy_needed() {
   std::vector<uint8_t> marks = needed();
-  for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n)
+  for (int32_t n = 0; n < from_.size(); ++n)
     if (marks[static_cast<size_t>(n)]) copy(n);
 }
 
-void Rewriter::finish() {
+void Rewriter::map_results() {
   for (const Output& output : from_.outputs) {
     to_.outputs.push_back(output);
     to_.outputs.back().value = map(output.value);
@@ -71,12 +85,15 @@ void Rewriter::finish() {
   }
 }
 
+Graph Rewriter::finish() {
+  map_results();
+  return std::move(to_);
+}
+
 Graph without_unused(const Graph& graph) {
-  Graph clean(graph.name, graph.mode);
-  Rewriter rewriter(graph, clean);
+  Rewriter rewriter(graph);
   rewriter.copy_needed();
-  rewriter.finish();
-  return clean;
+  return rewriter.finish();
 }
 
 }  // namespace kb

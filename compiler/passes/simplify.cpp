@@ -5,9 +5,8 @@
 // input that it does not read. An `extent` is never folded, because it may grow with the minibatch.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <map>
 
-#include "compiler/passes/extents.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 #include "graph/interpreter.h"
@@ -42,59 +41,51 @@ size_t hash_of(const Node& node) {
   return h;
 }
 
-class Simplifier {
+class Simplifier : Rewriter {
  public:
-  explicit Simplifier(const Graph& from) : from_(from), to_(from.name, from.mode), rewriter_(from, to_) {}
+  using Rewriter::Rewriter;
 
   Graph run() {
-    std::vector<uint8_t> needed = rewriter_.needed();
-    for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n)
-      if (needed[static_cast<size_t>(n)]) visit(n);
-    rewriter_.finish();
-    return without_unused(to_);  // rewrites leave nodes behind that nothing reads
+    const std::vector<uint8_t> is_needed = needed();
+    for (int32_t n = 0; n < from_.size(); ++n)
+      if (is_needed[static_cast<size_t>(n)]) visit(n);
+    return without_unused(finish());  // rewrites leave nodes behind that nothing reads
   }
 
  private:
   void visit(int32_t n) {
-    const Node& old = from_.nodes[static_cast<size_t>(n)];
-    if (old.op == Op::variable) return rewriter_.copy(n);
-    Node node = old;
-    for (Value& input : node.inputs) input = rewriter_.map(input);
-    if (old.outputs.size() == 1) {
-      Value known = rewrite(node, old);
-      if (known.valid()) return rewriter_.replace({n, 0}, known);
-    }
-    if (old.op == Op::moments && old.attrs.ints("axes").empty()) return moments_of_each(n, node, old);
-    int32_t at = shared(node, old);
-    for (int32_t out = 0; out < static_cast<int32_t>(old.outputs.size()); ++out) rewriter_.replace({n, out}, {at, out});
+    Node node = from_.node(n);
+    if (node.op == Op::variable) return copy(n);
+    for (Value& input : node.inputs) input = map(input);
+    if (node.outputs.size() == 1)
+      if (const Value known = rewrite(node); known.valid()) return replace({n, 0}, known);
+    if (node.op == Op::moments && node.attrs.ints("axes").empty()) return moments_of_each(n, std::move(node));
+    replace_outputs(n, shared(node));
   }
 
   // Replaces moments over no axes: the mean is the element; the variance is 0, or NaN if the element is not finite.
-  void moments_of_each(int32_t n, const Node& node, const Node& old) {
+  void moments_of_each(int32_t n, Node node) {
     Value x = node.inputs[0];
-    Node single = old;  // has one output; the others are made in its name
-    single.outputs.resize(1);
-    if (to_.type(x).dtype != old.type().dtype) x = make(Op::cast, {x}, {{"dtype", old.type().dtype}}, single);
-    rewriter_.replace({n, 0}, x);
-    rewriter_.replace({n, 1}, make(Op::sub, {x, x}, {}, single));
+    node.outputs.resize(1);  // the nodes that are made like it have one output
+    if (to_.type(x).dtype != node.type().dtype) x = make(Op::cast, {x}, {{"dtype", node.type().dtype}}, node);
+    replace({n, 0}, x);
+    replace({n, 1}, make(Op::sub, {x, x}, {}, node));
   }
 
   // Returns the node's number in the new graph: that of an equal earlier node if there is one.
-  int32_t shared(const Node& node, const Node& like) {
+  int32_t shared(const Node& node) {
     auto& bucket = known_[hash_of(node)];
     for (int32_t other : bucket) {
-      const Node& there = to_.nodes[static_cast<size_t>(other)];
+      const Node& there = to_.node(other);
       if (there.op == node.op && there.inputs == node.inputs && there.attrs == node.attrs) return other;
     }
-    (void)like;
     int32_t at = to_.append(from_, node);
     bucket.push_back(at);
     return at;
   }
 
   Value make(Op op, std::vector<Value> inputs, Attrs attrs, const Node& like) {
-    Node node{op, std::move(inputs), std::move(attrs), like.outputs, like.scope, like.frame};
-    return {shared(node, like), 0};
+    return {shared({op, std::move(inputs), std::move(attrs), like.outputs, like.scope, like.frame}), 0};
   }
 
   Value make_constant(const Type& type, std::vector<double> values, const Node& like) {
@@ -116,27 +107,27 @@ class Simplifier {
   }
 
   // Returns a value of the new graph that equals `node`; invalid if no rewrite applies.
-  Value rewrite(Node& node, const Node& like) {
-    if (Value folded = fold(node, like); folded.valid()) return folded;
-    if (is_pointwise(node.op)) return pointwise(node, like);
-    if (info(node.op).cls == OpClass::movement) return movement(node, like);
-    if (is_fold(node.op)) return reduction(node, like);
+  Value rewrite(const Node& node) {
+    if (Value folded = fold(node); folded.valid()) return folded;
+    if (is_pointwise(node.op)) return pointwise(node);
+    if (info(node.op).cls == OpClass::movement) return movement(node);
+    if (is_fold(node.op)) return reduction(node);
     return {};
   }
 
   // Simplifies a reduction over axes of extent 1.
-  Value reduction(Node& node, const Node& like) {
+  Value reduction(const Node& node) {
     Value x = node.inputs[0];
     if (to_.type(x).elements() != node.type().elements()) return {};
     if (to_.type(x).shape == node.type().shape) return x;
-    return make(Op::reshape, {x}, {{"shape", node.type().shape}, {"names", node.type().names}}, like);
+    return make(Op::reshape, {x}, {{"shape", node.type().shape}, {"names", node.type().names}}, node);
   }
 
-  Value fold(const Node& node, const Node& like) {
+  Value fold(const Node& node) {
     OpClass cls = info(node.op).cls;
     if ((cls != OpClass::pointwise && cls != OpClass::movement && cls != OpClass::reduction) || node.inputs.empty())
       return {};
-    if (is_pointwise(node.op) && fold_splat_allowed(node)) return fold_splats(node, like);
+    if (is_pointwise(node.op) && fold_splat_allowed(node)) return fold_splats(node);
     int64_t largest = node.type().elements();
     for (Value input : node.inputs) {
       if (to_.node(input).op != Op::constant) return {};
@@ -145,7 +136,7 @@ class Simplifier {
     if (largest > kMaxFolded || node.op == Op::broadcast || node.op == Op::reshape) return {};
     std::vector<Array> arrays;
     for (Value input : node.inputs) arrays.push_back(evaluate_node(to_.node(input), {})[0]);
-    return make_constant(node.type(), evaluate_node(node, arrays)[0].data, like);
+    return make_constant(node.type(), evaluate_node(node, arrays)[0].data, node);
   }
 
   bool fold_splat_allowed(const Node& node) const {
@@ -153,16 +144,16 @@ class Simplifier {
   }
 
   // Folds a point-wise op on constants that are filled with one number each.
-  Value fold_splats(const Node& node, const Node& like) {
+  Value fold_splats(const Node& node) {
     std::vector<Array> arrays;
     for (Value input : node.inputs) arrays.push_back({{to_.type(input).dtype, {}, ""}, {*splat(input)}});
     Node single = node;
     single.outputs[0].shape.clear();
     single.outputs[0].names.clear();
-    return make_constant(node.type(), evaluate_node(single, arrays)[0].data, like);
+    return make_constant(node.type(), evaluate_node(single, arrays)[0].data, node);
   }
 
-  Value pointwise(Node& node, const Node& like) {
+  Value pointwise(const Node& node) {
     const auto& in = node.inputs;
     switch (node.op) {
       case Op::mul:
@@ -172,7 +163,7 @@ class Simplifier {
       case Op::sub:
         return is(in[1], 0) && !std::signbit(*splat(in[1])) ? in[0] : Value{};
       case Op::div:
-        return divide(node, like);
+        return divide(node);
       case Op::neg:
         return to_.node(in[0]).op == Op::neg ? to_.node(in[0]).inputs[0] : Value{};
       case Op::cast:
@@ -186,18 +177,18 @@ class Simplifier {
     }
   }
 
-  Value divide(Node& node, const Node& like) {
+  Value divide(const Node& node) {
     const double* by = splat(node.inputs[1]);
     if (!by || !is_float(node.type().dtype)) return {};
     if (*by == 1) return node.inputs[0];
     int exponent = 0;
     if (std::abs(std::frexp(*by, &exponent)) != 0.5 || std::abs(exponent) > 100) return {};
     if (node.type().dtype == DType::f16 && std::abs(exponent) > 10) return {};
-    Value inverse = make_constant(node.type(), {1 / *by}, like);
-    return make(Op::mul, {node.inputs[0], inverse}, {}, like);
+    Value inverse = make_constant(node.type(), {1 / *by}, node);
+    return make(Op::mul, {node.inputs[0], inverse}, {}, node);
   }
 
-  Value movement(Node& node, const Node& like) {
+  Value movement(const Node& node) {
     Value x = node.inputs[0];
     const Node& source = to_.node(x);
     bool same_shape = to_.type(x).shape == node.type().shape;
@@ -206,31 +197,30 @@ class Simplifier {
         if (same_shape) return x;
         if (source.op != Op::reshape) return {};
         if (to_.type(source.inputs[0]).shape == node.type().shape) return source.inputs[0];
-        return make(Op::reshape, {source.inputs[0]}, node.attrs, like);
+        return make(Op::reshape, {source.inputs[0]}, node.attrs, node);
       case Op::broadcast:
-        return broadcast(node, like, same_shape);
+        return broadcast(node, same_shape);
       case Op::slice:
-        return same_shape ? x : Value{};
       case Op::pad:
         return same_shape ? x : Value{};
       case Op::transpose:
-        return transpose(node, like);
+        return transpose(node);
       default:
         return {};
     }
   }
 
-  Value broadcast(Node& node, const Node& like, bool same_shape) {
+  Value broadcast(const Node& node, bool same_shape) {
     Value x = node.inputs[0];
     if (same_shape) return x;
     const Node& source = to_.node(x);
     if (source.op != Op::broadcast) return {};
     Ints axes;
     for (int64_t axis : source.attrs.ints("axes")) axes.push_back(node.attrs.ints("axes")[static_cast<size_t>(axis)]);
-    return make(Op::broadcast, {source.inputs[0]}, {{"shape", node.attrs.ints("shape")}, {"axes", axes}}, like);
+    return make(Op::broadcast, {source.inputs[0]}, {{"shape", node.attrs.ints("shape")}, {"axes", axes}}, node);
   }
 
-  Value transpose(Node& node, const Node& like) {
+  Value transpose(const Node& node) {
     const Ints& perm = node.attrs.ints("perm");
     Value x = node.inputs[0];
     if (std::is_sorted(perm.begin(), perm.end())) return x;
@@ -239,16 +229,38 @@ class Simplifier {
     Ints both;
     for (int64_t axis : perm) both.push_back(source.attrs.ints("perm")[static_cast<size_t>(axis)]);
     if (std::is_sorted(both.begin(), both.end())) return source.inputs[0];
-    return make(Op::transpose, {source.inputs[0]}, {{"perm", both}}, like);
+    return make(Op::transpose, {source.inputs[0]}, {{"perm", both}}, node);
   }
 
-  const Graph& from_;
-  Graph to_;
-  Rewriter rewriter_;
   std::unordered_map<size_t, std::vector<int32_t>> known_;
 };
 
+// Returns the first number that no extent of an earlier call has.
+int64_t first_free_number(const Graph& graph) {
+  int64_t number = 0;
+  for (const Node& node : graph.nodes)
+    if (node.op == Op::extent) number = std::max(number, node.attrs.integer("number") + 1);
+  return number;
+}
+
 }  // namespace
+
+void counts_to_extents(Graph& graph) {
+  const int64_t first = first_free_number(graph);
+  std::map<std::pair<Value, Ints>, int64_t> numbers;
+  for (Node& node : graph.nodes) {
+    if (node.op != Op::count) continue;
+    const Value counted = node.inputs[0];
+    const Ints& axes = node.attrs.ints("axes");
+    const int64_t next = first + static_cast<int64_t>(numbers.size());
+    const int64_t number = numbers.try_emplace({counted, axes}, next).first->second;
+    Ints extents;
+    for (const int64_t axis : axes) extents.push_back(graph.type(counted).shape[static_cast<size_t>(axis)]);
+    node.op = Op::extent;
+    node.inputs.clear();
+    node.attrs = {{"dtype", node.type().dtype}, {"extents", std::move(extents)}, {"number", number}};
+  }
+}
 
 Graph simplify(Graph graph, CompileState&) {
   counts_to_extents(graph);

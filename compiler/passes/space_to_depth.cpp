@@ -18,22 +18,21 @@ constexpr int64_t kMmaChannels = 16;  // channels that one instruction of a tens
 
 int64_t up_to_multiple(int64_t extent, int64_t of) { return (extent + of - 1) / of * of; }
 
-class SpaceToDepth {
+class SpaceToDepth : Rewriter {
  public:
-  explicit SpaceToDepth(const Graph& from) : from_(from), to_(from.name, from.mode), rewriter_(from, to_) {}
+  using Rewriter::Rewriter;
 
   Graph run() {
-    for (int32_t n = 0; n < static_cast<int32_t>(from_.nodes.size()); ++n) {
-      const Node& node = from_.nodes[static_cast<size_t>(n)];
+    for (int32_t n = 0; n < from_.size(); ++n) {
+      const Node& node = from_.node(n);
       if (node.op == Op::conv2d && is_folded(node))
-        rewriter_.replace({n, 0}, forward(node));
+        replace({n, 0}, forward(node));
       else if (node.op == Op::conv2d_weight_grad && is_folded(node))
-        rewriter_.replace({n, 0}, weight_gradient(node));
+        replace({n, 0}, weight_gradient(node));
       else
-        rewriter_.copy(n);
+        copy(n);
     }
-    rewriter_.finish();
-    return std::move(to_);
+    return finish();
   }
 
  private:
@@ -73,24 +72,22 @@ class SpaceToDepth {
 
   // ---- values, (N, C, 2 H, 2 W) to (N, channels, H, W) and back
 
-  Value add(const Node& like, Op op, Value x, Attrs attrs) {
-    return to_.add_like(from_, like, op, {x}, std::move(attrs));
-  }
   Value reshaped(const Node& like, Value x, Dims shape) {
-    return add(like, Op::reshape, x, {{"shape", std::move(shape)}, {"names", std::string()}});
+    return add(like, Op::reshape, {x}, {{"shape", std::move(shape)}, {"names", std::string()}});
   }
   Value padded(const Node& like, Value x, Ints low, Ints high) {
-    return add(like, Op::pad, x,
+    return add(like, Op::pad, {x},
                {{"low", std::move(low)}, {"high", std::move(high)}, {"interior", Ints{0, 0, 0, 0}}, {"value", 0.0}});
   }
   Value cut(const Node& like, Value x, Dims end) {
-    return add(like, Op::slice, x, {{"begin", Ints{0, 0, 0, 0}}, {"end", std::move(end)}, {"step", Ints{1, 1, 1, 1}}});
+    return add(like, Op::slice, {x},
+               {{"begin", Ints{0, 0, 0, 0}}, {"end", std::move(end)}, {"step", Ints{1, 1, 1, 1}}});
   }
 
   Value folded(const Node& like, Value x, int64_t channels) {
     const Dims s = to_.type(x).shape;
     const Value split = reshaped(like, x, {s[0], s[1], s[2] / 2, 2, s[3] / 2, 2});
-    const Value moved = add(like, Op::transpose, split, {{"perm", Ints{0, 3, 5, 1, 2, 4}}});
+    const Value moved = add(like, Op::transpose, {split}, {{"perm", Ints{0, 3, 5, 1, 2, 4}}});
     const Value joined = reshaped(like, moved, {s[0], 4 * s[1], s[2] / 2, s[3] / 2});
     return padded(like, joined, {0, 0, 0, 0}, {0, channels - 4 * s[1], 0, 0});
   }
@@ -99,7 +96,7 @@ class SpaceToDepth {
     const Dims s = to_.type(x).shape;
     const Value used = cut(like, x, {s[0], 4 * channels, s[2], s[3]});
     const Value split = reshaped(like, used, {s[0], 2, 2, channels, s[2], s[3]});
-    const Value moved = add(like, Op::transpose, split, {{"perm", Ints{0, 3, 4, 1, 5, 2}}});
+    const Value moved = add(like, Op::transpose, {split}, {{"perm", Ints{0, 3, 4, 1, 5, 2}}});
     return reshaped(like, moved, {s[0], channels, 2 * s[2], 2 * s[3]});
   }
 
@@ -107,8 +104,8 @@ class SpaceToDepth {
   Value image(const Node& node, const Shape& shape) {
     for (const Image& known : images_)
       if (known.of == node.inputs[0] && known.low == shape.low && known.high == shape.high) return known.folded;
-    const Value whole = padded(node, rewriter_.map(node.inputs[0]), {0, 0, shape.low[0], shape.low[1]},
-                               {0, 0, shape.high[0], shape.high[1]});
+    const Value whole =
+        padded(node, map(node.inputs[0]), {0, 0, shape.low[0], shape.low[1]}, {0, 0, shape.high[0], shape.high[1]});
     images_.push_back({node.inputs[0], shape.low, shape.high, folded(node, whole, shape.channels_folded)});
     return images_.back().folded;
   }
@@ -117,18 +114,16 @@ class SpaceToDepth {
 
   Value forward(const Node& node) {
     const Shape shape = shape_of(node);
-    const Value x = image(node, shape), w = rewriter_.map(node.inputs[1]);
+    const Value x = image(node, shape), w = map(node.inputs[1]);
     const Value even = padded(node, w, {0, 0, 0, 0}, {0, 0, shape.kernel[0] % 2, shape.kernel[1] % 2});
-    return to_.add_like(from_, node, Op::conv2d, {x, folded(node, even, shape.channels_folded)},
-                        unit_window(node.attrs));
+    return add(node, Op::conv2d, {x, folded(node, even, shape.channels_folded)}, unit_window(node.attrs));
   }
 
   Value weight_gradient(const Node& node) {
     const Shape shape = shape_of(node);
     Attrs attrs = unit_window(node.attrs);
     attrs.set("kernel", shape.folded_kernel);
-    const Value dw = to_.add_like(from_, node, Op::conv2d_weight_grad,
-                                  {image(node, shape), rewriter_.map(node.inputs[1])}, std::move(attrs));
+    const Value dw = add(node, Op::conv2d_weight_grad, {image(node, shape), map(node.inputs[1])}, std::move(attrs));
     return cut(node, unfolded(node, dw, shape.channels), node.type().shape);
   }
 
@@ -137,9 +132,6 @@ class SpaceToDepth {
     Ints low, high;
     Value folded;
   };
-  const Graph& from_;
-  Graph to_;
-  Rewriter rewriter_;
   std::vector<Image> images_;
 };
 

@@ -22,19 +22,16 @@ Variable table_of(const Node& constant, size_t number) {
 }  // namespace
 
 Graph constants_to_tables(Graph graph, CompileState&) {
-  Graph result(graph.name, graph.mode);
-  Rewriter rewriter(graph, result);
+  Rewriter rewriter(graph);
   size_t tables = 0;
-  for (int32_t n = 0; n < static_cast<int32_t>(graph.nodes.size()); ++n) {
-    const Node& node = graph.nodes[static_cast<size_t>(n)];
-    bool table = node.op == Op::constant && node.attrs.reals("values").size() > 1;
-    if (table)
-      rewriter.replace({n, 0}, result.add_variable(table_of(node, tables++)));
+  for (int32_t n = 0; n < graph.size(); ++n) {
+    const Node& node = graph.node(n);
+    if (node.op == Op::constant && node.attrs.reals("values").size() > 1)
+      rewriter.replace({n, 0}, rewriter.to().add_variable(table_of(node, tables++)));
     else
       rewriter.copy(n);
   }
-  rewriter.finish();
-  return result;
+  return rewriter.finish();
 }
 
 }  // namespace kb

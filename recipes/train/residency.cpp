@@ -70,10 +70,10 @@ Residency choose_residency(ResidentChoice choice, const Task& task, const Target
 }
 
 Graph with_tables(const Graph& graph, const std::vector<std::string>& fields, int64_t rows) {
-  Graph result(graph.name, graph.mode);
-  Rewriter rewriter(graph, result);
-  for (int32_t n = 0; n < static_cast<int32_t>(graph.nodes.size()); ++n) {
-    const Node& node = graph.nodes[static_cast<size_t>(n)];
+  Rewriter rewriter(graph);
+  Graph& result = rewriter.to();
+  for (int32_t n = 0; n < graph.size(); ++n) {
+    const Node& node = graph.node(n);
     if (!is_one_of(node, fields)) {
       rewriter.copy(n);
       continue;
@@ -82,8 +82,7 @@ Graph with_tables(const Graph& graph, const std::vector<std::string>& fields, in
     const Value table = result.add_variable(table_of(node, rows));
     rewriter.replace({n, 0}, result.add_like(graph, node, Op::gather, {table, samples}));
   }
-  rewriter.finish();
-  return result;
+  return rewriter.finish();
 }
 
 void fill_tables(Session& session, const std::vector<Field>& fields, const Source& source, const char* part) {

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "compiler/fuse/fuse.h"
-#include "compiler/passes/extents.h"
+#include "compiler/passes/passes.h"
 #include "compiler/print/cuda.h"
 #include "compiler/schedule/interpreter.h"
 #include "graph/text.h"

@@ -4,7 +4,6 @@
 #include <boost/test/unit_test.hpp>
 #include <functional>
 
-#include "compiler/passes/extents.h"
 #include "compiler/passes/layout_table.h"
 #include "compiler/passes/passes.h"
 #include "graph/layers.h"

@@ -8,7 +8,6 @@
 #include <map>
 
 #include "compiler/passes/cut.h"
-#include "compiler/passes/extents.h"
 #include "compiler/pipeline/check_passes.h"
 #include "graph/functions.h"
 #include "graph/layers.h"

@@ -6,6 +6,7 @@
 
 #include "compiler/pipeline/check_passes.h"
 #include "graph/layers.h"
+#include "graph/text.h"
 #include "tests/support/compile_check.h"
 
 namespace kb::recompute_test {
