@@ -35,7 +35,7 @@ class Drafts {
   bool on_gpu() const { return on_gpu_; }
   const Graph& graph() const { return graph_; }
   const Materialised& materialised() const { return materialised_; }
-  const Node& node(int32_t n) const { return graph_.nodes[static_cast<size_t>(n)]; }
+  const Node& node(int32_t n) const { return graph_.node(n); }
   size_t id(Value v) const { return static_cast<size_t>(materialised_.ids(v)); }
   Value owner(Value v) const { return materialised_.owner(v).owner; }
 

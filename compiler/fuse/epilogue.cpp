@@ -30,7 +30,7 @@ Ints channel_axes(const Node& library) {
 Epilogues::Epilogues(Drafts& drafts, const Target& target) : drafts_(drafts), target_(target) {
   const Graph& graph = drafts.graph();
   readers_.resize(static_cast<size_t>(drafts.materialised().ids.size()));
-  for (int32_t n = 0; n < static_cast<int32_t>(graph.nodes.size()); ++n)
+  for (int32_t n = 0; n < graph.size(); ++n)
     for (Value input : drafts.node(n).inputs) readers_[drafts.id(input)].push_back(n);
 }
 

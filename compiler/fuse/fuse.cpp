@@ -20,18 +20,13 @@ constexpr size_t kMaxOperands = 24;     // most buffers of one launch
 constexpr size_t kMaxGroupNodes = 240;  // most nodes of one launch
 constexpr ptrdiff_t kMaxRecent = 4;     // how many of the last launches, and of an input's last readers, are asked
 
-using JoinRule = bool (*)(const Joining& joining);
-constexpr JoinRule kJoinRules[] = {joins_pointwise, joins_rows,   makes_rows,
-                                   makes_columns,   joins_finish, joins_reductions};
-
 bool may_join(const Drafts& drafts, int32_t n, int32_t group, const Trace& inside) {
   const Draft& into = drafts[group];
   if (into.nodes + inside.nodes.size() > kMaxGroupNodes || into.reads.size() + inside.inputs.size() > kMaxOperands)
     return false;
   const Joining joining{drafts, n, group, into, inside};
   if (into.group.product >= 0 && !joins_product(joining)) return false;
-  return std::any_of(std::begin(kJoinRules), std::end(kJoinRules), [&](JoinRule rule) { return rule(joining); }) &&
-         drafts.keeps_order(inside, group);
+  return joins(joining) && drafts.keeps_order(inside, group);
 }
 
 // Returns the groups that seed `n` may ask to join: first those that write what it reads, the latest first;
@@ -90,7 +85,7 @@ void join_or_open(Drafts& drafts, int32_t n) {
 std::vector<Group> fuse(const Graph& graph, const Target& target) {
   Drafts drafts(graph, target.processor == Processor::gpu);
   Epilogues epilogues(drafts, target);
-  for (int32_t n = 0; n < static_cast<int32_t>(graph.nodes.size()); ++n) {
+  for (int32_t n = 0; n < graph.size(); ++n) {
     if (!drafts.is_seed(n)) continue;
     if (const Multiplier by = multiplier_of(graph, drafts.node(n), target); by != Multiplier::library) {
       const int32_t group = drafts.open(n, FusionClass::pointwise, drafts.node(n).type().shape, {});

@@ -7,6 +7,10 @@
 
 namespace kb {
 
+Materialised::Materialised(const Graph& graph) : graph(graph), ids(graph), alias(static_cast<size_t>(ids.size())) {
+  for (std::vector<uint8_t>* flags : {&root, &hard, &needed, &cheap, &repeatable}) flags->assign(alias.size(), 0);
+}
+
 bool Materialised::readable(Value v) const {
   auto owner_id = static_cast<size_t>(ids(owner(v).owner));
   return hard[owner_id] || root[owner_id];
@@ -47,17 +51,12 @@ struct Cost {
 
 class Chooser {
  public:
-  Chooser(const Graph& graph, bool on_gpu) : graph_(graph), on_gpu_(on_gpu), materialised_(graph) {
-    auto size = static_cast<size_t>(materialised_.ids.size());
-    materialised_.alias.resize(size);
-    materialised_.root.assign(size, 0);
-    materialised_.hard.assign(size, 0);
-    materialised_.needed.assign(size, 0);
-    materialised_.repeatable.assign(size, 0);
-    materialised_.cheap.assign(size, 0);
-    readers_.assign(size, 0);
-    costs_.resize(size);
-  }
+  Chooser(const Graph& graph, bool on_gpu)
+      : graph_(graph),
+        on_gpu_(on_gpu),
+        materialised_(graph),
+        readers_(materialised_.alias.size(), 0),
+        costs_(materialised_.alias.size()) {}
 
   Materialised run() {
     for_each_value([&](Value v, const Node&) { materialised_.alias[id(v)] = resolve_alias(graph_, v); });
@@ -73,15 +72,19 @@ class Chooser {
 
   template <class F>
   void for_each_value(F f) {
-    for (int32_t n = 0; n < static_cast<int32_t>(graph_.nodes.size()); ++n) {
-      const Node& node = graph_.nodes[static_cast<size_t>(n)];
+    for (int32_t n = 0; n < graph_.size(); ++n) {
+      const Node& node = graph_.node(n);
       for (int32_t out = 0; out < static_cast<int32_t>(node.outputs.size()); ++out) f(Value{n, out}, node);
     }
   }
 
   void need(Value v) {
-    size_t owner = id(materialised_.owner(v).owner);
-    materialised_.needed[owner] = 1;
+    materialised_.needed[id(materialised_.owner(v).owner)] = 1;
+    write(v);
+  }
+
+  void write(Value v) {
+    const size_t owner = id(materialised_.owner(v).owner);
     if (!materialised_.hard[owner]) materialised_.root[owner] = 1;
   }
 
@@ -149,12 +152,7 @@ class Chooser {
     const Cost& cost = costs_[id(source)];
     bool trivial = cost.nodes <= 2 && !cost.slow;
     if (trivial || (elements == 1 && !cost.expensive)) return;
-    if (elements < node.type().elements() && !materialised_.readable(source)) need_soft(source);
-  }
-
-  void need_soft(Value v) {
-    size_t owner = id(materialised_.owner(v).owner);
-    if (!materialised_.hard[owner]) materialised_.root[owner] = 1;
+    if (elements < node.type().elements() && !materialised_.readable(source)) write(source);
   }
 
   // Returns the narrower float that casts have widened to `v`, as it has fewer bytes to move; else `v` itself.
@@ -181,7 +179,7 @@ class Chooser {
     if ((shared && (wide || (costly && !is_view_op(graph_, node)))) || cost.leaves.size() > kMaxLeaves ||
         cost.nodes > kMaxNodes) {
       const Value written = narrowest(v);
-      need_soft(written);
+      write(written);
       if (written != v) cost = cost_of(v, node);
     }
     materialised_.cheap[id(v)] = cost.leaves.size() <= 2 && !cost.expensive && !wide && cost.nodes <= kMaxAgain;

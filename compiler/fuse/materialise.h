@@ -9,7 +9,7 @@ namespace kb {
 
 // Says which values are in memory, and why. Each vector has an entry for each value, by its id.
 struct Materialised {
-  explicit Materialised(const Graph& graph) : graph(graph), ids(graph) {}
+  explicit Materialised(const Graph& graph);
   const Graph& graph;
   ValueIds ids;
   std::vector<Alias> alias;     // the value that owns its memory

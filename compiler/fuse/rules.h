@@ -1,5 +1,5 @@
-// The rules of fusion say when a node may join a launch. Each is a question without side effects, in a file of its own
-// that is named beside it; compiler/fuse/fuse.cpp asks them all. Epilogues and `collect` are the other steps of fusion.
+// The rules of fusion, questions without side effects, say when a node may join a launch; compiler/fuse/fuse.cpp asks
+// them. Epilogues and `collect` are the other steps of fusion.
 #pragma once
 #include <vector>
 
@@ -8,12 +8,8 @@
 
 namespace kb {
 
-bool joins_pointwise(const Joining& joining);   // pointwise.cpp
-bool joins_rows(const Joining& joining);        // rows.cpp
-bool makes_rows(const Joining& joining);        // long_rows.cpp
-bool makes_columns(const Joining& joining);     // columns.cpp
-bool joins_finish(const Joining& joining);      // finish.cpp
-bool joins_reductions(const Joining& joining);  // reductions.cpp
+// Returns whether one of the rules lets the node into the launch (rules.cpp).
+bool joins(const Joining& joining);
 
 // Returns who computes the node: the library, or, of a convolution that is a product of matrices, a launch of its own
 // on the tensor cores of a GPU (products.cpp). The answer follows from the node, its operands and what they are views
