@@ -36,17 +36,16 @@ Builder::Builder(std::string kind, int64_t lanes, int64_t block_threads) : lanes
   kernel_.block_threads = block_threads;
 }
 
-bool Builder::literal(Reg reg, int64_t* value) const {
-  const RegInfo& reg_info = info_[static_cast<size_t>(reg)];
-  if (reg_info.is_literal) *value = reg_info.literal;
-  return reg_info.is_literal;
+std::optional<int64_t> Builder::literal(Reg reg) const {
+  const RegInfo& set = info_[static_cast<size_t>(reg)];
+  if (set.code != Code::constant || set.type != DType::i64) return {};
+  return set.integer;
 }
 
-bool Builder::number(Reg reg, double* value) const {
+std::optional<double> Builder::number(Reg reg) const {
   const RegInfo& set = info_[static_cast<size_t>(reg)];
-  if (set.code != Code::constant || set.type == DType::i64) return false;
-  *value = set.number;
-  return true;
+  if (set.code != Code::constant || set.type == DType::i64) return {};
+  return set.number;
 }
 
 bool Builder::alive(Reg reg) const {
@@ -105,12 +104,7 @@ Reg Builder::convert(DType to, Reg a) {
 
 // ---- index arithmetic ----
 
-Reg Builder::index(int64_t value) {
-  const Reg reg = pure({.code = Code::constant, .type = DType::i64, .integer = value});
-  info_[static_cast<size_t>(reg)].is_literal = true;
-  info_[static_cast<size_t>(reg)].literal = value;
-  return reg;
-}
+Reg Builder::index(int64_t value) { return pure({.code = Code::constant, .type = DType::i64, .integer = value}); }
 
 Reg Builder::argument(int64_t number) { return pure({.code = Code::argument, .type = DType::i64, .integer = number}); }
 
@@ -121,61 +115,54 @@ Reg Builder::index_op(Code code, Reg a, Reg b, DType result) {
 }
 
 Reg Builder::add(Reg a, Reg b) {
-  int64_t x = 0, y = 0;
-  const bool lx = literal(a, &x), ly = literal(b, &y);
-  if (lx && ly) return index(x + y);
-  if (lx && x == 0) return b;
-  if (ly && y == 0) return a;
-  return index_op(Code::index_add, a, b);
+  const std::optional<int64_t> x = literal(a), y = literal(b);
+  if (x && y) return index(*x + *y);
+  if (x == 0) return b;
+  return y == 0 ? a : index_op(Code::index_add, a, b);
 }
 
 Reg Builder::sub(Reg a, Reg b) {
-  int64_t x = 0, y = 0;
-  const bool lx = literal(a, &x), ly = literal(b, &y);
-  if (lx && ly) return index(x - y);
-  if (ly && y == 0) return a;
+  const std::optional<int64_t> x = literal(a), y = literal(b);
+  if (x && y) return index(*x - *y);
+  if (y == 0) return a;
   return a == b ? index(0) : index_op(Code::index_sub, a, b);
 }
 
 Reg Builder::mul(Reg a, Reg b) {
-  int64_t x = 0, y = 0;
-  const bool lx = literal(a, &x), ly = literal(b, &y);
-  if (lx && ly) return index(x * y);
-  if ((lx && x == 0) || (ly && y == 1)) return a;
-  if ((ly && y == 0) || (lx && x == 1)) return b;
-  return index_op(Code::index_mul, a, b);
+  const std::optional<int64_t> x = literal(a), y = literal(b);
+  if (x && y) return index(*x * *y);
+  if (x == 0 || y == 1) return a;
+  return y == 0 || x == 1 ? b : index_op(Code::index_mul, a, b);
 }
 
 Reg Builder::mul_add(Reg a, Reg b, Reg c) {
-  int64_t x = 0;
-  if (literal(a, &x) || literal(c, &x) || (literal(b, &x) && (x == 0 || x == 1))) return add(mul(a, b), c);
+  const std::optional<int64_t> y = literal(b);
+  if (literal(a) || literal(c) || y == 0 || y == 1) return add(mul(a, b), c);
   return pure({.code = Code::index_mul_add, .type = DType::i64, .a = a, .b = b, .c = c});
 }
 
 Reg Builder::div(Reg a, Reg b) {
-  int64_t x = 0, y = 0;
-  const bool lx = literal(a, &x), ly = literal(b, &y);
-  if (ly && y == 1) return a;
-  return lx && ly ? index(x / y) : index_op(Code::index_div, a, b);
+  const std::optional<int64_t> x = literal(a), y = literal(b);
+  if (y == 1) return a;
+  return x && y ? index(*x / *y) : index_op(Code::index_div, a, b);
 }
 
 Reg Builder::mod(Reg a, Reg b) {
-  int64_t x = 0, y = 0;
-  const bool lx = literal(a, &x), ly = literal(b, &y);
-  if (ly && y == 1) return index(0);
-  return lx && ly ? index(x % y) : index_op(Code::index_mod, a, b);
+  const std::optional<int64_t> x = literal(a), y = literal(b);
+  if (y == 1) return index(0);
+  return x && y ? index(*x % *y) : index_op(Code::index_mod, a, b);
 }
 
 Reg Builder::min(Reg a, Reg b) {
-  int64_t x = 0, y = 0;
+  const std::optional<int64_t> x = literal(a), y = literal(b);
   if (a == b) return a;
-  return literal(a, &x) && literal(b, &y) ? index(std::min(x, y)) : index_op(Code::index_min, a, b);
+  return x && y ? index(std::min(*x, *y)) : index_op(Code::index_min, a, b);
 }
 
 Reg Builder::max(Reg a, Reg b) {
-  int64_t x = 0, y = 0;
+  const std::optional<int64_t> x = literal(a), y = literal(b);
   if (a == b) return a;
-  return literal(a, &x) && literal(b, &y) ? index(std::max(x, y)) : index_op(Code::index_max, a, b);
+  return x && y ? index(std::max(*x, *y)) : index_op(Code::index_max, a, b);
 }
 
 Reg Builder::less(Reg a, Reg b) { return index_op(Code::index_lt, a, b, DType::boolean); }
@@ -264,10 +251,9 @@ void Builder::bound_loop(Instr loop, const Body& body) {
 }
 
 void Builder::loop(Reg begin, Reg end, int64_t step, const Body& body, int32_t unroll) {
-  int64_t x = 0, y = 0;
-  if (literal(begin, &x) && literal(end, &y)) {
-    if (y <= x) return;
-    if (y - x <= step) return body(begin);
+  if (const std::optional<int64_t> x = literal(begin), y = literal(end); x && y) {
+    if (*y <= *x) return;
+    if (*y - *x <= step) return body(begin);
   }
   bound_loop({.code = Code::loop, .type = DType::i64, .a = begin, .b = end, .integer = step, .unroll = unroll}, body);
 }
@@ -285,9 +271,8 @@ void Builder::threads(const Body& body) {
 
 void Builder::lane_loop(Reg valid, const Body& body) {
   const Reg begin = index(0);
-  int64_t known = 0;
-  const bool is_known = valid != kNone && literal(valid, &known);
-  if (is_known && known == lanes_) valid = kNone;
+  const int64_t known = valid == kNone ? 0 : literal(valid).value_or(0);
+  if (known == lanes_) valid = kNone;
   bound_loop({.code = Code::loop,
               .type = DType::i64,
               .a = begin,
@@ -295,7 +280,7 @@ void Builder::lane_loop(Reg valid, const Body& body) {
               .integer = 1,
               .bind = Bind::lane,
               .valid = valid,
-              .part = is_known && known > 0 && known < lanes_},
+              .part = known > 0 && known < lanes_},
              body);
 }
 
@@ -347,7 +332,7 @@ Reg Builder::pure(Instr instr, int32_t least_depth) {
   instr.dst = found->second = fresh(instr.type, at, varies);
   RegInfo& set = info_.back();
   set.code = instr.code, set.op = instr.op, set.a = instr.a, set.b = instr.b, set.c = instr.c;
-  set.number = instr.number;
+  set.number = instr.number, set.integer = instr.integer;
   block.instrs.push_back(std::move(instr));
   return block.instrs.back().dst;
 }

@@ -4,6 +4,7 @@
 // registers in order of appearance, so that equal kernels have equal text.
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -47,10 +48,10 @@ class Builder {
   bool in_lanes() const;
   // Returns false once the block that sets `reg` is closed: its value cannot be used any more.
   bool alive(Reg reg) const;
-  // Returns whether `reg` is an i64 constant, and if so stores its number in `value`.
-  bool literal(Reg reg, int64_t* value) const;
-  // Returns whether `reg` is a constant of another type, and if so stores its number in `value`.
-  bool number(Reg reg, double* value) const;
+  // Returns the number of an i64 constant; nothing of other registers.
+  std::optional<int64_t> literal(Reg reg) const;
+  // Returns the number of a constant of another type; nothing of other registers.
+  std::optional<double> number(Reg reg) const;
 
   // ---- parts of the kernel ----
   int32_t add_buffer(const BufferParam& param);
@@ -132,10 +133,8 @@ class Builder {
     DType type = DType::f32;
     int32_t depth = 0;  // nesting depth of the block that sets it
     bool lane_varying = false;
-    bool is_literal = false;
     bool is_lane = false;
-    int32_t block = 0;  // number of the block that sets it
-    int64_t literal = 0;
+    int32_t block = 0;   // number of the block that sets it
     Reg narrow = kNone;  // the bf16 or f16 register that it was converted from
     Reg wide = kNone;    // an f32 register that equals it, if it is a bf16 or f16
     // The parts of the instruction that sets it, which rewrites read.
@@ -143,6 +142,7 @@ class Builder {
     Op op = Op::add;
     Reg a = kNone, b = kNone, c = kNone;
     double number = 0;
+    int64_t integer = 0;
   };
   struct Key {
     Instr instr;

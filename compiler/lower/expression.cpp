@@ -160,9 +160,9 @@ Reg Expression::unpack_bits(const Node& node, const Indices& at) {
 // Returns `v` at `at` where `condition` is true (kNone: everywhere), else `otherwise`.
 Reg Expression::guarded(Reg condition, Value v, const Indices& at, Reg otherwise) {
   if (condition == ir::kNone) return value(v, at);
-  double number = 0;
-  if (const int32_t buffer = cx_.input_buffer(v); buffer >= 0 && b_.number(otherwise, &number))
-    return cx_.load(buffer, math_.flatten(at, cx_.graph.type(v).shape), both(guard_, condition), number);
+  const std::optional<double> number = b_.number(otherwise);
+  if (const int32_t buffer = cx_.input_buffer(v); buffer >= 0 && number)
+    return cx_.load(buffer, math_.flatten(at, cx_.graph.type(v).shape), both(guard_, condition), *number);
   const Reg outer = guard_;
   guard_ = outer == ir::kNone ? condition : b_.compute(Op::bit_and, outer, condition);
   const Reg inner = value(v, at);
@@ -246,8 +246,7 @@ Reg Expression::number(const Index& index, DType dtype) {
 // Returns a name for the node within the group, which is equal in all groups of equal ops.
 std::string Expression::place(const Node& node) const {
   const auto& nodes = cx_.group.nodes;
-  const auto at = std::find_if(nodes.begin(), nodes.end(),
-                               [&](int32_t n) { return &cx_.graph.nodes[static_cast<size_t>(n)] == &node; });
+  const auto at = std::find_if(nodes.begin(), nodes.end(), [&](int32_t n) { return &cx_.graph.node(n) == &node; });
   return std::to_string(at - nodes.begin());
 }
 

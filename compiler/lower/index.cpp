@@ -10,8 +10,7 @@ using ir::Reg;
 
 Index IndexMath::of(Reg reg, int64_t most, int64_t multiple) {
   if (most == 0) return literal(0);
-  int64_t value = 0;
-  if (builder_.literal(reg, &value)) return literal(value);
+  if (const std::optional<int64_t> value = builder_.literal(reg)) return literal(*value);
   const auto [found, is_new] = registers_.try_emplace({reg, most}, static_cast<int32_t>(atoms_.size()));
   if (is_new) atoms_.push_back({Kind::reg, reg, most, {}, 1, multiple});
   return {{{found->second, 1}}, 0};

@@ -27,7 +27,7 @@ int64_t product_flops(const Graph& graph, const Node& node) {
 int64_t count_flops(const Graph& graph, const Group& group) {
   int64_t flops = 0;
   for (const int32_t n : group.nodes) {
-    const Node& node = graph.nodes[static_cast<size_t>(n)];
+    const Node& node = graph.node(n);
     if (n == group.product) {
       flops += product_flops(graph, node);
     } else if (is_pointwise(node.op)) {
@@ -50,8 +50,7 @@ Lowered lower_class(const Graph& graph, const Group& group, const Target& target
   switch (group.cls) {
     case FusionClass::pointwise:
       if (group.product < 0) return lower_pointwise(graph, group, target);
-      if (graph.nodes[static_cast<size_t>(group.product)].op == Op::conv2d_weight_grad)
-        return lower_product_weights(graph, group, target);
+      if (graph.node(group.product).op == Op::conv2d_weight_grad) return lower_product_weights(graph, group, target);
       return lower_product(graph, group, target);
     case FusionClass::window:
     case FusionClass::copy:

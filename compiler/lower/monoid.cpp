@@ -6,7 +6,7 @@ namespace kb {
 using ir::Reg;
 
 Monoid::Monoid(const Graph& graph, int32_t node) : node_(node) {
-  const Node& reduction = graph.nodes[static_cast<size_t>(node)];
+  const Node& reduction = graph.node(node);
   op_ = reduction.op;
   input_ = reduction.inputs[0];
   dtype_ = reduction.type().dtype;

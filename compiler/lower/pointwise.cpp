@@ -34,8 +34,8 @@ class Pointwise {
     expression.store(values);
   }
 
-  static constexpr int64_t kPlane =
-      8;  // the last two axes are cut if they have more than this times Target::tile_elements elements
+  // The last two axes are cut if they have more than this times Target::tile_elements elements.
+  static constexpr int64_t kPlane = 8;
   static constexpr int64_t kBlocks = 6;  // least tiles for each multiprocessor of a GPU, if there is enough to do
 
   bool lane_is_outermost() const {
@@ -123,11 +123,7 @@ class Pointwise {
     cx_.shared(times(count_, element_count(inner)), most, [&](const Index& vector) {
       const Indices own = cx_.math.unflatten(vector, shape);
       set_rows(own);
-      const Index first = cx_.math.scale(own.back(), lanes);
-      cx_.one_vector(cx_.least(lanes, count(last()), first), first, [&](const Index& at) {
-        at_[last()] = position(last(), at);
-        point(at_);
-      });
+      one_vector(own.back());
     });
   }
 
@@ -136,12 +132,15 @@ class Pointwise {
     const int64_t lanes = cx_.b.lanes();
     const Reg vectors = cx_.b.div(cx_.b.add(cx_.reg(count_), cx_.b.index(lanes - 1)), cx_.b.index(lanes));
     const int64_t most = chunk_is_argument() ? IndexMath::kUnbounded : (chunk_ + lanes - 1) / lanes;
-    cx_.shared(as_extent(vectors), most, [&](const Index& vector) {
-      const Index first = cx_.math.scale(vector, lanes);
-      cx_.one_vector(cx_.least(lanes, count_, first), first, [&](const Index& at) {
-        at_[last()] = position(last(), at);
-        point(at_);
-      });
+    cx_.shared(as_extent(vectors), most, [&](const Index& vector) { one_vector(vector); });
+  }
+
+  // Computes a vector of the last dim, by its number in the tile.
+  void one_vector(const Index& vector) {
+    const Index first = cx_.math.scale(vector, cx_.b.lanes());
+    cx_.one_vector(cx_.least(cx_.b.lanes(), count(last()), first), first, [&](const Index& at) {
+      at_[last()] = position(last(), at);
+      point(at_);
     });
   }
 
@@ -173,8 +172,8 @@ class Pointwise {
     for (size_t d = split_; d < last(); ++d) at_[d] = position(d, own[d - split_]);
   }
   Extent as_extent(Reg count) const {
-    int64_t literal = 0;
-    return cx_.b.literal(count, &literal) ? cx_.literal(literal) : Extent{0, count, 1};
+    const std::optional<int64_t> known = cx_.b.literal(count);
+    return known ? cx_.literal(*known) : Extent{0, count, 1};
   }
   Extent times(const Extent& extent, int64_t factor) {
     return as_extent(cx_.b.mul(cx_.reg(extent), cx_.b.index(factor)));

@@ -23,7 +23,7 @@ class WeightProduct {
  public:
   WeightProduct(const Graph& graph, const Group& group, const Target& target)
       : cx_(graph, group, target, "product_weights"), b_(cx_.b), expression_(cx_) {
-    const Node& node = graph.nodes[static_cast<size_t>(group.product)];
+    const Node& node = graph.node(group.product);
     x_ = node.inputs[0], dy_ = node.inputs[1], type_ = node.type().dtype;
     width_ = graph.type(x_).shape.back(), height_ = graph.type(dy_).shape.back();
     pixels_ = graph.type(x_).elements() / width_;

@@ -12,33 +12,25 @@ using ir::Reg;
 
 namespace {
 
-bool is_reduction(const Graph& graph, int32_t node) {
-  return info(graph.nodes[static_cast<size_t>(node)].op).cls == OpClass::reduction;
-}
+bool is_reduction(const Graph& graph, int32_t node) { return info(graph.node(node).op).cls == OpClass::reduction; }
 
 // Returns whether an output has an element for each one of the domain.
 bool is_full(const Graph& graph, const Group& group, Value v) {
   return domain_of(graph, v) == group.domain && !is_reduction(graph, v.node);
 }
 
-// Returns the indices of a reduction's result: those of the domain without the reduced axes.
-Indices result_index(const Group& group, const Indices& domain_at) {
-  Indices kept;
-  for (size_t axis = 0; axis < domain_at.size(); ++axis)
-    if (std::find(group.axes.begin(), group.axes.end(), axis) == group.axes.end()) kept.push_back(domain_at[axis]);
+// Returns what belongs to the axes of a reduction's result: an index or extent of each domain axis that is not reduced.
+template <class T>
+std::vector<T> of_kept_axes(const Group& group, const std::vector<T>& of_axes) {
+  std::vector<T> kept;
+  for (size_t axis = 0; axis < of_axes.size(); ++axis)
+    if (std::find(group.axes.begin(), group.axes.end(), axis) == group.axes.end()) kept.push_back(of_axes[axis]);
   return kept;
 }
 
 // Returns the indices of the kept element `kept` in a value of `shape` that has one element for each kept element.
 Indices spread_kept(IndexMath& math, const Dims& shape, const Indices& kept, const Dims& kept_shape) {
   return math.unflatten(math.flatten(kept, kept_shape), shape);
-}
-
-Dims kept_shape_of(const Group& group) {
-  Dims kept;
-  for (size_t axis = 0; axis < group.domain.size(); ++axis)
-    if (std::find(group.axes.begin(), group.axes.end(), axis) == group.axes.end()) kept.push_back(group.domain[axis]);
-  return kept;
 }
 
 }  // namespace
@@ -55,10 +47,10 @@ Reduce::Reduce(const Graph& graph, const Group& group, const Target& target)
 // Lowers one point for make_nest: the inputs of all reductions, then whatever is computed from their results.
 void Reduce::visit(Context& cx, Expression& expression, const Indices& at) {
   const Graph& graph = cx.graph;
-  const Indices kept = result_index(cx.group, at);
+  const Indices kept = of_kept_axes(cx.group, at);
   for (const int32_t n : cx.group.nodes) {
     if (!is_reduction(graph, n)) continue;
-    const Node& node = graph.nodes[static_cast<size_t>(n)];
+    const Node& node = graph.node(n);
     expression.value(node.inputs[0], at);
     if (node.op == Op::argmax) cx.note(at[static_cast<size_t>(node.attrs.integer("axis"))], true);
     for (int32_t out = 0; out < static_cast<int32_t>(node.outputs.size()); ++out)
@@ -66,8 +58,9 @@ void Reduce::visit(Context& cx, Expression& expression, const Indices& at) {
   }
   std::vector<std::pair<Value, Indices>> values;
   for (const Value v : cx.group.outputs) {
-    values.emplace_back(
-        v, is_full(graph, cx.group, v) ? at : spread_kept(cx.math, graph.type(v).shape, kept, kept_shape_of(cx.group)));
+    values.emplace_back(v, is_full(graph, cx.group, v) ? at
+                                                       : spread_kept(cx.math, graph.type(v).shape, kept,
+                                                                     of_kept_axes(cx.group, cx.group.domain)));
   }
   expression.store(values);
 }
@@ -77,7 +70,7 @@ void Reduce::find_stages() {
   std::map<int32_t, size_t> ready;  // the first stage in which each node can be read
   for (const int32_t n : cx_.group.nodes) {
     size_t stage = 0;
-    for (const Value input : cx_.graph.nodes[static_cast<size_t>(n)].inputs) {
+    for (const Value input : cx_.graph.node(n).inputs) {
       if (cx_.input_buffer(input) >= 0) continue;
       if (const auto found = ready.find(input.node); found != ready.end()) stage = std::max(stage, found->second);
     }
@@ -259,7 +252,7 @@ Indices Reduce::first_of_chunk() {
 // ---- results ----
 
 void Reduce::bind_results(const Stage& stage, const std::vector<Parts>& merged, const Indices& at) {
-  const Indices kept = result_index(cx_.group, nest_.domain_index(cx_.math, at));
+  const Indices kept = of_kept_axes(cx_.group, nest_.domain_index(cx_.math, at));
   for (size_t m = 0; m < stage.monoids.size(); ++m) {
     const Monoid& monoid = stage.monoids[m];
     const Parts results = monoid.finish(cx_.b, merged[m], monoid.count(cx_.b, reduced_count()));
@@ -269,8 +262,8 @@ void Reduce::bind_results(const Stage& stage, const std::vector<Parts>& merged, 
 }
 
 void Reduce::store_kept_outputs(const Indices& at) {
-  const Indices kept = result_index(cx_.group, nest_.domain_index(cx_.math, at));
-  const Dims kept_shape = kept_shape_of(cx_.group);
+  const Indices kept = of_kept_axes(cx_.group, nest_.domain_index(cx_.math, at));
+  const Dims kept_shape = of_kept_axes(cx_.group, cx_.group.domain);
   std::vector<std::pair<Value, Indices>> values;
   for (const Value v : kept_outputs_)
     values.emplace_back(v, spread_kept(cx_.math, cx_.graph.type(v).shape, kept, kept_shape));

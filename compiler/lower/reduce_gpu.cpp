@@ -87,11 +87,10 @@ void ReduceTogether::own_elements(const Index& thread, const std::function<void(
   }
   Reg total = vectors_of(ranges[0].count, dims[0]);
   for (size_t i = 1; i < dims.size(); ++i) total = cx_.b.mul(total, cx_.b.index(shape[i]));
-  int64_t known = 0;
-  const bool literal = cx_.b.literal(total, &known);
+  const std::optional<int64_t> known = cx_.b.literal(total);
   const Index who = lanes_reduce() ? thread : cx_.math.div(thread, columns_);
   cx_.rounds_of_thread(
-      literal ? cx_.literal(known) : Extent{0, total, 1}, literal ? known : IndexMath::kUnbounded, who, groups(),
+      known ? cx_.literal(*known) : Extent{0, total, 1}, known.value_or(IndexMath::kUnbounded), who, groups(),
       [&](const Index& own) {
         const Indices at = cx_.math.unflatten(own, shape);
         for (size_t i = 0; i < dims.size(); ++i) at_[dims[i]] = cx_.math.add(ranges[i].begin, at[i]);

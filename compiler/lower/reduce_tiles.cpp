@@ -20,8 +20,7 @@ ReduceTiles::ReduceTiles(const Graph& graph, const Group& group, const Target& t
 }
 
 bool ReduceTiles::has_node(bool (*is)(Op)) const {
-  return std::ranges::any_of(cx_.group.nodes,
-                             [&](int32_t n) { return is(cx_.graph.nodes[static_cast<size_t>(n)].op); });
+  return std::ranges::any_of(cx_.group.nodes, [&](int32_t n) { return is(cx_.graph.node(n).op); });
 }
 
 // Random numbers and windows take registers, of which a thread of a wide block has few for all the elements that it has
