@@ -15,6 +15,17 @@ const ir::Kernel* Schedule::kernel_of(const Step& step) const {
   return launch && launch->kernel >= 0 ? &kernels[static_cast<size_t>(launch->kernel)] : nullptr;
 }
 
+bool touches(const Step& step, const Step& exchange) {
+  const View there = exchange.operands.at(0);
+  for (size_t i = 0; i < step.operands.size(); ++i) {
+    const View view = step.operands[i];
+    if (view.buffer == there.buffer && view.offset < there.offset + exchange.extents.at(0) &&
+        there.offset < view.offset + step.extents.at(i))
+      return true;
+  }
+  return false;
+}
+
 namespace {
 
 // Returns the greatest number of bytes of the parts that a lane calls, one after another. A part that is never called

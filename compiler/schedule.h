@@ -86,21 +86,10 @@ struct Copies {
   std::vector<Part> parts;
 };
 
-// How the processes of a run exchange a vector.
-struct ExchangeSpec {
-  enum class Kind : uint8_t { all_reduce };  // every process gets the sum over all of them
-  Kind kind = Kind::all_reduce;
-  int32_t group = 0;  // number of a group of processes; 0 means all processes of the run
-  int32_t peer = -1;  // the other process when the exchange is between two; -1 means the whole group
-
-  // Throws InternalError unless this is the one exchange that backends know: an all-reduce over all processes.
-  void check_known() const { ensure(kind == Kind::all_reduce && group == 0 && peer < 0, "an unknown exchange"); }
-};
-
-// The step starts the exchange with this number, in place on its one operand, or waits for that exchange.
+// The step starts the exchange with this number, an all-reduce over all processes of the run in place on its one
+// operand, or waits for that exchange.
 struct ExchangeStart {
   int32_t number = -1;
-  ExchangeSpec spec = {};
 };
 struct ExchangeWait {
   int32_t number = -1;
@@ -141,8 +130,11 @@ struct Schedule {
   // Returns the kernel that a step launches; null for steps of other kinds.
   const ir::Kernel* kernel_of(const Step& step) const;
   // Returns the node of a step that is a library call, an exchange or a wait.
-  const Node& node_of(const Step& step) const { return graph->nodes[static_cast<size_t>(step.nodes.at(0))]; }
+  const Node& node_of(const Step& step) const { return graph->node(step.nodes.at(0)); }
 };
+
+// Returns whether a step has an operand in the memory that an exchange works on.
+bool touches(const Step& step, const Step& exchange);
 
 std::string to_text(const Schedule& schedule);
 // Checks that no two live buffers overlap, every read comes after a write and before its source is overwritten, and

@@ -45,16 +45,13 @@ class ScheduleBuilder {
     step.cls = group.cls;
     step.nodes = group.nodes;
     step.name = step_name(group);
-    switch (traits(group.cls).kind) {
-      case StepKind::library:
-        add_library(group, step);
-        break;
-      case StepKind::exchange:
-        add_exchange(group, step);
-        break;
-      default:
-        add_kernel(group, step);
-    }
+    const StepKind kind = traits(group.cls).kind;
+    if (kind == StepKind::library)
+      add_library(group, step);
+    else if (kind == StepKind::exchange)
+      add_exchange(group, step);
+    else
+      add_kernel(group, step);
     for (Value v : group.inputs) step.bytes += bytes_read(group, v);
     for (Value v : group.outputs) step.bytes += graph_.type(v).bytes();
     push(std::move(step));
@@ -69,17 +66,6 @@ class ScheduleBuilder {
       else
         ++i;
     schedule_.steps.push_back(std::move(step));
-  }
-
-  static bool touches(const Step& step, const Step& exchange) {
-    const View there = exchange.operands[0];
-    for (size_t i = 0; i < step.operands.size(); ++i) {
-      const View view = step.operands[i];
-      if (view.buffer == there.buffer && view.offset < there.offset + exchange.extents[0] &&
-          there.offset < view.offset + step.extents[i])
-        return true;
-    }
-    return false;
   }
 
   void wait_for(size_t i) {
@@ -103,7 +89,7 @@ class ScheduleBuilder {
 
   // An all-reduce works in place, so a source that lies in other memory is copied there first.
   void bring_in_place(const Group& group) {
-    const Value source = graph_.nodes[static_cast<size_t>(group.nodes.back())].inputs[0];
+    const Value source = graph_.node(group.nodes.back()).inputs[0];
     const View to = places_.place(group.outputs.at(0)), from = places_.place(source);
     if (from.buffer != to.buffer || from.offset != to.offset) add_copy("bring " + step_name(group), source, from, to);
   }
@@ -122,7 +108,7 @@ class ScheduleBuilder {
     const int64_t whole = graph_.type(input).bytes();
     int64_t taken = 0;
     for (const int32_t n : group.nodes) {
-      const Node& node = graph_.nodes[static_cast<size_t>(n)];
+      const Node& node = graph_.node(n);
       for (size_t i = 0; i < node.inputs.size(); ++i) {
         if (node.inputs[i] != input) continue;
         if (node.op != Op::slice && (node.op != Op::gather || i != 0)) return whole;
@@ -133,8 +119,7 @@ class ScheduleBuilder {
   }
 
   std::string step_name(const Group& group) const {
-    const Node& node =
-        graph_.nodes[static_cast<size_t>(group.cls == FusionClass::library ? group.nodes.front() : group.nodes.back())];
+    const Node& node = graph_.node(group.cls == FusionClass::library ? group.nodes.front() : group.nodes.back());
     const std::string& scope = graph_.scopes[static_cast<size_t>(node.scope)];
     return std::string(name(node.op)) + (scope.empty() ? "" : " " + scope);
   }
@@ -143,7 +128,7 @@ class ScheduleBuilder {
     for (Value input : group.inputs) add_operand(step, places_.place(input), places_.bytes_of(input));
     step.inputs = static_cast<int32_t>(step.operands.size());
     for (Value output : group.outputs) add_operand(step, places_.place(output), places_.bytes_of(output));
-    const Node& node = graph_.nodes[static_cast<size_t>(group.nodes.front())];
+    const Node& node = graph_.node(group.nodes.front());
     LibraryCall call{group.epilogue, {}};
     if (target_.library) {
       const int64_t scratch = target_.library->scratch_bytes(graph_, node, group.epilogue);
@@ -251,8 +236,7 @@ class ScheduleBuilder {
   }
 
   bool is_written(const std::string& variable) const {
-    return std::any_of(graph_.writes.begin(), graph_.writes.end(),
-                       [&](const StateWrite& write) { return write.variable == variable; });
+    return std::ranges::count(graph_.writes, variable, &StateWrite::variable) > 0;
   }
 
   bool is_variable(Value value) const { return graph_.node(resolve_alias(graph_, value).owner).op == Op::variable; }

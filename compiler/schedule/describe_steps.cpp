@@ -117,7 +117,7 @@ class Describer {
   }
 
  private:
-  const Node& node(int32_t n) const { return graph_.nodes[static_cast<size_t>(n)]; }
+  const Node& node(int32_t n) const { return graph_.node(n); }
   int32_t same(int32_t n) const { return phases_.same_as[static_cast<size_t>(n)]; }
   NodePhases::Part part(int32_t n) const { return phases_.part[static_cast<size_t>(n)]; }
   bool is_gradient(int32_t n) const { return part(n) == NodePhases::backward && !phases_.again(n); }

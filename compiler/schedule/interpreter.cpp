@@ -89,7 +89,7 @@ class Runner {
     Value last{step.nodes.front(), 0};
     for (int32_t n : step.nodes) {
       if (n == step.nodes.front()) continue;
-      const Node& next = graph_.nodes[static_cast<size_t>(n)];
+      const Node& next = graph_.node(n);
       std::vector<Array> operands;
       for (Value input : next.inputs) operands.push_back(input == last ? result : bias(step, call.epilogue, input));
       result = evaluate_node(next, operands)[0];

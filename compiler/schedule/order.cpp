@@ -48,7 +48,7 @@ class Orderer {
   // An exchange takes over the memory of the value that it adds up over workers, so every other reader of that value
   // goes first, unless it depends on the exchange.
   void read_before_exchange(int32_t exchange) {
-    const Node& node = graph_.nodes[static_cast<size_t>(group(exchange).nodes.back())];
+    const Node& node = graph_.node(group(exchange).nodes.back());
     if (!is_exchange(node)) return;
     const Value taken = resolve_alias(graph_, node.inputs.back()).owner;
     for (int32_t reader = 0; reader < count(); ++reader) {
@@ -90,7 +90,7 @@ class Orderer {
     int64_t elements = graph_.find_variable(variable)->type.elements();
     std::vector<int32_t> follow;  // nodes that follow from the variable, sorted
     for (int32_t n : writer.nodes) {
-      const Node& node = graph_.nodes[static_cast<size_t>(n)];
+      const Node& node = graph_.node(n);
       bool follows = std::any_of(node.inputs.begin(), node.inputs.end(), [&](Value input) {
         return reads_variable(input, variable) || std::binary_search(follow.begin(), follow.end(), input.node);
       });

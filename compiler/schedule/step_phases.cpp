@@ -23,11 +23,13 @@ int32_t flat_gradient_node(const Graph& graph, PartRole role) {
   return -1;
 }
 
-// Marks every node that a marked node depends on, too.
-void mark_below(const Graph& graph, Marks& marks) {
-  for (size_t n = graph.nodes.size(); n-- > 0;)
-    if (marks[n])
-      for (const Value input : graph.nodes[n].inputs) marks[static_cast<size_t>(input.node)] = 1;
+bool always(const Node&) { return true; }
+
+// Marks every node that a marked node depends on, too, by nodes for which `passes` is true.
+void mark_below(const Graph& graph, Marks& marks, bool (*passes)(const Node&) = always) {
+  for (int32_t n = graph.size(); n-- > 0;)
+    if (marks[static_cast<size_t>(n)] && passes(graph.node(n)))
+      for (const Value input : graph.node(n).inputs) marks[static_cast<size_t>(input.node)] = 1;
 }
 
 // Marks every node that depends on a node for which `first` is true.
@@ -64,13 +66,10 @@ Marks parts_of_gradient(const Graph& graph, int32_t gradient) {
   Marks marks(graph.nodes.size(), 0);
   if (gradient < 0) return marks;
   marks[static_cast<size_t>(gradient)] = 1;
-  for (auto n = static_cast<size_t>(gradient) + 1; n-- > 0;) {
-    const Node& node = graph.nodes[n];
-    const bool passes = info(node.op).cls == OpClass::movement || info(node.op).cls == OpClass::marker ||
-                        node.op == Op::cast || node.op == Op::carry;
-    if (marks[n] && passes)
-      for (const Value input : node.inputs) marks[static_cast<size_t>(input.node)] = 1;
-  }
+  mark_below(graph, marks, [](const Node& node) {
+    const OpClass cls = info(node.op).cls;
+    return cls == OpClass::movement || cls == OpClass::marker || node.op == Op::cast || node.op == Op::carry;
+  });
   return marks;
 }
 
@@ -91,7 +90,7 @@ std::vector<int32_t> same_values(const Graph& graph) {
     if (info(node.op).cls == OpClass::leaf) continue;
     std::vector<int32_t>& alike = candidates[{node.op, node.scope, node.frame}];
     for (const int32_t earlier : alike)
-      if (is_same(graph.nodes[static_cast<size_t>(earlier)], node)) same[n] = earlier;
+      if (is_same(graph.node(earlier), node)) same[n] = earlier;
     if (same[n] == static_cast<int32_t>(n)) alike.push_back(same[n]);
   }
   return same;
@@ -105,7 +104,7 @@ NodePhases node_phases(const Graph& graph, PartRole role) {
   NodePhases phases{std::vector(count, NodePhases::forward), same_values(graph), parts_of_gradient(graph, gradient)};
   if (gradient < 0) return phases;
   const Marks updated = above(graph, [&](int32_t n) { return n == gradient; });
-  const Marks summed = above(graph, [&](int32_t n) { return adds_over_workers(graph.nodes[static_cast<size_t>(n)]); });
+  const Marks summed = above(graph, [&](int32_t n) { return adds_over_workers(graph.node(n)); });
   const Marks results = needed_by_results(graph, updated, gradient);
   Marks below(count, 0);
   below[static_cast<size_t>(gradient)] = 1;

@@ -32,8 +32,8 @@ int64_t ValuePlaces::variable_bytes(const Variable& variable) const {
 }
 
 void ValuePlaces::place_variables_and_inputs() {
-  for (int32_t n = 0; n < static_cast<int32_t>(graph_.nodes.size()); ++n) {
-    const Node& node = graph_.nodes[static_cast<size_t>(n)];
+  for (int32_t n = 0; n < graph_.size(); ++n) {
+    const Node& node = graph_.node(n);
     if (node.op != Op::variable && node.op != Op::input) continue;
     const std::string& name = node.attrs.text("name");
     bool stored = node.op == Op::variable;

@@ -76,17 +76,6 @@ void check_overlap(const Schedule& schedule) {
   }
 }
 
-bool touches(const Step& step, const Step& exchange) {
-  const View there = exchange.operands.at(0);
-  for (size_t i = 0; i < step.operands.size(); ++i) {
-    const View view = step.operands[i];
-    if (view.buffer == there.buffer && view.offset < there.offset + exchange.extents.at(0) &&
-        there.offset < view.offset + step.extents.at(i))
-      return true;
-  }
-  return false;
-}
-
 void check_exchanges(const Schedule& schedule) {
   std::vector<const Step*> under_way;
   for (const Step& step : schedule.steps) {

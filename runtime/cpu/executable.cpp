@@ -135,7 +135,6 @@ class CpuExecutable : public Executable {
 
   void prepare_exchange(const Step& step, Call& call) {
     ensure(communicator_ != nullptr, "a program for several processes was loaded without a communicator");
-    if (step.start()) step.start()->spec.check_known();
     const Type& type = schedule_.node_of(step).type();
     call.reduction = step.reduction();
     call.waits = step.cls == FusionClass::wait;

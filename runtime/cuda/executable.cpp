@@ -289,7 +289,6 @@ std::vector<std::unique_ptr<Reduction>> plan_reductions(const Schedule& schedule
   std::vector<std::unique_ptr<Reduction>> planned;
   for (const Step& step : schedule.steps) {
     if (step.cls != FusionClass::exchange) continue;
-    step.start()->spec.check_known();
     ensure(environment.ranks > 0, "a program for several processes was loaded without a communicator");
     ensure(step.reduction() == static_cast<int32_t>(planned.size()), "all-reduces are numbered in their order");
     ensure(step.operands.at(0).offset % kReductionAlignment == 0, "an all-reduce works on an aligned array");
