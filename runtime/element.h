@@ -30,16 +30,4 @@ struct F16 {
   void store(float value) { bits = static_cast<_Float16>(value); }
 };
 
-// An f32 in memory that holds only values which the narrower type `Narrow` can hold.
-template <class Narrow>
-struct Rounded {
-  float bits;
-  float load() const { return bits; }
-  void store(float value) {
-    Narrow narrow;
-    narrow.store(value);
-    bits = narrow.load();
-  }
-};
-
 }  // namespace kb

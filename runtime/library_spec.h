@@ -1,6 +1,7 @@
 // The library call that a convolution or matmul node stands for. The backends read the attributes of these nodes here
 // alone.
 #pragma once
+#include <compare>
 #include <cstdint>
 #include <string>
 
@@ -34,6 +35,7 @@ struct ConvSpec {
 
   int64_t out_h() const { return (h + 2 * padding[0] - dilation[0] * (kh - 1) - 1) / stride[0] + 1; }
   int64_t out_w() const { return (w + 2 * padding[1] - dilation[1] * (kw - 1) - 1) / stride[1] + 1; }
+  friend auto operator<=>(const ConvSpec&, const ConvSpec&) = default;
 };
 
 // c = relu(a b + bias) for each of `batch` row-major matrices: a is (m, k), or (k, m) if transposed; b is (k, n), or
@@ -45,6 +47,7 @@ struct MatmulSpec {
   bool transpose_a = false, transpose_b = false;
   bool tf32 = false;  // f32 inputs may be rounded to tf32
   bool bias = false, relu = false;
+  friend auto operator<=>(const MatmulSpec&, const MatmulSpec&) = default;
 };
 
 // Attention in bf16 or f16 of T queries and S keys, in heads with d features of a query and a key and e of a value.

@@ -10,7 +10,7 @@
 
 #include "compiler/passes/layout_table.h"
 
-#include "runtime/cpu/library_plan.h"
+#include "runtime/cpu/library.h"
 
 namespace kb {
 namespace {

@@ -10,7 +10,7 @@
 #include "graph/error.h"
 #include "runtime/cpu/arena_guard.h"
 #include "runtime/cpu/executable.h"
-#include "runtime/cpu/library_plan.h"
+#include "runtime/cpu/library.h"
 #include "runtime/cpu/memory.h"
 #include "runtime/cpu/runner.h"
 #include "runtime/processor.h"

@@ -8,7 +8,7 @@
 #include "runtime/comm/communicator.h"
 #include "runtime/comm/heartbeat.h"
 #include "runtime/cpu/arena_guard.h"
-#include "runtime/cpu/library_plan.h"
+#include "runtime/cpu/library.h"
 #include "runtime/kernel_cache.h"
 
 namespace kb {

@@ -4,7 +4,6 @@
 
 #include "graph/error.h"
 #include "runtime/cpu/library_parts.h"
-#include "runtime/cpu/weight_grad.h"
 #include "runtime/processor.h"
 
 namespace kb {
@@ -65,7 +64,7 @@ std::unique_ptr<LibraryOp> plan_own(const LibraryContext& context, const ConvSpe
   if (!context.has_own_kernels()) return nullptr;
   if (uses_winograd(context, spec)) return winograd::plan_conv(spec, shards, context.kernel_isa());
   if (uses_amx(context, spec)) return amx::plan_conv(spec, shards);
-  if (auto op = plan_weight_grad(spec, shards)) return op;
+  if (auto op = avx2::plan_weight_grad(spec, shards)) return op;
   return context.instruction_set() == "amx" ? amx::plan_weight_grad(spec, shards) : nullptr;
 }
 
@@ -75,21 +74,17 @@ WeightLayout weight_layout(LibraryContext& context, const ConvSpec& spec) {
   return WeightLayout::plain(spec, spec.dtype);
 }
 
-}  // namespace
-
-DType compute_dtype(const LibraryContext& context, DType dtype) {
-  if (dtype == DType::f64) return dtype;
-  return context.engine() && onednn::computes(dtype) ? dtype : DType::f32;
-}
-
-namespace {
-
 DType matmul_dtype(const LibraryContext& context, const MatmulSpec& spec) {
   if (spec.dtype == DType::f64) return spec.dtype;
   return context.engine() && onednn::multiplies(spec.dtype, spec.k) ? spec.dtype : DType::f32;
 }
 
 }  // namespace
+
+DType compute_dtype(const LibraryContext& context, DType dtype) {
+  if (dtype == DType::f64) return dtype;
+  return context.engine() && onednn::computes(dtype) ? dtype : DType::f32;
+}
 
 LibraryContext::LibraryContext(bool own_kernels) : engine_(onednn::make_engine()), own_kernels_(own_kernels) {
   const std::string limit = instruction_set(), widest = kb::instruction_set();
@@ -135,15 +130,21 @@ size_t packed_weight_bytes(LibraryContext& context, const ConvSpec& spec) {
   return layout.bytes();
 }
 
-std::unique_ptr<LibraryOp> plan_pack_weights(LibraryContext& context, const ConvSpec& spec, DType source) {
+std::unique_ptr<LibraryOp> plan_pack_weights(LibraryContext& context, const ConvSpec& spec) {
   ensure(packed_weight_bytes(context, spec) > 0, "pack_weights: these weights are used as they are");
   const ConvSpec inner = computed(context, spec);
-  if (uses_winograd(context, inner)) return winograd::plan_pack_weights(inner, source, spec.dtype);
-  return make_pack(weight_layout(context, inner), source, spec.dtype);
+  if (uses_winograd(context, inner)) return winograd::plan_pack_weights(inner, spec.dtype);
+  return make_pack(weight_layout(context, inner), spec.dtype);
 }
 
-std::unique_ptr<LibraryOp> plan_pack_weights(LibraryContext& context, const ConvSpec& spec) {
-  return plan_pack_weights(context, spec, spec.dtype);
+std::unique_ptr<LibraryOp> plan_library(LibraryContext& context, const Graph& graph, const Node& node,
+                                        const Epilogue& epilogue, int shards) {
+  ensure(node.op != Op::flash_attention && node.op != Op::flash_attention_grad,
+         "flash attention: a CPU's programs have the composite");
+  if (node.op == Op::matmul) return plan_matmul(context, matmul_spec(graph, node, epilogue), shards);
+  const ConvSpec spec = conv_spec(graph, node, epilogue);
+  if (node.op == Op::pack_weights) return plan_pack_weights(context, spec);
+  return plan_conv(context, spec, shards);
 }
 
 }  // namespace kb

@@ -1,7 +1,7 @@
 // Convolution and matmul on a CPU, by oneDNN, or by Eigen for f64 and without oneDNN; some convolutions, by kernels of
-// our own. A call is planned once and then
-// run without an allocation of ours. It is cut into a fixed number of shards, each computed by one thread, and sums
-// over shards are taken in their order. So the bits depend on the spec and on `shards`, never on the number of threads.
+// our own. A call is planned once and then run without an allocation of ours. It is cut into a fixed number of shards,
+// each computed by one thread, and sums over shards are taken in their order. So the bits depend on the spec and on
+// `shards`, never on the number of threads.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -51,10 +51,11 @@ std::unique_ptr<LibraryOp> plan_matmul(LibraryContext& context, const MatmulSpec
 // Returns the bytes of the weights in the form that a forward or input_grad plan of `spec` reads; 0: it reads canonical
 // weights. The form depends on neither n nor the shards, so plans that differ in these alone share packed weights.
 size_t packed_weight_bytes(LibraryContext& context, const ConvSpec& spec);
-// Plans the packing: in = {canonical (O, C/groups, KH, KW) weights of dtype `source`}, out = {that form}. The values
-// are rounded to spec.dtype.
-std::unique_ptr<LibraryOp> plan_pack_weights(LibraryContext& context, const ConvSpec& spec, DType source);
-// Plans the packing of weights whose dtype is spec.dtype.
+// Plans the packing: in = {canonical (O, C/groups, KH, KW) weights}, out = {that form}.
 std::unique_ptr<LibraryOp> plan_pack_weights(LibraryContext& context, const ConvSpec& spec);
+
+// Plans the library call of a graph's library node.
+std::unique_ptr<LibraryOp> plan_library(LibraryContext& context, const Graph& graph, const Node& node,
+                                        const Epilogue& epilogue, int shards);
 
 }  // namespace kb

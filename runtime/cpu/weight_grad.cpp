@@ -2,7 +2,7 @@
 // hold 4 input channels x 3 taps of a row x 8 output channels. A walk along a row reads each input and each gradient
 // once for all three taps: there are 12 multiplications to 5 loads, and sums are written once for all rows. oneDNN's
 // kernels load the input again for each tap, and write their sums after every row.
-#include "runtime/cpu/weight_grad.h"
+#include "runtime/cpu/library_parts.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-namespace kb {
+namespace kb::avx2 {
 
 namespace {
 
@@ -128,16 +128,12 @@ bool is_covered(const ConvSpec& s) {
 
 // Returns the layout of the gradient, [O/8][C/8][3][3][8 inputs][8 outputs].
 WeightLayout gradient_layout(const ConvSpec& s) {
-  WeightLayout layout;
-  layout.outputs = s.o;
-  layout.inputs = s.c;
-  layout.taps = kTaps * kTaps;
-  layout.group_at = {0};
+  WeightLayout layout = WeightLayout::extents(s, DType::f32);
   const int64_t block = layout.taps * kTapSums;
-  for (int64_t o = 0; o < s.o; ++o) layout.output_at.push_back(o / kBlock * (s.c / kBlock) * block + o % kBlock);
-  for (int64_t c = 0; c < s.c; ++c) layout.input_at.push_back(c / kBlock * block + c % kBlock * kBlock);
-  for (int64_t tap = 0; tap < layout.taps; ++tap) layout.tap_at.push_back(tap * kTapSums);
-  layout.elements = s.o * s.c * layout.taps;
+  layout.group_at = {0};
+  layout.output_at = places(s.o, [&](int64_t o) { return o / kBlock * (s.c / kBlock) * block + o % kBlock; });
+  layout.input_at = places(s.c, [&](int64_t c) { return c / kBlock * block + c % kBlock * kBlock; });
+  layout.tap_at = places(layout.taps, [&](int64_t tap) { return tap * kTapSums; });
   return layout;
 }
 
@@ -152,10 +148,9 @@ class WeightGradOp : public LibraryOp {
   // Computes the gradient. A task is one shard's gradient of some blocks of output channels.
   void run(Pool& pool, std::span<const void* const> in, std::span<void* const> out, void* scratch) const override {
     const int64_t groups = (spec_.o / kBlock + kOutBlocks - 1) / kOutBlocks;
-    pool.parallel(shards_ * groups, [&](int64_t begin, int64_t end, int) {
-      for (int64_t task = begin; task < end; ++task)
-        add_shard(static_cast<const float*>(in[0]), static_cast<const float*>(in[1]), task / groups, task % groups,
-                  reinterpret_cast<float*>(at(scratch, static_cast<size_t>(task / groups) * layout_.bytes())));
+    each_shard(pool, shards_ * groups, [&](int64_t task) {
+      add_shard(static_cast<const float*>(in[0]), static_cast<const float*>(in[1]), task / groups, task % groups,
+                at<float>(scratch, static_cast<size_t>(task / groups) * layout_.bytes()));
     });
     sum_partials(pool, layout_, scratch, shards_, out[0]);
   }
@@ -167,7 +162,7 @@ class WeightGradOp : public LibraryOp {
     const int64_t first = group * kOutBlocks, last = std::min(first + kOutBlocks, spec_.o / kBlock);
     const int64_t x_plane = spec_.h * spec_.w * kBlock, y_plane = spec_.out_h() * spec_.out_w() * kBlock;
     const int64_t together = std::max<int64_t>(1, kCachedFloats / x_plane);
-    const int64_t begin = shard_begin(shard), end = shard_begin(shard + 1);
+    const int64_t begin = shard_bound(spec_.n, shards_, shard), end = shard_bound(spec_.n, shards_, shard + 1);
     std::fill_n(gradient + first * in_blocks * block_floats, (last - first) * in_blocks * block_floats, 0.0F);
     Planes planes{.x_step = spec_.c * spec_.h * spec_.w,
                   .y_step = spec_.o * spec_.out_h() * spec_.out_w(),
@@ -186,10 +181,6 @@ class WeightGradOp : public LibraryOp {
     }
   }
 
-  int64_t shard_begin(int64_t shard) const {
-    return shard_bound(spec_.n, static_cast<int>(shards_), static_cast<int>(shard));
-  }
-
   // Adds the gradient of one block of input channels at all taps.
   void add_block(Planes planes, const float* x, float* sums) const {
     for (int64_t row = 0; row < kTaps; ++row) {
@@ -206,19 +197,21 @@ class WeightGradOp : public LibraryOp {
   WeightLayout layout_;
 };
 
-std::unique_ptr<LibraryOp> plan_covered(const ConvSpec& spec, int shards) {
+#endif
+
+}  // namespace
+
+#if defined(__x86_64__)
+
+std::unique_ptr<LibraryOp> plan_weight_grad(const ConvSpec& spec, int shards) {
   if (!is_covered(spec) || !__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return nullptr;
   return std::make_unique<WeightGradOp>(spec, shards);
 }
 
 #else
 
-std::unique_ptr<LibraryOp> plan_covered(const ConvSpec&, int) { return nullptr; }
+std::unique_ptr<LibraryOp> plan_weight_grad(const ConvSpec&, int) { return nullptr; }
 
 #endif
 
-}  // namespace
-
-std::unique_ptr<LibraryOp> plan_weight_grad(const ConvSpec& spec, int shards) { return plan_covered(spec, shards); }
-
-}  // namespace kb
+}  // namespace kb::avx2

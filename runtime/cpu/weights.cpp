@@ -75,25 +75,16 @@ void pack(const WeightLayout& layout, int64_t begin, int64_t end, const void* fr
 
 using Pack = void (*)(const WeightLayout&, int64_t, int64_t, const void*, void*);
 
-template <class From>
-Pack pack_to(DType stored, DType precision) {
-  if (stored == DType::bf16) return pack<From, Bf16>;
-  if (precision == DType::bf16) return pack<From, Rounded<Bf16>>;
-  if (precision == DType::f16) return pack<From, Rounded<F16>>;
-  return pack<From, F32>;
-}
-
-Pack choose_pack(DType source, DType stored, DType precision) {
-  if (source == DType::bf16) return pack_to<Bf16>(stored, precision);
-  if (source == DType::f16) return pack_to<F16>(stored, precision);
-  ensure(source == DType::f32, "pack_weights: a source that is neither f32 nor bf16 nor f16");
-  return pack_to<F32>(stored, precision);
+Pack choose_pack(DType dtype, DType stored) {
+  if (dtype == DType::bf16) return stored == DType::bf16 ? pack<Bf16, Bf16> : pack<Bf16, F32>;
+  if (dtype == DType::f16) return pack<F16, F32>;
+  ensure(dtype == DType::f32, "pack_weights: a source that is neither f32 nor bf16 nor f16");
+  return pack<F32, F32>;
 }
 
 class PackOp : public LibraryOp {
  public:
-  PackOp(WeightLayout layout, DType source, DType precision)
-      : layout_(std::move(layout)), pack_(choose_pack(source, layout_.dtype, precision)) {}
+  PackOp(WeightLayout layout, DType dtype) : layout_(std::move(layout)), pack_(choose_pack(dtype, layout_.dtype)) {}
 
   size_t scratch_bytes() const override { return 0; }
   std::string implementation() const override { return "pack"; }
@@ -135,27 +126,29 @@ void sum(const WeightLayout& layout, int64_t begin, int64_t end, const void* par
 
 }  // namespace
 
-WeightLayout WeightLayout::plain(const ConvSpec& spec, DType dtype) {
-  WeightLayout layout;
-  layout.dtype = dtype;
-  layout.groups = spec.groups;
-  layout.outputs = spec.o / spec.groups;
-  layout.inputs = spec.c / spec.groups;
-  layout.taps = spec.kh * spec.kw;
-  const auto steps = [](std::vector<int64_t>& places, int64_t count, int64_t stride) {
-    for (int64_t i = 0; i < count; ++i) places.push_back(i * stride);
-  };
-  steps(layout.group_at, layout.groups, layout.outputs * layout.inputs * layout.taps);
-  steps(layout.output_at, layout.outputs, layout.inputs * layout.taps);
-  steps(layout.input_at, layout.inputs, layout.taps);
-  steps(layout.tap_at, layout.taps, 1);
+WeightLayout WeightLayout::extents(const ConvSpec& spec, DType dtype) {
+  WeightLayout layout{.dtype = dtype,
+                      .groups = spec.groups,
+                      .outputs = spec.o / spec.groups,
+                      .inputs = spec.c / spec.groups,
+                      .taps = spec.kh * spec.kw};
   layout.elements = layout.groups * layout.outputs * layout.inputs * layout.taps;
+  return layout;
+}
+
+WeightLayout WeightLayout::plain(const ConvSpec& spec, DType dtype) {
+  WeightLayout layout = extents(spec, dtype);
+  const auto steps = [](int64_t count, int64_t stride) { return places(count, [&](int64_t i) { return i * stride; }); };
+  layout.group_at = steps(layout.groups, layout.outputs * layout.inputs * layout.taps);
+  layout.output_at = steps(layout.outputs, layout.inputs * layout.taps);
+  layout.input_at = steps(layout.inputs, layout.taps);
+  layout.tap_at = steps(layout.taps, 1);
   layout.canonical = true;
   return layout;
 }
 
-std::unique_ptr<LibraryOp> make_pack(WeightLayout layout, DType source, DType precision) {
-  return std::make_unique<PackOp>(std::move(layout), source, precision);
+std::unique_ptr<LibraryOp> make_pack(WeightLayout layout, DType dtype) {
+  return std::make_unique<PackOp>(std::move(layout), dtype);
 }
 
 void sum_partials(Pool& pool, const WeightLayout& layout, const void* partials, int64_t count, void* out) {

@@ -66,7 +66,7 @@ void compare_convs(Planner plan, int count) {
     const auto op = plan(spec, 1 + i % 3);
     BOOST_REQUIRE(op);
     Pool one(1), many(3);
-    const auto pack = make_pack(amx::weight_layout(spec), DType::bf16, DType::bf16);
+    const auto pack = make_pack(amx::weight_layout(spec), DType::bf16);
     const Array weights = run(*pack, one, {c.w.data()}, Array(DType::bf16, c.w.count()));
     const Array got = run(*op, one, c.inputs(weights), c.result());
     compare(got, c.expected(), tolerance(DType::bf16), describe(spec));

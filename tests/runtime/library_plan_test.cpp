@@ -1,6 +1,4 @@
 // Library nodes as the compiler writes them, run by the CPU's library and compared with the graph interpreter.
-#include "runtime/cpu/library_plan.h"
-
 #include <fmt/format.h>
 
 #include <boost/test/unit_test.hpp>
@@ -9,6 +7,7 @@
 
 #include "compiler/schedule/interpreter.h"
 #include "graph/infer.h"
+#include "runtime/cpu/library.h"
 
 namespace kb::library_plan_test {
 

@@ -120,24 +120,6 @@ BOOST_AUTO_TEST_CASE(packed_weights_serve_every_minibatch_and_epilogue) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(weights_are_rounded_to_the_convolutions_dtype_when_packed) {
-  LibraryContext context;
-  Pool pool(1);
-  std::mt19937 random(6);
-  for (DType dtype : {DType::bf16, DType::f16}) {
-    ConvSpec s{.dtype = dtype, .n = 2, .c = 16, .h = 5, .w = 5, .o = 16};
-    s.block_in = s.block_out = 16;
-    ConvCase c(s, random);
-    Array wide(DType::f32, c.w.count());
-    wide.fill(random);
-    for (int64_t i = 0; i < wide.count(); ++i) c.w.set(i, wide.get(i));
-    const size_t bytes = packed_weight_bytes(context, s);
-    const auto from_wide = plan_pack_weights(context, s, DType::f32), from_narrow = plan_pack_weights(context, s);
-    BOOST_TEST((run(*from_wide, pool, {wide.data()}, array_of_bytes(bytes)) ==
-                run(*from_narrow, pool, {c.w.data()}, array_of_bytes(bytes))));
-  }
-}
-
 BOOST_AUTO_TEST_CASE(matmuls_of_random_shapes_equal_plain_loops_in_double) {
   LibraryContext context;
   Pool one(1), two(2), three(3);

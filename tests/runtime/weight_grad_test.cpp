@@ -1,10 +1,10 @@
-#include "runtime/cpu/weight_grad.h"
-
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>
 #include <sstream>
 #include <vector>
+
+#include "runtime/cpu/library_parts.h"
 
 namespace kb::weight_grad_test {
 
@@ -57,10 +57,10 @@ std::vector<float> by_loops(const ConvSpec& s, const std::vector<float>& x, cons
   return gradient;
 }
 
-// Returns the gradient that plan_weight_grad computes; empty if this processor has no AVX2.
+// Returns the gradient that avx2::plan_weight_grad computes; empty if this processor has no AVX2.
 std::vector<float> computed(const ConvSpec& s, const std::vector<float>& x, const std::vector<float>& y, int shards,
                             int threads) {
-  const auto op = plan_weight_grad(s, shards);
+  const auto op = avx2::plan_weight_grad(s, shards);
   if (!op) return {};
   Pool pool(threads);
   std::vector<float> gradient(static_cast<size_t>(s.o * s.c * 9), -1), scratch(op->scratch_bytes() / sizeof(float), -1);
@@ -71,7 +71,7 @@ std::vector<float> computed(const ConvSpec& s, const std::vector<float>& x, cons
 }
 
 bool is_skipped() {
-  if (plan_weight_grad(spec_of(1, 8, 8, 3, 3, 1), 1)) return false;
+  if (avx2::plan_weight_grad(spec_of(1, 8, 8, 3, 3, 1), 1)) return false;
   BOOST_TEST_MESSAGE("SKIPPED: this processor has no AVX2");
   return true;
 }
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(what_it_does_not_compute_is_left_to_the_library) {
   const auto is_taken = [](auto change) {
     ConvSpec spec = spec_of(2, 16, 16, 6, 6, 1);
     change(spec);
-    return plan_weight_grad(spec, 1) != nullptr;
+    return avx2::plan_weight_grad(spec, 1) != nullptr;
   };
   BOOST_TEST(!is_taken([](ConvSpec& s) { s.kind = ConvKind::forward; }));
   BOOST_TEST(!is_taken([](ConvSpec& s) { s.dtype = DType::f64; }));

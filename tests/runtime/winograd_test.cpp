@@ -34,7 +34,7 @@ Array computed(const Kernels& kernels, Pool& pool, const ConvCase& c, int shards
   if (s.kind == ConvKind::weight_grad)
     return run(*winograd::plan_weight_grad(kernels, s, shards), pool, c.inputs(c.w), c.result());
   Array terms = array_of_bytes(winograd::packed_weight_bytes(s));
-  terms = run(*winograd::plan_pack_weights(s, DType::f32, DType::f32), pool, {c.w.data()}, terms);
+  terms = run(*winograd::plan_pack_weights(s, DType::f32), pool, {c.w.data()}, terms);
   return run(*winograd::plan_conv(kernels, s, shards), pool, c.inputs(terms), c.result());
 }
 
@@ -110,19 +110,22 @@ BOOST_AUTO_TEST_CASE(an_infinite_input_reaches_the_pixels_that_read_it_and_no_ot
   }
 }
 
-BOOST_AUTO_TEST_CASE(weights_are_rounded_to_the_precision_that_is_asked_for) {
+BOOST_AUTO_TEST_CASE(weights_of_16_bits_are_widened_when_packed) {
   Pool pool(1);
   std::mt19937 random(5);
   const ConvSpec spec = spec_of(ConvKind::forward, 1, 16, 32, 4, 4);
   ConvCase c(spec, random);
-  Array rounded(DType::f32, c.w.count());
-  for (int64_t i = 0; i < c.w.count(); ++i) rounded.set(i, round_to(DType::bf16, c.w.get(i)));
-  const auto terms = [&](const Array& weights, DType precision) {
-    return run(*winograd::plan_pack_weights(spec, DType::f32, precision), pool, {weights.data()},
+  Array wide(DType::f32, c.w.count());
+  const auto terms = [&](const Array& weights, DType dtype) {
+    return run(*winograd::plan_pack_weights(spec, dtype), pool, {weights.data()},
                array_of_bytes(winograd::packed_weight_bytes(spec)));
   };
-  BOOST_TEST((terms(c.w, DType::bf16) == terms(rounded, DType::f32)));
-  BOOST_TEST(!(terms(c.w, DType::f32) == terms(rounded, DType::f32)));
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    Array narrow(dtype, c.w.count());
+    for (int64_t i = 0; i < c.w.count(); ++i) narrow.set(i, c.w.get(i)), wide.set(i, narrow.get(i));
+    BOOST_TEST((terms(narrow, dtype) == terms(wide, DType::f32)));
+    BOOST_TEST(!(terms(narrow, dtype) == terms(c.w, DType::f32)));
+  }
 }
 
 // 3x3 pixels are 9/16 of the four tiles that cover them.

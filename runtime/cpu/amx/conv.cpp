@@ -80,20 +80,18 @@ class ConvOp : public LibraryOp {
 
   void run(Pool& pool, std::span<const void* const> in, std::span<void* const> out, void* scratch) const override {
     std::memset(at(scratch, zeros_), 0, copies_ - zeros_);
-    pool.parallel(shards_, [&](int64_t begin, int64_t end, int) {
-      for (int64_t shard = begin; shard < end; ++shard)
-        run_shard(shard, static_cast<const uint16_t*>(in[0]), static_cast<const uint16_t*>(in[1]),
-                  static_cast<const float*>(spec_.bias ? in[2] : at(scratch, zeros_)), static_cast<uint16_t*>(out[0]),
-                  scratch);
+    each_shard(pool, shards_, [&](int64_t shard) {
+      run_shard(shard, static_cast<const uint16_t*>(in[0]), static_cast<const uint16_t*>(in[1]),
+                static_cast<const float*>(spec_.bias ? in[2] : at(scratch, zeros_)), static_cast<uint16_t*>(out[0]),
+                scratch);
     });
   }
 
  private:
   void run_shard(int64_t shard, const uint16_t* source, const uint16_t* weights, const float* bias, uint16_t* result,
                  void* scratch) const {
-    auto* copy = reinterpret_cast<uint16_t*>(at(scratch, copies_ + copy_bytes_ * static_cast<size_t>(shard)));
-    const int64_t begin = shard_bound(spec_.n, static_cast<int>(shards_), static_cast<int>(shard)),
-                  end = shard_bound(spec_.n, static_cast<int>(shards_), static_cast<int>(shard + 1));
+    auto* copy = at<uint16_t>(scratch, copies_ + copy_bytes_ * static_cast<size_t>(shard));
+    const int64_t begin = shard_bound(spec_.n, shards_, shard), end = shard_bound(spec_.n, shards_, shard + 1);
     const int64_t source_image = plan_.h[0] * plan_.w[0] * plan_.k, result_image = plan_.h[1] * plan_.w[1] * plan_.n;
     Tiles tiles;
     tiles.begin(plan_.depth);
@@ -202,9 +200,7 @@ class ConvOp : public LibraryOp {
 
 bool computes(const ConvSpec& s) {
   const bool stride_fits = s.kind == ConvKind::input_grad || (s.stride[0] == 1 && s.stride[1] == 1);
-  return s.kind != ConvKind::weight_grad && s.dtype == DType::bf16 && s.groups == 1 && s.block_in == s.c &&
-         s.block_out == s.o && s.c % kSide == 0 && s.o % kSide == 0 && s.dilation[0] == 1 && s.dilation[1] == 1 &&
-         stride_fits;
+  return s.kind != ConvKind::weight_grad && fits_tiles(s) && stride_fits;
 }
 
 }  // namespace
@@ -227,18 +223,13 @@ std::unique_ptr<LibraryOp> plan_conv_by_loops(const ConvSpec& spec, int shards) 
 // Weights are (N/16, taps, K/2, 16 columns, 2): a tile of B is contiguous at each depth.
 WeightLayout weight_layout(const ConvSpec& s) {
   const ConvPlan plan(s);
-  WeightLayout layout;
-  layout.dtype = s.dtype;
-  layout.outputs = s.o;
-  layout.inputs = s.c;
-  layout.taps = plan.taps();
+  WeightLayout layout = WeightLayout::extents(s, s.dtype);
   layout.group_at = {0};
-  auto& n_at = plan.forward ? layout.output_at : layout.input_at;
-  auto& k_at = plan.forward ? layout.input_at : layout.output_at;
-  for (int64_t n = 0; n < plan.n; ++n) n_at.push_back(n / kSide * plan.taps() * plan.k * kSide + n % kSide * 2);
-  for (int64_t k = 0; k < plan.k; ++k) k_at.push_back(k / 2 * kDepth + k % 2);
-  for (int64_t tap = 0; tap < plan.taps(); ++tap) layout.tap_at.push_back(tap * plan.k * kSide);
-  layout.elements = s.o * s.c * plan.taps();
+  (plan.forward ? layout.output_at : layout.input_at) =
+      places(plan.n, [&](int64_t n) { return n / kSide * plan.taps() * plan.k * kSide + n % kSide * 2; });
+  (plan.forward ? layout.input_at : layout.output_at) =
+      places(plan.k, [](int64_t k) { return k / 2 * kDepth + k % 2; });
+  layout.tap_at = places(plan.taps(), [&](int64_t tap) { return tap * plan.k * kSide; });
   return layout;
 }
 

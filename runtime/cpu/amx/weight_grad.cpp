@@ -47,15 +47,11 @@ struct GradPlan {
 
 // Returns the layout of the sums, [tap][C/16][O/16][16 inputs][16 outputs].
 WeightLayout sums_layout(const ConvSpec& s) {
-  WeightLayout layout;
-  layout.outputs = s.o;
-  layout.inputs = s.c;
-  layout.taps = s.kh * s.kw;
+  WeightLayout layout = WeightLayout::extents(s, DType::f32);
   layout.group_at = {0};
-  for (int64_t o = 0; o < s.o; ++o) layout.output_at.push_back(o / kSide * kTile + o % kSide);
-  for (int64_t c = 0; c < s.c; ++c) layout.input_at.push_back(c / kSide * s.o * kSide + c % kSide * kSide);
-  for (int64_t tap = 0; tap < layout.taps; ++tap) layout.tap_at.push_back(tap * s.o * s.c);
-  layout.elements = s.o * s.c * layout.taps;
+  layout.output_at = places(s.o, [](int64_t o) { return o / kSide * kTile + o % kSide; });
+  layout.input_at = places(s.c, [&](int64_t c) { return c / kSide * s.o * kSide + c % kSide * kSide; });
+  layout.tap_at = places(layout.taps, [&](int64_t tap) { return tap * s.o * s.c; });
   return layout;
 }
 
@@ -119,8 +115,7 @@ class WeightGradOp : public LibraryOp {
   WeightGradOp(const ConvSpec& spec, int shards)
       : spec_(spec),
         shards_(std::min<int64_t>(shards, spec.n)),
-        plan_(spec, shard_bound(spec.n, static_cast<int>(shards_), static_cast<int>(shards_)) -
-                        shard_bound(spec.n, static_cast<int>(shards_), static_cast<int>(shards_ - 1))),
+        plan_(spec, spec.n - shard_bound(spec.n, shards_, shards_ - 1)),
         layout_(sums_layout(spec)) {
     sums_ = scratch_.add(layout_.bytes() * static_cast<size_t>(shards_));
     zeros_ = scratch_.add(static_cast<size_t>(std::max(spec.c, spec.o)) * 2);
@@ -135,10 +130,9 @@ class WeightGradOp : public LibraryOp {
   std::string implementation() const override { return "amx:weight_grad"; }
 
   void run(Pool& pool, std::span<const void* const> in, std::span<void* const> out, void* scratch) const override {
-    std::fill_n(reinterpret_cast<uint16_t*>(at(scratch, zeros_)), std::max(spec_.c, spec_.o), uint16_t{0});
-    pool.parallel(shards_, [&](int64_t begin, int64_t end, int) {
-      for (int64_t shard = begin; shard < end; ++shard)
-        add_shard(static_cast<const uint16_t*>(in[0]), static_cast<const uint16_t*>(in[1]), shard, scratch);
+    std::fill_n(at<uint16_t>(scratch, zeros_), std::max(spec_.c, spec_.o), uint16_t{0});
+    each_shard(pool, shards_, [&](int64_t shard) {
+      add_shard(static_cast<const uint16_t*>(in[0]), static_cast<const uint16_t*>(in[1]), shard, scratch);
     });
     sum_partials(pool, layout_, at(scratch, sums_), shards_, out[0]);
   }
@@ -146,12 +140,10 @@ class WeightGradOp : public LibraryOp {
  private:
   void add_shard(const uint16_t* x, const uint16_t* y, int64_t shard, void* scratch) const {
     char* own = at(scratch, own_ + own_bytes_ * static_cast<size_t>(shard));
-    auto* own_x = reinterpret_cast<uint16_t*>(own + x_);
-    auto* own_y = reinterpret_cast<uint16_t*>(own + y_);
-    const auto* zeros = reinterpret_cast<const uint16_t*>(at(scratch, zeros_));
-    auto* sums = reinterpret_cast<float*>(at(scratch, sums_ + layout_.bytes() * static_cast<size_t>(shard)));
-    const int64_t begin = shard_bound(spec_.n, static_cast<int>(shards_), static_cast<int>(shard)),
-                  end = shard_bound(spec_.n, static_cast<int>(shards_), static_cast<int>(shard + 1));
+    auto *own_x = at<uint16_t>(own, x_), *own_y = at<uint16_t>(own, y_);
+    const auto* zeros = at<uint16_t>(scratch, zeros_);
+    auto* sums = at<float>(scratch, sums_ + layout_.bytes() * static_cast<size_t>(shard));
+    const int64_t begin = shard_bound(spec_.n, shards_, shard), end = shard_bound(spec_.n, shards_, shard + 1);
     Tiles tiles;
     for (int64_t n = begin; n < end; n += plan_.images) {
       const int64_t images = std::min(plan_.images, end - n);
@@ -245,10 +237,7 @@ class WeightGradOp : public LibraryOp {
   size_t sums_ = 0, zeros_ = 0, own_ = 0, own_bytes_ = 0, x_ = 0, y_ = 0;  // x_ and y_ begin at the shard's own
 };
 
-bool is_covered(const ConvSpec& s) {
-  return s.kind == ConvKind::weight_grad && s.dtype == DType::bf16 && s.groups == 1 && s.block_in == s.c &&
-         s.block_out == s.o && s.c % kSide == 0 && s.o % kSide == 0 && s.dilation[0] == 1 && s.dilation[1] == 1;
-}
+bool is_covered(const ConvSpec& s) { return s.kind == ConvKind::weight_grad && fits_tiles(s); }
 
 }  // namespace
 

@@ -34,9 +34,7 @@ class ConvOp : public LibraryOp {
   std::string implementation() const override { return "eigen"; }
 
   void run(Pool& pool, std::span<const void* const> in, std::span<void* const> out, void* scratch) const override {
-    pool.parallel(std::ssize(shards_), [&](int64_t begin, int64_t end, int) {
-      for (int64_t s = begin; s < end; ++s) run(s, in, out, scratch);
-    });
+    each_shard(pool, std::ssize(shards_), [&](int64_t s) { run(s, in, out, scratch); });
     if (spec_.kind == ConvKind::weight_grad)
       sum_partials(pool, weights_, at(scratch, partials_), std::ssize(shards_), out[0]);
   }
@@ -51,9 +49,8 @@ class ConvOp : public LibraryOp {
 
   void run(int64_t index, std::span<const void* const> in, std::span<void* const> out, void* scratch) const {
     const Shard& shard = shards_[index];
-    T* patches = reinterpret_cast<T*>(at(scratch, shard.patches));
-    T* outputs = reinterpret_cast<T*>(at(scratch, shard.outputs));
-    T* partial = reinterpret_cast<T*>(at(scratch, partials_ + index * weights_.bytes()));
+    T *patches = at<T>(scratch, shard.patches), *outputs = at<T>(scratch, shard.outputs);
+    T* partial = at<T>(scratch, partials_ + index * weights_.bytes());
     const int64_t x_step = spec_.c * spec_.h * spec_.w, y_step = spec_.o * pixels_;
     for (int64_t s = shard.first; s < shard.end; ++s) {
       const T* first = static_cast<const T*>(in[0]);

@@ -17,9 +17,7 @@ class MatmulOp : public LibraryOp {
   std::string implementation() const override { return "eigen"; }
 
   void run(Pool& pool, std::span<const void* const> in, std::span<void* const> out, void*) const override {
-    pool.parallel(std::ssize(shards_), [&](int64_t begin, int64_t end, int) {
-      for (int64_t s = begin; s < end; ++s) run(shards_[s], in, static_cast<T*>(out[0]));
-    });
+    each_shard(pool, std::ssize(shards_), [&](int64_t s) { run(shards_[s], in, static_cast<T*>(out[0])); });
   }
 
  private:

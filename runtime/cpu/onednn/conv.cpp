@@ -29,9 +29,8 @@ class ConvOp : public LibraryOp {
         element_(static_cast<size_t>(size_of(spec.dtype))),
         reads_own_(spec.kind == ConvKind::weight_grad &&
                    !(every_tap_meets_input(spec, 0) && every_tap_meets_input(spec, 1))) {
-    const int64_t largest = shard_bound(spec.n, shards, shards) - shard_bound(spec.n, shards, shards - 1);
     ConvSpec part = detour_.spec;
-    part.n = largest;
+    part.n = spec.n - shard_bound(spec.n, shards, shards - 1);  // the largest
     const bool grad = spec.kind == ConvKind::weight_grad;
     const dnnl::memory::desc weights = conv_primitive(engine, part)->weights;
     if (grad) gradient_ = describe(part, weights);
@@ -48,9 +47,7 @@ class ConvOp : public LibraryOp {
   std::string implementation() const override { return implementation_; }
 
   void run(Pool& pool, std::span<const void* const> in, std::span<void* const> out, void* scratch) const override {
-    pool.parallel(std::ssize(shards_), [&](int64_t begin, int64_t end, int) {
-      for (int64_t s = begin; s < end; ++s) run(s, in, out[0], scratch);
-    });
+    each_shard(pool, std::ssize(shards_), [&](int64_t s) { run(s, in, out[0], scratch); });
     if (spec_.kind == ConvKind::weight_grad)
       sum_partials(pool, gradient_, at(scratch, partials_), std::ssize(shards_), out[0]);
   }

@@ -124,32 +124,15 @@ std::shared_ptr<Primitive> make(Engine& engine, const ConvSpec& spec, Tags tags,
   return made;
 }
 
-Key key(const ConvSpec& s) {
-  return {static_cast<int64_t>(s.kind),
-          static_cast<int64_t>(s.dtype),
-          s.n,
-          s.c,
-          s.h,
-          s.w,
-          s.o,
-          s.kh,
-          s.kw,
-          s.stride[0],
-          s.stride[1],
-          s.padding[0],
-          s.padding[1],
-          s.dilation[0],
-          s.dilation[1],
-          s.groups,
-          s.block_in,
-          s.block_out,
-          s.bias};
+ConvSpec without_relu(ConvSpec spec) {
+  spec.relu = false;
+  return spec;
 }
 
 // Returns the spec that stands for all plans that differ from it in n and epilogue alone.
 ConvSpec typical(ConvSpec spec) {
   spec.n = kTypicalSamples;
-  spec.bias = false;
+  spec.bias = spec.relu = false;
   return spec;
 }
 
@@ -162,7 +145,7 @@ int slowness(const std::string& implementation) {
 // Returns the best names for the layouts of `spec`, and the weights' form that goes with them.
 const Choice& choose(Engine& engine, const ConvSpec& spec) {
   const ConvSpec common = typical(spec);
-  const auto [found, fresh] = engine.choices.try_emplace(key(common));
+  const auto [found, fresh] = engine.choices.try_emplace(common);
   Choice& best = found->second;
   if (!fresh) return best;
   best.slowness = 3;
@@ -181,7 +164,7 @@ const Choice& choose(Engine& engine, const ConvSpec& spec) {
 std::shared_ptr<const Primitive> conv_primitive(Engine& engine, const ConvSpec& spec, const memory::desc* weights) {
   const Choice& choice = choose(engine, spec);
   if (spec.kind != ConvKind::weight_grad) weights = &choice.weights;
-  std::shared_ptr<const Primitive>& found = engine.primitives[key(spec)];
+  std::shared_ptr<const Primitive>& found = engine.convolutions[without_relu(spec)];
   if (found && (!weights || found->weights == *weights)) return found;
   const auto made = make(engine, spec, choice.tags, weights, true);
   if (spec.kind == ConvKind::forward) {
@@ -215,12 +198,7 @@ Detour plan_detour(Engine& engine, const ConvSpec& spec) {
 }
 
 WeightLayout describe(const ConvSpec& spec, const memory::desc& desc) {
-  WeightLayout layout;
-  layout.dtype = weight_dtype(spec);
-  layout.groups = spec.groups;
-  layout.outputs = spec.o / spec.groups;
-  layout.inputs = spec.c / spec.groups;
-  layout.taps = spec.kh * spec.kw;
+  WeightLayout layout = WeightLayout::extents(spec, weight_dtype(spec));
   layout.elements = static_cast<int64_t>(desc.get_size()) / size_of(layout.dtype);
 
   const Blocking blocking = blocking_of(desc);
@@ -237,18 +215,13 @@ WeightLayout describe(const ConvSpec& spec, const memory::desc& desc) {
     }
     return sum + i * blocking.strides[d];
   };
-  const auto places = [&](int d) {
-    std::vector<int64_t> result;
-    for (int64_t i = 0; i < blocking.padded[d]; ++i) result.push_back(place(d, i));
-    return result;
-  };
+  const auto all = [&](int d) { return places(blocking.padded[d], [&](int64_t i) { return place(d, i); }); };
   const int first = spec.groups > 1 ? 1 : 0;
-  layout.group_at = first ? places(0) : std::vector<int64_t>{0};
-  layout.output_at = places(first);
-  layout.input_at = places(first + 1);
-  for (const int64_t row : places(first + 2)) {
-    for (const int64_t column : places(first + 3)) layout.tap_at.push_back(row + column);
-  }
+  layout.group_at = first ? all(0) : std::vector<int64_t>{0};
+  layout.output_at = all(first);
+  layout.input_at = all(first + 1);
+  for (const int64_t row : all(first + 2))
+    for (const int64_t column : all(first + 3)) layout.tap_at.push_back(row + column);
   return layout;
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "runtime/cpu/library_parts.h"
@@ -44,13 +45,16 @@ struct Choice {
   int slowness = 0;            // 0: fast; 1: patches and a matmul; 2: plain loops
 };
 
-using Key = std::vector<int64_t>;
+// A product of which a primitive computes one part: with the part's batch and without relu, the part's rows and
+// columns, and whether the rows of the result are without gaps.
+using ProductKey = std::tuple<MatmulSpec, int64_t, int64_t, bool>;
 
 struct Engine {
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
-  std::map<Key, std::shared_ptr<const Primitive>> primitives;
-  std::map<Key, Choice> choices;  // keyed by the convolution without n and epilogue
+  std::map<ConvSpec, std::shared_ptr<const Primitive>> convolutions;  // keyed by the spec without relu
+  std::map<ProductKey, std::shared_ptr<const Primitive>> products;
+  std::map<ConvSpec, Choice> choices;  // keyed by the convolution without n and epilogue
 };
 
 dnnl::memory::data_type data_type(DType dtype);

@@ -57,20 +57,10 @@ void generate_product() {
 
 std::shared_ptr<const Primitive> find_primitive(Engine& engine, const MatmulSpec& whole, const MatmulSpec& part,
                                                 bool dense) {
-  const Key key{-1,
-                static_cast<int64_t>(whole.dtype),
-                whole.wide,
-                whole.m,
-                whole.n,
-                whole.k,
-                whole.transpose_a,
-                whole.transpose_b,
-                whole.bias,
-                part.batch,
-                part.m,
-                part.n,
-                dense};
-  std::shared_ptr<const Primitive>& found = engine.primitives[key];
+  MatmulSpec common = whole;
+  common.batch = part.batch;
+  common.relu = false;
+  std::shared_ptr<const Primitive>& found = engine.products[{common, part.m, part.n, dense}];
   if (found) return found;
   const auto made = make(engine, whole, part, dense, true);
   if (made->implementation.starts_with("gemm")) generate_product();
@@ -106,9 +96,7 @@ class MatmulOp : public LibraryOp {
   std::string implementation() const override { return shards_[0].call.primitive().implementation; }
 
   void run(Pool& pool, std::span<const void* const> in, std::span<void* const> out, void* scratch) const override {
-    pool.parallel(std::ssize(shards_), [&](int64_t begin, int64_t end, int) {
-      for (int64_t s = begin; s < end; ++s) run(shards_[s], in, out[0], scratch);
-    });
+    each_shard(pool, std::ssize(shards_), [&](int64_t s) { run(shards_[s], in, out[0], scratch); });
   }
 
  private:

@@ -22,20 +22,18 @@ class ConvOp : public LibraryOp {
   std::string implementation() const override { return std::string("winograd:") + kernels_.isa; }
 
   void run(Pool& pool, std::span<const void* const> in, std::span<void* const> out, void* scratch) const override {
-    std::fill_n(reinterpret_cast<float*>(at(scratch, zeros_)), shape_.result.channels, 0.0F);
+    std::fill_n(at<float>(scratch, zeros_), shape_.result.channels, 0.0F);
     const auto* bias = static_cast<const float*>(spec_.bias ? in[2] : at(scratch, zeros_));
-    pool.parallel(shards_, [&](int64_t begin, int64_t end, int) {
-      for (int64_t shard = begin; shard < end; ++shard)
-        run_shard(shard, static_cast<const float*>(in[0]), static_cast<const float*>(in[1]), bias,
-                  static_cast<float*>(out[0]), scratch);
+    each_shard(pool, shards_, [&](int64_t shard) {
+      run_shard(shard, static_cast<const float*>(in[0]), static_cast<const float*>(in[1]), bias,
+                static_cast<float*>(out[0]), scratch);
     });
   }
 
  private:
   void run_shard(int64_t shard, const float* source, const float* weights, const float* bias, float* result,
                  void* scratch) const {
-    const int64_t begin = shard_bound(spec_.n, static_cast<int>(shards_), static_cast<int>(shard)),
-                  end = shard_bound(spec_.n, static_cast<int>(shards_), static_cast<int>(shard + 1));
+    const int64_t begin = shard_bound(spec_.n, shards_, shard), end = shard_bound(spec_.n, shards_, shard + 1);
     char* own = at(scratch, panels_ + shard_bytes_ * static_cast<size_t>(shard));
     const int64_t last = end * shape_.tile_count();
     for (int64_t first = begin * shape_.tile_count(); first < last; first += block_) {

@@ -22,9 +22,8 @@ class WeightGradOp : public LibraryOp {
   std::string implementation() const override { return std::string("winograd:") + kernels_.isa; }
 
   void run(Pool& pool, std::span<const void* const> in, std::span<void* const> out, void* scratch) const override {
-    pool.parallel(shards_, [&](int64_t begin, int64_t end, int) {
-      for (int64_t shard = begin; shard < end; ++shard)
-        run_shard(shard, static_cast<const float*>(in[0]), static_cast<const float*>(in[1]), scratch);
+    each_shard(pool, shards_, [&](int64_t shard) {
+      run_shard(shard, static_cast<const float*>(in[0]), static_cast<const float*>(in[1]), scratch);
     });
     write_weight_gradient(pool, spec_, static_cast<const float*>(scratch), shards_,
                           static_cast<int64_t>(sums_bytes_ / sizeof(float)), static_cast<float*>(out[0]));
@@ -34,10 +33,9 @@ class WeightGradOp : public LibraryOp {
   size_t shard_bytes() const { return sums_bytes_ + source_bytes_ + gradient_bytes_; }
 
   void run_shard(int64_t shard, const float* x, const float* y, void* scratch) const {
-    const int64_t tiles = shape_.tile_count(),
-                  begin = shard_bound(spec_.n, static_cast<int>(shards_), static_cast<int>(shard)) * tiles,
-                  end = shard_bound(spec_.n, static_cast<int>(shards_), static_cast<int>(shard + 1)) * tiles;
-    auto* sums = reinterpret_cast<float*>(at(scratch, sums_bytes_ * static_cast<size_t>(shard)));
+    const int64_t tiles = shape_.tile_count(), begin = shard_bound(spec_.n, shards_, shard) * tiles,
+                  end = shard_bound(spec_.n, shards_, shard + 1) * tiles;
+    auto* sums = at<float>(scratch, sums_bytes_ * static_cast<size_t>(shard));
     char* own = at(scratch, sums_bytes_ * static_cast<size_t>(shards_) +
                                 (source_bytes_ + gradient_bytes_) * static_cast<size_t>(shard));
     for (int64_t first = begin; first < end; first += block_) {

@@ -122,25 +122,24 @@ namespace {
 
 class PackOp : public LibraryOp {
  public:
-  PackOp(const ConvSpec& spec, DType source, DType precision) : spec_(spec) {
-    if (source != DType::f32 || precision != DType::f32)
-      rounded_ = make_pack(WeightLayout::plain(spec, DType::f32), source, precision);
+  PackOp(const ConvSpec& spec, DType dtype) : spec_(spec) {
+    if (dtype != DType::f32) widened_ = make_pack(WeightLayout::plain(spec, DType::f32), dtype);
   }
 
-  size_t scratch_bytes() const override { return rounded_ ? WeightLayout::plain(spec_, DType::f32).bytes() : 0; }
+  size_t scratch_bytes() const override { return widened_ ? WeightLayout::plain(spec_, DType::f32).bytes() : 0; }
   std::string implementation() const override { return "winograd:pack"; }
 
   void run(Pool& pool, std::span<const void* const> in, std::span<void* const> out, void* scratch) const override {
-    if (rounded_) {
-      void* const rounded[] = {scratch};
-      rounded_->run(pool, in, rounded, nullptr);
+    if (widened_) {
+      void* const widened[] = {scratch};
+      widened_->run(pool, in, widened, nullptr);
     }
-    write_weight_terms(pool, spec_, static_cast<const float*>(rounded_ ? scratch : in[0]), static_cast<float*>(out[0]));
+    write_weight_terms(pool, spec_, static_cast<const float*>(widened_ ? scratch : in[0]), static_cast<float*>(out[0]));
   }
 
  private:
   ConvSpec spec_;
-  std::unique_ptr<LibraryOp> rounded_;  // null: weights are read as they are
+  std::unique_ptr<LibraryOp> widened_;  // null: weights are read as they are
 };
 
 }  // namespace
@@ -149,8 +148,8 @@ size_t packed_weight_bytes(const ConvSpec& spec) {
   return static_cast<size_t>(kTerms * spec.c * spec.o) * sizeof(float);
 }
 
-std::unique_ptr<LibraryOp> plan_pack_weights(const ConvSpec& spec, DType source, DType precision) {
-  return std::make_unique<PackOp>(spec, source, precision);
+std::unique_ptr<LibraryOp> plan_pack_weights(const ConvSpec& spec, DType dtype) {
+  return std::make_unique<PackOp>(spec, dtype);
 }
 
 }  // namespace kb::winograd

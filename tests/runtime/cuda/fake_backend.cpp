@@ -9,7 +9,7 @@
 
 #include "compiler/schedule/interpreter.h"
 #include "graph/interpreter.h"
-#include "runtime/cpu/library_plan.h"
+#include "runtime/cpu/library.h"
 #include "runtime/cuda/alignment.h"
 #include "runtime/cuda/trials.h"
 
