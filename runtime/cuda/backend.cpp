@@ -80,9 +80,7 @@ class CudaBackend : public Backend {
   int64_t memory_bytes() const override { return device_.memory; }
   int64_t free_bytes() const override {
     device_.make_current();
-    size_t free = 0, total = 0;
-    (*driver_)(driver_->memory_info, &free, &total);
-    return static_cast<int64_t>(free);
+    return driver_->free_bytes();
   }
   bool host_visible() const override { return false; }
   void upload(std::byte* target, const std::byte* source, int64_t bytes) override {

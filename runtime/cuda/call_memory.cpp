@@ -22,13 +22,6 @@ int64_t flush_bytes(const DeviceHandles& device) {
   return aligned(kCaches * cache);
 }
 
-// Returns half of the free memory, in bytes.
-int64_t room_bytes(const Driver& driver) {
-  size_t free = 0, total = 0;
-  driver(driver.memory_info, &free, &total);
-  return static_cast<int64_t>(free / 2);
-}
-
 // Page-locked memory of the host, which is freed at the end of the block.
 class Staging {
  public:
@@ -73,7 +66,7 @@ int64_t CallMemory::place(std::span<const TrialOperand> operands, int64_t scratc
     one_ += aligned(operand.bytes);
   }
   const int64_t needed = one_ + aligned(scratch), flush = flush_bytes(device_);
-  int64_t room = room_bytes(device_.driver) - needed;
+  int64_t room = device_.driver.free_bytes() / 2 - needed;
   if (flush <= room) {
     flush_ = flush;
     room -= flush;

@@ -32,4 +32,10 @@ void Driver::fail(const char* symbol, Result result) const {
   throw CallError(symbol, result, name ? name : "an error without a name", text ? text : "no description");
 }
 
+int64_t Driver::free_bytes() const {
+  size_t free = 0, total = 0;
+  (*this)(memory_info, &free, &total);
+  return static_cast<int64_t>(free);
+}
+
 }  // namespace kb::cuda

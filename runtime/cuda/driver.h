@@ -89,6 +89,8 @@ struct Driver : FunctionTable {
     if (const Result result = call.function(arguments...); result != kSuccess) fail(call.symbol, result);
   }
   [[noreturn]] void fail(const char* symbol, Result result) const;
+  // Returns the bytes of the current device's memory that no process uses.
+  int64_t free_bytes() const;
 
   Call<Result, const char**> get_error_name{slots, "cuGetErrorName"};
   Call<Result, const char**> get_error_string{slots, "cuGetErrorString"};

@@ -170,7 +170,7 @@ class CudaExecutable : public Executable {
     std::string text = fmt::format("\n  in step {} of {}: {}", s, schedule_.name, step.name);
     if (step.nodes.empty()) return text;
     const int32_t node = step.launch() ? step.nodes.back() : step.nodes.front();
-    const std::string line = schedule_.graph->place(schedule_.graph->nodes[static_cast<size_t>(node)]);
+    const std::string line = schedule_.graph->place(schedule_.graph->node(node));
     return line.empty() ? text : text + "\n  at " + line;
   }
 

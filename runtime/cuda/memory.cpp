@@ -12,7 +12,13 @@ constexpr int64_t kPiece = 8 << 20;
 
 size_t at_least_one(int64_t bytes) { return static_cast<size_t>(std::max<int64_t>(bytes, 1)); }
 
-[[noreturn]] void out_of_memory(const OpenDevice& device, const char* where, int64_t bytes, const CallError& error) {
+// Calls `allocate`. If there is no memory left, says `where` and how much of the device's is free.
+template <class Allocate>
+void allocate_or_say(const OpenDevice& device, const char* where, int64_t bytes, Allocate&& allocate) try {
+  device.make_current();
+  allocate();
+} catch (const CallError& error) {
+  if (error.result() != kOutOfMemory) throw;
   size_t free = 0, total = 0;
   device.driver.memory_info.function(&free, &total);
   throw Error(
@@ -25,13 +31,8 @@ class OnDevice : public DeviceMemory {
  public:
   OnDevice(const OpenDevice& device, int64_t bytes) : device_(device), bytes_(bytes) {
     const Driver& driver = device.driver;
-    device.make_current();
-    try {
-      driver(driver.memory_allocate, &address_, at_least_one(bytes));
-    } catch (const CallError& error) {
-      if (error.result() == kOutOfMemory) out_of_memory(device, "on the device", bytes, error);
-      throw;
-    }
+    allocate_or_say(device, "on the device", bytes,
+                    [&] { driver(driver.memory_allocate, &address_, at_least_one(bytes)); });
     driver(driver.fill_bytes, address_, static_cast<unsigned char>(0), at_least_one(bytes), device.compute);
     driver(driver.stream_synchronize, device.compute);  // the next write may be on another stream
   }
@@ -55,13 +56,8 @@ class OnDevice : public DeviceMemory {
 class Pinned : public DeviceMemory {
  public:
   Pinned(const OpenDevice& device, int64_t bytes) : device_(device), bytes_(bytes) {
-    device.make_current();
-    try {
-      device.driver(device.driver.host_allocate, &data_, at_least_one(bytes), 0u);
-    } catch (const CallError& error) {
-      if (error.result() == kOutOfMemory) out_of_memory(device, "for page-locked memory of the host", bytes, error);
-      throw;
-    }
+    allocate_or_say(device, "for page-locked memory of the host", bytes,
+                    [&] { device.driver(device.driver.host_allocate, &data_, at_least_one(bytes), 0u); });
     std::memset(data_, 0, at_least_one(bytes));
   }
   ~Pinned() override {

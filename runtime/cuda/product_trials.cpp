@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "compiler/pipeline/pipeline.h"
 #include "graph/dtype.h"
+#include "graph/functions.h"
 #include "runtime/cuda/memory.h"
-#include "runtime/cuda/product_example.h"
 #include "runtime/cuda/trials.h"
 
 namespace kb::cuda {
@@ -34,6 +35,52 @@ std::string key_of(const Graph& graph, const Node& node) {
   return fmt::format("matrices {} {} {} x {} x {}", kind_of(node.op), name(from.dtype), type.elements() / columns,
                      depth, columns);
 }
+
+// ---- the program around a product
+
+void add_output(const char* name, Tensor value) { value.graph().outputs.push_back({name, value.value()}); }
+
+// Adds what a block reads of its convolution's result: batch norm's moments.
+void add_forward(Tensor y, const Ints& pixels) {
+  const Moments m = moments(cast(y, DType::f32), pixels);
+  add_output("y", y);
+  add_output("mean", m.mean);
+  add_output("variance", m.variance);
+}
+
+// Adds what the block before reads of the gradient: the mask of its relu, the gradient that came past the convolution,
+// and the sums of its batch norm.
+void add_backward(Tensor dx, const Ints& pixels) {
+  const auto beside = [&](const char* name) { return input(dx.graph(), name, dx.dtype(), dx.shape()); };
+  const Tensor d = select(beside("z") > 0.0, dx + beside("other"), 0.0), wide = cast(d, DType::f32);
+  add_output("d", d);
+  add_output("bias", sum(wide, pixels));
+  add_output("weight", sum(wide * cast(beside("x2"), DType::f32), pixels));
+}
+
+// Returns a program that computes the product, and from it what a step of a residual net does. A gradient of filters is
+// read as it is, in 16 bits, which all sides can give.
+Graph example_of(const Graph& from, Node product) {
+  Graph graph("product");
+  for (Value& operand : product.inputs) {
+    const Type& type = from.type(operand);
+    operand = input(graph, fmt::format("x{}", graph.nodes.size()), type.dtype, type.shape).value();
+  }
+  const Op op = product.op;
+  if (op == Op::conv2d_weight_grad) {
+    product.outputs[0].dtype = graph.type(product.inputs[0]).dtype;
+    product.attrs.set("dtype", product.outputs[0].dtype);
+  }
+  Ints pixels(product.type().shape.size() - 1);
+  std::iota(pixels.begin(), pixels.end(), 0);
+  const Tensor result(graph, {graph.append(from, std::move(product)), 0});
+  if (op == Op::conv2d) add_forward(result, pixels);
+  if (op == Op::conv2d_input_grad) add_backward(result, pixels);
+  if (op == Op::conv2d_weight_grad) add_output("dw", result);
+  return graph;
+}
+
+// ---- its sides
 
 // A side is one way to compute the example, loaded.
 class Side {
@@ -68,7 +115,7 @@ class Side {
     Transfers transfers(device);
     for (const Buffer& buffer : schedule_.buffers) {
       if (buffer.kind != BufferKind::output) continue;
-      const DType dtype = schedule_.graph->nodes[static_cast<size_t>(buffer.node)].type().dtype;
+      const DType dtype = schedule_.graph->node(buffer.node).type().dtype;
       const auto* from = static_cast<const std::byte*>(memory.operand(0, inputs.size())) + buffer.offset;
       const int64_t part = std::min(buffer.bytes, kComparedBytes);
       std::vector<std::byte> bytes(static_cast<size_t>(part));
@@ -161,9 +208,7 @@ void drop_wrong(Sides& sides, const DeviceHandles& handles, const Trials& trials
 bool fits_twice(const Driver& driver, std::span<const TrialOperand> operands) {
   int64_t bytes = 0;
   for (const TrialOperand& operand : operands) bytes += operand.bytes;
-  size_t free = 0, total = 0;
-  driver(driver.memory_info, &free, &total);
-  return 2 * bytes <= static_cast<int64_t>(free);
+  return 2 * bytes <= driver.free_bytes();
 }
 
 }  // namespace

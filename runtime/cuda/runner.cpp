@@ -16,6 +16,7 @@
 #include <functional>
 #include <map>
 
+#include "runtime/cuda/capture.h"
 #include "runtime/cuda/lanes.h"
 #include "runtime/standard_streams.h"
 
@@ -340,7 +341,7 @@ class CudaRunner : public Runner {
     bind(slot);
     std::vector<CapturedExec> graphs;
     try {
-      for (size_t s = 0; s < lanes_.segments(routine).size(); ++s) graphs.push_back(captured(slot, routine, s));
+      for (size_t s = 0; s < lanes_.segments(routine).size(); ++s) graphs.push_back(captured_segment(slot, routine, s));
     } catch (...) {
       for (CapturedExec graph : graphs) device_.driver.graph_exec_destroy.function(graph);
       throw;
@@ -348,24 +349,10 @@ class CudaRunner : public Runner {
     slot.graphs[routine] = std::move(graphs);
   }
 
-  CapturedExec captured(Slot& slot, size_t routine, size_t segment) {
-    const Driver& driver = device_.driver;
+  CapturedExec captured_segment(Slot& slot, size_t routine, size_t segment) {
     const Stream stream = lanes_.stream_of(lanes_.segments(routine)[segment]);
-    driver(driver.capture_begin, stream, CaptureMode::thread_local_);
-    Captured captured = nullptr;
-    try {
-      enqueue(slot, routine, segment);
-    } catch (...) {
-      driver.capture_end.function(stream, &captured);
-      if (captured) driver.graph_destroy.function(captured);
-      throw;
-    }
-    driver(driver.capture_end, stream, &captured);
-    CapturedExec graph = nullptr;
-    const Result result = driver.graph_instantiate.function(&graph, captured, 0);
-    driver.graph_destroy.function(captured);
-    if (result != kSuccess) driver.fail(driver.graph_instantiate.symbol, result);
-    driver(driver.graph_upload, graph, stream);
+    CapturedExec graph = captured(device_.driver, stream, [&] { enqueue(slot, routine, segment); });
+    device_.driver(device_.driver.graph_upload, graph, stream);
     return graph;
   }
 

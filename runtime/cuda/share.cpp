@@ -1,12 +1,11 @@
 #include "runtime/cuda/share.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <array>
 #include <map>
 
 #include "graph/error.h"
+#include "runtime/host_name.h"
 
 namespace kb::cuda {
 namespace {
@@ -35,12 +34,6 @@ Seen from_text(const std::string& text) {
   return seen;
 }
 
-std::string node_name() {
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
-
 void check_each_has_its_own(const std::vector<Seen>& reports) {
   std::map<std::pair<std::string, std::string>, size_t> owners;
   std::map<std::string, int> ranks;  // number of ranks on each node
@@ -67,7 +60,7 @@ int share_devices(Communicator& ranks, const std::function<std::vector<std::stri
     const std::vector<std::string> gpus = bus_ids();
     ensure(!gpus.empty(), "share_devices: no GPU, and no error that says so");
     ordinal = ranks.placement().local_rank % static_cast<int>(gpus.size());
-    own = {"", node_name(), gpus[static_cast<size_t>(ordinal)], static_cast<int>(gpus.size())};
+    own = {"", host_name(), gpus[static_cast<size_t>(ordinal)], static_cast<int>(gpus.size())};
   } catch (const Error& error) {
     own.failure = error.what();
   }

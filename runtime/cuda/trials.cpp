@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "graph/error.h"
+#include "runtime/cuda/capture.h"
 #include "runtime/cuda/device.h"
 #include "runtime/median.h"
 
@@ -29,32 +30,17 @@ void check_device(const DeviceHandles& device, const Trials& trials, size_t i, c
 class CapturedRuns {
  public:
   CapturedRuns(const DeviceHandles& device, const CallMemory& memory, const Trials& trials, size_t i)
-      : device_(device) {
-    const Driver& driver = device.driver;
-    driver(driver.capture_begin, device.stream, CaptureMode::thread_local_);
-    Captured captured = nullptr;
-    try {
-      for (size_t run = 0; run < CallMemory::kRuns; ++run) trials.enqueue(i, run % memory.copies());
-    } catch (...) {
-      driver.capture_end.function(device.stream, &captured);
-      if (captured) driver.graph_destroy.function(captured);
-      throw;
-    }
-    driver(driver.capture_end, device.stream, &captured);
-    const Result result = driver.graph_instantiate.function(&graph_, captured, 0);
-    driver.graph_destroy.function(captured);
-    if (result != kSuccess) driver.fail(driver.graph_instantiate.symbol, result);
-  }
+      : device_(device), graph_(captured(device.driver, device.stream, [&] {
+          for (size_t run = 0; run < CallMemory::kRuns; ++run) trials.enqueue(i, run % memory.copies());
+        })) {}
   CapturedRuns(const CapturedRuns&) = delete;
   CapturedRuns& operator=(const CapturedRuns&) = delete;
-  ~CapturedRuns() {
-    if (graph_) device_.driver.graph_exec_destroy.function(graph_);
-  }
+  ~CapturedRuns() { device_.driver.graph_exec_destroy.function(graph_); }
   void launch() const { device_.driver(device_.driver.graph_launch, graph_, device_.stream); }
 
  private:
   const DeviceHandles& device_;
-  CapturedExec graph_ = nullptr;
+  const CapturedExec graph_;
 };
 
 // Captures all implementations; one that fails is null. Throws when all fail, and when the device has failed.

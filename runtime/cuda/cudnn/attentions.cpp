@@ -39,8 +39,7 @@ int64_t scratch_of(const AttentionSpec& spec, int64_t workspace) {
 class AttentionOp : public cuda::LibraryOp {
  public:
   // `chosen` is null where nothing could be planned.
-  AttentionOp(bool has_device, cudnnHandle_t handle, const AttentionSpec& spec,
-              std::shared_ptr<const AttentionPlan> chosen)
+  AttentionOp(bool has_device, cudnnHandle_t handle, const AttentionSpec& spec, std::shared_ptr<const GraphPlan> chosen)
       : has_device_(has_device), handle_(handle), spec_(spec), chosen_(std::move(chosen)) {}
 
   int64_t scratch_bytes() const override {
@@ -70,23 +69,14 @@ class AttentionOp : public cuda::LibraryOp {
     if (spec_.backward) add(kOne, &one);
     if (spec_.backward) add(kRowSums, workspace + cuda::workspace_aligned(chosen_->plan.workspace));
     check(cudnnSetStream(handle_, stream), "cudnnSetStream");
-    execute(ids, addresses, workspace);
+    execute(handle_, chosen_->plan, ids, addresses, workspace);
   }
 
  private:
-  void execute(std::span<const int64_t> ids, std::span<void* const> addresses, void* workspace) const {
-    Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-    pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, ids)
-        .set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, std::ssize(addresses), addresses.data())
-        .set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
-    pack.finalize();
-    check(cudnnBackendExecute(handle_, chosen_->plan.plan.raw(), pack.raw()), "cudnnBackendExecute");
-  }
-
   bool has_device_;
   cudnnHandle_t handle_;
   AttentionSpec spec_;
-  std::shared_ptr<const AttentionPlan> chosen_;
+  std::shared_ptr<const GraphPlan> chosen_;
 };
 
 bool has_driver() {
@@ -126,7 +116,7 @@ std::unique_ptr<cuda::LibraryOp> Attentions::plan(const AttentionSpec& spec) {
 
 // The heuristics' favourite is taken without trials: a plan takes a second to compile, and lengths of random numbers
 // would time nothing.
-std::shared_ptr<const AttentionPlan> Attentions::choose(const AttentionSpec& spec) {
+std::shared_ptr<const GraphPlan> Attentions::choose(const AttentionSpec& spec) {
   const std::string key = text(spec);
   if (const auto known = chosen_.find(key); known != chosen_.end()) return known->second;
   if (is_known_wrong(spec)) throw Error(version() + " computes wrong gradients of attention\n  hint: cuDNN 9.10.2");
@@ -141,8 +131,7 @@ std::shared_ptr<const AttentionPlan> Attentions::choose(const AttentionSpec& spe
     plans = candidates(graph, choice_, rules, 1);
   if (plans.empty()) throw Error(fmt::format("{} has no deterministic implementation of {}", version(), key));
   picks_[key] = plans.front().pick;
-  return chosen_[key] =
-             std::make_shared<const AttentionPlan>(AttentionPlan{std::move(graph), std::move(plans.front())});
+  return chosen_[key] = std::make_shared<const GraphPlan>(GraphPlan{std::move(graph), std::move(plans.front())});
 }
 
 }  // namespace kb::cudnn

@@ -11,12 +11,6 @@
 
 namespace kb::cudnn {
 
-// A plan and the graph that it computes.
-struct AttentionPlan {
-  Descriptor graph;
-  Plan plan;
-};
-
 class Attentions {
  public:
   // Works on the handles' device, whose context is current. The plans' picks are recorded in `picks`.
@@ -32,12 +26,12 @@ class Attentions {
   std::unique_ptr<cuda::LibraryOp> plan(const AttentionSpec& spec);
 
  private:
-  std::shared_ptr<const AttentionPlan> choose(const AttentionSpec& spec);
+  std::shared_ptr<const GraphPlan> choose(const AttentionSpec& spec);
 
   bool has_device_;
   PlanDevice choice_;
   cuda::LibraryPicks& picks_;
-  std::map<std::string, std::shared_ptr<const AttentionPlan>> chosen_;  // keyed by the spec's text; null: no driver
+  std::map<std::string, std::shared_ptr<const GraphPlan>> chosen_;  // keyed by the spec's text; null: no driver
 };
 
 // Returns the most workspace that a plan may want, in bytes. A deterministic backward plan has the gradients of all

@@ -48,25 +48,17 @@ Operands operands(const ConvSpec& spec, std::span<const void* const> in, std::sp
 }
 
 void execute(cudnnHandle_t handle, const Plan& plan, const Operands& o, void* workspace) {
-  std::vector<int64_t> ids = {kImage, kFilter, kResult};
-  std::vector<void*> addresses = {o.image, o.filter, o.result};
-  if (o.bias) {
-    ids.push_back(kBias);
-    addresses.push_back(o.bias);
-  }
-  for (const void* address : addresses) cuda::check_operand("convolution", address);
-  Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-  pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, std::span<const int64_t>(ids))
-      .set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, std::ssize(addresses), addresses.data())
-      .set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
-  pack.finalize();
-  check(cudnnBackendExecute(handle, plan.plan.raw(), pack.raw()), "cudnnBackendExecute");
+  const int64_t ids[] = {kImage, kFilter, kResult, kBias};
+  void* const addresses[] = {o.image, o.filter, o.result, o.bias};
+  const size_t count = o.bias ? 4 : 3;
+  for (const void* address : std::span(addresses).first(count)) cuda::check_operand("convolution", address);
+  execute(handle, plan, std::span(ids).first(count), std::span(addresses).first(count), workspace);
 }
 
 class ConvOp : public cuda::LibraryOp {
  public:
   ConvOp(const cuda::DeviceHandles* device, cudnnHandle_t handle, const ConvSpec& spec,
-         std::shared_ptr<const ConvPlan> chosen)
+         std::shared_ptr<const GraphPlan> chosen)
       : device_(device), handle_(handle), spec_(spec), chosen_(std::move(chosen)) {}
 
   // Returns the bytes of the workspace and of its alignment.
@@ -93,7 +85,7 @@ class ConvOp : public cuda::LibraryOp {
   const cuda::DeviceHandles* device_;
   cudnnHandle_t handle_;
   ConvSpec spec_;
-  std::shared_ptr<const ConvPlan> chosen_;
+  std::shared_ptr<const GraphPlan> chosen_;
 };
 
 Error unsupported(const ConvSpec& spec, bool deterministic) {
@@ -123,15 +115,15 @@ std::unique_ptr<cuda::LibraryOp> Convolutions::plan(const ConvSpec& spec) {
   return std::make_unique<ConvOp>(device_, choice_.handle(), spec, choose(spec));
 }
 
-std::shared_ptr<const ConvPlan> Convolutions::choose(const ConvSpec& spec) {
+std::shared_ptr<const GraphPlan> Convolutions::choose(const ConvSpec& spec) {
   const std::string key = text(spec);
-  std::shared_ptr<const ConvPlan>& chosen = chosen_[key];
+  std::shared_ptr<const GraphPlan>& chosen = chosen_[key];
   if (chosen) return chosen;
   Descriptor graph = conv_graph(spec, choice_);
   const auto pick = picks_.find(key);
   Plan plan = pick == picks_.end() ? best(spec, graph) : picked_plan(graph, choice_, pick->second);
   picks_[key] = plan.pick;
-  chosen = std::make_shared<const ConvPlan>(ConvPlan{std::move(graph), std::move(plan)});
+  chosen = std::make_shared<const GraphPlan>(GraphPlan{std::move(graph), std::move(plan)});
   return chosen;
 }
 

@@ -13,12 +13,6 @@ namespace kb::cudnn {
 
 std::string version();  // returns "cuDNN 9.19.0"
 
-// A plan and the graph that it computes.
-struct ConvPlan {
-  Descriptor graph;
-  Plan plan;
-};
-
 class Convolutions {
  public:
   // Works on the handles' device, whose context is current. The implementations that trials choose are recorded in
@@ -34,14 +28,14 @@ class Convolutions {
   std::unique_ptr<cuda::LibraryOp> plan(const ConvSpec& spec);
 
  private:
-  std::shared_ptr<const ConvPlan> choose(const ConvSpec& spec);
+  std::shared_ptr<const GraphPlan> choose(const ConvSpec& spec);
   Plan best(const ConvSpec& spec, const Descriptor& graph);
 
   const cuda::DeviceHandles* device_ = nullptr;
   PlanDevice choice_;
   cuda::LibraryPicks& picks_;
   bool deterministic_;
-  std::map<std::string, std::shared_ptr<const ConvPlan>> chosen_;  // keyed by the spec's text
+  std::map<std::string, std::shared_ptr<const GraphPlan>> chosen_;  // keyed by the spec's text
 };
 
 }  // namespace kb::cudnn

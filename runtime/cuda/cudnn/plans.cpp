@@ -153,4 +153,14 @@ Plan picked_plan(const Descriptor& graph, const PlanDevice& device, const std::s
   return plan;
 }
 
+void execute(cudnnHandle_t handle, const Plan& plan, std::span<const int64_t> ids, std::span<void* const> addresses,
+             void* workspace) {
+  Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+  pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, ids)
+      .set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, std::ssize(addresses), addresses.data())
+      .set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
+  pack.finalize();
+  check(cudnnBackendExecute(handle, plan.plan.raw(), pack.raw()), "cudnnBackendExecute");
+}
+
 }  // namespace kb::cudnn

@@ -1,6 +1,7 @@
 // Execution plans for an operation graph: the candidates that cuDNN's heuristics name and our rules allow. Each has a
 // pick, a short text from which the same plan is built again ("62 2=4 13=0": engine 62 with its knobs).
 #pragma once
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,16 @@ struct Plan {
   std::string pick;
   int64_t workspace = 0;  // bytes of the workspace
 };
+
+// A plan and the graph that it computes.
+struct GraphPlan {
+  Descriptor graph;
+  Plan plan;
+};
+
+// Enqueues a plan on the handle's stream: `ids` name the graph's tensors, which lie at `addresses`.
+void execute(cudnnHandle_t handle, const Plan& plan, std::span<const int64_t> ids, std::span<void* const> addresses,
+             void* workspace);
 
 // Returns at most `most` plans, the heuristics' favourite first. It never takes an engine that sums in less than f32,
 // or whose error is not bounded by the sum of the absolute values of its terms (Winograd, FFT). Engines that cuDNN
