@@ -1,9 +1,9 @@
 #include "runtime/cuda/nvrtc.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "graph/error.h"
 
@@ -14,88 +14,59 @@ namespace {
 constexpr const char* kNvrtcLibraries[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
                                            "/usr/local/cuda/lib64/libnvrtc.so"};
 
-template <class Function>
-bool bind(void* library, const char* symbol, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, symbol));
-  return function != nullptr;
-}
-
-bool bind_all(void* library, Nvrtc& n, std::string& missing) {
-  bool all = true;
-#define KB_BIND(symbol) \
-  if (!bind(library, #symbol, n.symbol)) all = false, missing = #symbol
-  KB_BIND(nvrtcVersion);
-  KB_BIND(nvrtcGetNumSupportedArchs);
-  KB_BIND(nvrtcGetSupportedArchs);
-  KB_BIND(nvrtcCreateProgram);
-  KB_BIND(nvrtcDestroyProgram);
-  KB_BIND(nvrtcCompileProgram);
-  KB_BIND(nvrtcGetCUBINSize);
-  KB_BIND(nvrtcGetCUBIN);
-  KB_BIND(nvrtcGetPTXSize);
-  KB_BIND(nvrtcGetPTX);
-  KB_BIND(nvrtcGetProgramLogSize);
-  KB_BIND(nvrtcGetProgramLog);
-  KB_BIND(nvrtcGetErrorString);
-#undef KB_BIND
-  return all;
-}
-
-void check(const Nvrtc& nvrtc, const char* call, int result) {
-  if (result != 0)
-    throw InternalError(fmt::format("{} failed: {} ({})", call, nvrtc.nvrtcGetErrorString(result), result));
-}
-
-void ask(Nvrtc& nvrtc) {
-  check(nvrtc, "nvrtcVersion", nvrtc.nvrtcVersion(&nvrtc.major, &nvrtc.minor));
+Nvrtc ask(std::shared_ptr<const NvrtcFunctions> functions) {
+  Nvrtc nvrtc;
+  nvrtc.functions = std::move(functions);
+  const NvrtcFunctions& call = *nvrtc.functions;
+  call(call.version, &nvrtc.major, &nvrtc.minor);
   int count = 0;
-  check(nvrtc, "nvrtcGetNumSupportedArchs", nvrtc.nvrtcGetNumSupportedArchs(&count));
+  call(call.count_archs, &count);
   nvrtc.archs.resize(static_cast<size_t>(count));
-  check(nvrtc, "nvrtcGetSupportedArchs", nvrtc.nvrtcGetSupportedArchs(nvrtc.archs.data()));
+  call(call.supported_archs, nvrtc.archs.data());
   std::sort(nvrtc.archs.begin(), nvrtc.archs.end());
+  return nvrtc;
 }
 
 // Owns an NVRTC program, and destroys it at the end.
 class Program {
  public:
-  Program(const Nvrtc& nvrtc, const std::string& text) : nvrtc_(nvrtc) {
-    check(nvrtc, "nvrtcCreateProgram",
-          nvrtc.nvrtcCreateProgram(&program_, text.c_str(), "kernels.cu", 0, nullptr, nullptr));
+  Program(const NvrtcFunctions& call, const std::string& text) : call_(call) {
+    call(call.create_program, &program_, text.c_str(), "kernels.cu", 0, nullptr, nullptr);
   }
-  ~Program() { nvrtc_.nvrtcDestroyProgram(&program_); }
+  ~Program() { call_.destroy_program.function(&program_); }
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
   NvrtcProgram get() const { return program_; }
 
-  std::string read(const char* call, int (*size_of)(NvrtcProgram, size_t*), int (*get)(NvrtcProgram, char*)) const {
+  std::string read(const NvrtcFunctions::Size& size_of, const NvrtcFunctions::Bytes& get) const {
     size_t size = 0;
-    check(nvrtc_, call, size_of(program_, &size));
+    call_(size_of, program_, &size);
     std::string bytes(size, '\0');
-    check(nvrtc_, call, get(program_, bytes.data()));
+    call_(get, program_, bytes.data());
     return bytes;
   }
 
  private:
-  const Nvrtc& nvrtc_;
+  const NvrtcFunctions& call_;
   NvrtcProgram program_ = nullptr;
 };
 
 }  // namespace
 
+void NvrtcFunctions::fail(const char* symbol, int result) const {
+  throw InternalError(fmt::format("{} failed: {} ({})", symbol, error_string.function(result), result));
+}
+
 bool open_nvrtc(Nvrtc& nvrtc, std::string& why) {
   std::string first;
   for (const char* library : kNvrtcLibraries) {
-    void* handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    if (!handle) {
-      if (first.empty()) first = dlerror();
-      continue;
-    }
-    std::string missing;
-    if (bind_all(handle, nvrtc, missing)) {
-      ask(nvrtc);
+    auto functions = std::make_shared<NvrtcFunctions>();
+    if (open_table(*functions, library, why)) {
+      nvrtc = ask(std::move(functions));
       return true;
     }
-    first = fmt::format("{} has no {}", library, missing);
+    const bool loads = functions->version.function != nullptr;  // and lacks another function, which says more
+    if (first.empty() || loads) first = why;
   }
   why = fmt::format("NVRTC, CUDA's run-time compiler, is missing ({}); it comes with the CUDA toolkit 12 or 13", first);
   return false;
@@ -128,22 +99,22 @@ std::vector<std::string> nvrtc_options() {
 
 NvrtcResult run_nvrtc(const Nvrtc& nvrtc, const NvrtcTarget& target, const std::string& text,
                       const std::string& another_option) {
-  const Program program(nvrtc, text);
+  const NvrtcFunctions& call = *nvrtc.functions;
+  const Program program(call, text);
   std::vector<std::string> options = nvrtc_options();
   options.push_back(target.option);
   if (!another_option.empty()) options.push_back(another_option);
   std::vector<const char*> pointers;
   for (const std::string& option : options) pointers.push_back(option.c_str());
-  const int status = nvrtc.nvrtcCompileProgram(program.get(), static_cast<int>(pointers.size()), pointers.data());
+  const int status = call.compile_program.function(program.get(), static_cast<int>(pointers.size()), pointers.data());
   NvrtcResult result;
-  result.log = program.read("nvrtcGetProgramLog", nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog);
+  result.log = program.read(call.log_size, call.log);
   if (!result.log.empty() && result.log.back() == '\0') result.log.pop_back();
   if (status != 0) {
-    result.log += nvrtc.nvrtcGetErrorString(status);
+    result.log += call.error_string.function(status);
     return result;
   }
-  result.image = target.ptx ? program.read("nvrtcGetPTX", nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX)
-                            : program.read("nvrtcGetCUBIN", nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN);
+  result.image = target.ptx ? program.read(call.ptx_size, call.ptx) : program.read(call.cubin_size, call.cubin);
   return result;
 }
 

@@ -3,8 +3,11 @@
 // kernels.
 #pragma once
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "runtime/cuda/function_table.h"
 
 struct _nvrtcProgram;
 
@@ -12,23 +15,35 @@ namespace kb::cuda {
 
 using NvrtcProgram = _nvrtcProgram*;
 
-// Functions by the names that libnvrtc exports. Every one returns 0 on success.
-struct Nvrtc {
-  int (*nvrtcVersion)(int* major, int* minor) = nullptr;
-  int (*nvrtcGetNumSupportedArchs)(int* count) = nullptr;
-  int (*nvrtcGetSupportedArchs)(int* archs) = nullptr;
-  int (*nvrtcCreateProgram)(NvrtcProgram*, const char* text, const char* name, int headers, const char* const* texts,
-                            const char* const* names) = nullptr;
-  int (*nvrtcDestroyProgram)(NvrtcProgram*) = nullptr;
-  int (*nvrtcCompileProgram)(NvrtcProgram, int count, const char* const* options) = nullptr;
-  int (*nvrtcGetCUBINSize)(NvrtcProgram, size_t*) = nullptr;
-  int (*nvrtcGetCUBIN)(NvrtcProgram, char*) = nullptr;
-  int (*nvrtcGetPTXSize)(NvrtcProgram, size_t*) = nullptr;
-  int (*nvrtcGetPTX)(NvrtcProgram, char*) = nullptr;
-  int (*nvrtcGetProgramLogSize)(NvrtcProgram, size_t*) = nullptr;
-  int (*nvrtcGetProgramLog)(NvrtcProgram, char*) = nullptr;
-  const char* (*nvrtcGetErrorString)(int) = nullptr;
+struct NvrtcFunctions : FunctionTable {
+  // nvrtc(nvrtc.version, &major, &minor) throws InternalError unless the call returns 0.
+  template <class... P, class... A>
+  void operator()(const Call<P...>& call, A... arguments) const {
+    if (const int result = call.function(arguments...); result != 0) fail(call.symbol, result);
+  }
+  [[noreturn]] void fail(const char* symbol, int result) const;
 
+  using Size = Call<NvrtcProgram, size_t*>;
+  using Bytes = Call<NvrtcProgram, char*>;
+  Call<int*, int*> version{slots, "nvrtcVersion"};
+  Call<int*> count_archs{slots, "nvrtcGetNumSupportedArchs"};
+  Call<int*> supported_archs{slots, "nvrtcGetSupportedArchs"};
+  // Takes the text, its name, and the number, texts and names of headers.
+  Call<NvrtcProgram*, const char*, const char*, int, const char* const*, const char* const*> create_program{
+      slots, "nvrtcCreateProgram"};
+  Call<NvrtcProgram*> destroy_program{slots, "nvrtcDestroyProgram"};
+  Call<NvrtcProgram, int, const char* const*> compile_program{slots, "nvrtcCompileProgram"};
+  Size cubin_size{slots, "nvrtcGetCUBINSize"};
+  Bytes cubin{slots, "nvrtcGetCUBIN"};
+  Size ptx_size{slots, "nvrtcGetPTXSize"};
+  Bytes ptx{slots, "nvrtcGetPTX"};
+  Size log_size{slots, "nvrtcGetProgramLogSize"};
+  Bytes log{slots, "nvrtcGetProgramLog"};
+  CallOf<const char*, int> error_string{slots, "nvrtcGetErrorString"};
+};
+
+struct Nvrtc {
+  std::shared_ptr<const NvrtcFunctions> functions;
   int major = 0, minor = 0;
   std::vector<int> archs;  // architectures that it compiles for, sorted: 75, 80, 86 and so on
 };
