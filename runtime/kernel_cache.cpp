@@ -37,16 +37,15 @@ Sha256 host_hash(const KernelBatch& batch, const HostCompiler& compiler) {
 
 void* open_library(const fs::path& path) { return ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); }
 
-// Returns the entry point of kernel `key`; null with the reason in `damage` when it cannot be used. Each name of a file
-// is opened by itself. The loader maps a file once under all its names, but it takes a name that it has seen before for
-// the file that had it then, which may be an older one without the other kernels. Nobody can exchange the file between
-// check and loading: it is opened through the descriptor of a folder in which no other user may replace anything.
-void* find_kernel(EntryReader& reader, const std::string& key, const std::string& name, std::string& damage) {
-  const std::string file = key + std::string(kEntrySuffix);
-  if (!reader.find(file, key, damage)) return nullptr;
-  void* library = open_library(reader.folder().path(file));
+// Returns the entry point of kernel `key`; null when it cannot be used. Each name of a file is opened by itself. The
+// loader maps a file once under all its names, but it takes a name that it has seen before for the file that had it
+// then, which may be an older one without the other kernels. Nobody can exchange the file between check and loading: it
+// is opened through the descriptor of a folder in which no other user may replace anything.
+void* find_kernel(EntryReader& reader, const std::string& key, const std::string& name) {
+  if (!reader.find(key)) return nullptr;
+  void* library = open_library(reader.path(key));
   void* address = library ? ::dlsym(library, name.c_str()) : nullptr;
-  if (!address) damage = ::dlerror();
+  if (!address) reader.refuse(key, ::dlerror());
   return address;
 }
 
@@ -117,24 +116,14 @@ class Loader {
   WantedKernels read_cache(const WantedKernels& wanted) {
     if (cache_dir_.empty()) return wanted;
     WantedKernels missing;
-    EntryReader reader(cache_dir_, compiler_.processor);
-    int64_t damaged = 0;
-    std::string example;
+    EntryReader reader(cache_dir_, kEntrySuffix, compiler_.processor);
     for (const auto& [key, kernel] : wanted) {
-      std::string damage;
-      void* address = find_kernel(reader, key, kernel->name, damage);
-      if (address) {
+      if (void* address = find_kernel(reader, key, kernel->name))
         addresses_[key] = address;
-        continue;
-      }
-      missing.emplace(key, kernel);
-      if (damage.empty()) continue;
-      ::unlink(entry_path(key).c_str());
-      if (damaged++ == 0) example = fmt::format("{}.so: {}", key, damage);
+      else
+        missing.emplace(key, kernel);
     }
-    if (damaged > 0)
-      warn("kernel cache {}: {} not used and built again ({})", cache_dir_.string(),
-           damaged == 1 ? "1 entry is" : fmt::format("{} entries are", damaged), example);
+    if (const std::string warning = reader.warning(); !warning.empty()) warn("{}", warning);
     return missing;
   }
 

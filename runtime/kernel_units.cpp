@@ -100,19 +100,33 @@ std::vector<std::string> sorted_keys(const KernelUnit& unit) {
   return keys;
 }
 
-const EntryReader::Entry* EntryReader::find(const std::string& name, const std::string& key, std::string& damage) {
-  const TrustedFile file = folder_.open(name);
-  damage = file.refusal();
-  if (!file.exists() || !damage.empty()) return nullptr;
-  const auto [position, is_new] = files_.try_emplace(file.identity());
-  Entry& entry = position->second;
-  if (is_new) entry = check(file);
-  damage = entry.checked.damage;
-  if (!damage.empty()) return nullptr;
-  const std::vector<std::string>& keys = entry.checked.entry.keys;
-  if (std::binary_search(keys.begin(), keys.end(), key)) return &entry;
-  damage = "holds other kernels";
+const EntryReader::Entry* EntryReader::find(const std::string& key) {
+  const TrustedFile file = folder_.open(key + suffix_);
+  const Entry* entry = nullptr;
+  std::string damage = file.refusal();
+  if (damage.empty() && file.exists()) {
+    const auto [position, is_new] = files_.try_emplace(file.identity());
+    if (is_new) position->second = check(file);
+    entry = &position->second;
+    const std::vector<std::string>& keys = entry->checked.entry.keys;
+    damage = entry->checked.damage;
+    if (damage.empty() && !std::binary_search(keys.begin(), keys.end(), key)) damage = "holds other kernels";
+  }
+  if (damage.empty()) return entry;
+  refuse(key, damage);
   return nullptr;
+}
+
+void EntryReader::refuse(const std::string& key, const std::string& damage) {
+  const std::string name = key + suffix_;
+  ::unlink((cache_dir_ / name).c_str());
+  if (refused_++ == 0) example_ = fmt::format("{}: {}", name, damage);
+}
+
+std::string EntryReader::warning() const {
+  if (refused_ == 0) return "";
+  return fmt::format("kernel cache {}: {} not used and built again ({})", cache_dir_.string(),
+                     refused_ == 1 ? "1 entry is" : fmt::format("{} entries are", refused_), example_);
 }
 
 EntryReader::Entry EntryReader::check(const TrustedFile& file) const {

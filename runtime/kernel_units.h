@@ -38,8 +38,9 @@ std::string unit_text(const KernelBatch& batch, const KernelUnit& unit);
 std::string blamed_kernel(const KernelUnit& unit, const std::string& diagnostics);
 std::vector<std::string> sorted_keys(const KernelUnit& unit);
 
-// Reads entries of a cache directory that were made for one processor by this user or the administrator. Kernels that
-// were compiled together are one file under several names; the inode tells, and it is read and hashed once.
+// Reads entries of a cache directory that were made for one processor by this user or the administrator, and deletes
+// those that must not be used. Kernels that were compiled together are one file under several names; the inode tells,
+// and it is read and hashed once.
 class EntryReader {
  public:
   struct Entry {
@@ -47,17 +48,25 @@ class EntryReader {
     std::string image;
   };
 
-  EntryReader(const std::filesystem::path& cache_dir, std::string processor)
-      : folder_(cache_dir), processor_(std::move(processor)) {}
-  // Returns the file of this name, which holds kernel `key`; null when there is none, or when it must not be used, with
-  // the reason in `damage`.
-  const Entry* find(const std::string& name, const std::string& key, std::string& damage);
-  const TrustedFolder& folder() const { return folder_; }
+  EntryReader(const std::filesystem::path& cache_dir, std::string_view suffix, std::string processor)
+      : cache_dir_(cache_dir), suffix_(suffix), folder_(cache_dir), processor_(std::move(processor)) {}
+  // Returns the file that holds kernel `key`; null when there is none, or when it must not be used.
+  const Entry* find(const std::string& key);
+  // Deletes the file of `key`, and notes why.
+  void refuse(const std::string& key, const std::string& damage);
+  // Returns a line that counts the files that were refused; empty if there are none.
+  std::string warning() const;
+  // Returns a path of the file of `key` under which nobody can exchange it.
+  std::filesystem::path path(const std::string& key) const { return folder_.path(key + suffix_); }
 
  private:
   Entry check(const TrustedFile& file) const;
+  std::filesystem::path cache_dir_;
+  std::string suffix_;
   TrustedFolder folder_;
   std::string processor_;
+  int64_t refused_ = 0;
+  std::string example_;                                   // the first refused file, and why
   std::map<std::pair<uint64_t, uint64_t>, Entry> files_;  // keyed by device and inode
 };
 

@@ -1,7 +1,6 @@
 #include "runtime/cuda/nvrtc_compiler.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -105,27 +104,19 @@ CompiledImages NvrtcCompiler::compile(const KernelBatch& batch) {
 WantedKernels NvrtcCompiler::read_cache(const WantedKernels& wanted, CompiledImages& result) const {
   if (cache_dir_.empty()) return wanted;
   WantedKernels missing;
-  EntryReader reader(cache_dir_, processor());
+  EntryReader reader(cache_dir_, kDeviceSuffix, processor());
   std::map<const EntryReader::Entry*, size_t> images;
-  int64_t damaged = 0;
-  std::string example;
   for (const auto& [key, kernel] : wanted) {
-    std::string damage;
-    if (const EntryReader::Entry* entry = reader.find(key + std::string(kDeviceSuffix), key, damage)) {
-      const auto [at, is_new] = images.try_emplace(entry, result.images.size());
-      if (is_new) result.images.push_back({entry->image, {}});
-      result.images[at->second].names.push_back(kernel->name);
+    const EntryReader::Entry* entry = reader.find(key);
+    if (!entry) {
+      missing.emplace(key, kernel);
       continue;
     }
-    missing.emplace(key, kernel);
-    if (damage.empty()) continue;
-    ::unlink(entry_path(key).c_str());
-    if (damaged++ == 0) example = fmt::format("{}{}: {}", key, kDeviceSuffix, damage);
+    const auto [at, is_new] = images.try_emplace(entry, result.images.size());
+    if (is_new) result.images.push_back({entry->image, {}});
+    result.images[at->second].names.push_back(kernel->name);
   }
-  if (damaged > 0)
-    result.warnings.push_back(fmt::format("kernel cache {}: {} not used and built again ({})", cache_dir_.string(),
-                                          damaged == 1 ? "1 entry is" : fmt::format("{} entries are", damaged),
-                                          example));
+  if (const std::string warning = reader.warning(); !warning.empty()) result.warnings.push_back(warning);
   return missing;
 }
 
