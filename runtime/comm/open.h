@@ -23,7 +23,9 @@ std::unique_ptr<Communicator> open_communicator(const CommunicatorOptions& optio
 std::vector<std::string> mpirun_command(const std::string& mpirun, int64_t processes, std::vector<std::string> command);
 
 // The functions that the plug-in exports: kilobatch_mpi_version returns build_version(); kilobatch_mpi_link makes the
-// link and may throw Error.
+// link and may throw Error. It starts MPI, which a process can do once, and the link's close() ends it. A message that
+// takes longer than `timeout` seconds is an Error. `node` is the machine that this process pretends to be on, for
+// tests; -1: MPI finds the machine.
 class Link;
 using MpiPluginVersion = const char* (*)();
 using MpiPluginLink = Link* (*)(double timeout, int node);

@@ -1,5 +1,6 @@
-#include "runtime/comm/mpi/mpi_link.h"
-
+// The plug-in library libkilobatch_mpi: messages by MPI (runtime/comm/open.h has its functions). One thread makes all
+// calls. It waits by looking and sleeping in turn, because OpenMPI's own waiting would keep a core busy that is needed
+// for computing.
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <fmt/format.h>
@@ -9,8 +10,10 @@
 #include <atomic>
 
 #include "graph/error.h"
+#include "runtime/comm/link.h"
 #include "runtime/comm/patience.h"
 #include "runtime/comm/sum.h"
+#include "runtime/commit.h"
 
 namespace kb {
 namespace {
@@ -207,6 +210,10 @@ class MpiLink : public Link {
 
 }  // namespace
 
-std::unique_ptr<Link> make_mpi_link(double timeout, int node) { return std::make_unique<MpiLink>(timeout, node); }
-
 }  // namespace kb
+
+extern "C" __attribute__((visibility("default"))) const char* kilobatch_mpi_version() { return kb::build_version(); }
+
+extern "C" __attribute__((visibility("default"))) kb::Link* kilobatch_mpi_link(double timeout, int node) {
+  return new kb::MpiLink(timeout, node);
+}
