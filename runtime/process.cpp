@@ -18,6 +18,7 @@
 
 #include "runtime/atomic_file.h"
 #include "runtime/file_error.h"
+#include "runtime/threads.h"
 
 namespace kb {
 namespace {
@@ -29,22 +30,6 @@ struct Start {
   Orphan orphan;
   pid_t parent;
   int error = 0;  // why it has not become the program
-};
-
-// While it lives, this thread gets no signals.
-class NoSignals {
- public:
-  NoSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  NoSignals(const NoSignals&) = delete;
-  NoSignals& operator=(const NoSignals&) = delete;
-
- private:
-  sigset_t before_;
 };
 
 // A handler of the parent's would change memory that the child shares with it.

@@ -67,15 +67,9 @@ StateStore::Entry StateStore::make_entry(const Variable& variable) const {
           std::vector<std::byte>(is_mirrored ? static_cast<size_t>(variable.type.bytes()) : 0)};
 }
 
-StateStore& StateStore::part(const std::string& name) {
+StateStore& StateStore::part_on(Backend* backend, const std::string& name) {
   std::unique_ptr<StateStore>& part = parts_[name];
-  if (!part) part.reset(new StateStore(backend_));
-  return *part;
-}
-
-StateStore& StateStore::host_part(const std::string& name) {
-  std::unique_ptr<StateStore>& part = parts_[name];
-  if (!part) part.reset(new StateStore(nullptr));
+  if (!part) part.reset(new StateStore(backend));
   return *part;
 }
 

@@ -48,8 +48,8 @@ class StateStore {
   // Return a store for another copy of the variables, which is made at the first call. Its tensors are optimizer state
   // of this store, under their names behind "NAME.". A host_part() lies in the host's memory alone, where no session
   // works on it.
-  StateStore& part(const std::string& name);
-  StateStore& host_part(const std::string& name);
+  StateStore& part(const std::string& name) { return part_on(backend_, name); }
+  StateStore& host_part(const std::string& name) { return part_on(nullptr, name); }
   // Notes that another process has the part of this name: load() ignores its tensors.
   void part_lies_elsewhere(const std::string& name) { elsewhere_.insert(name + "."); }
   bool lies_elsewhere(std::string_view tensor) const;
@@ -93,6 +93,7 @@ class StateStore {
     bool is_mirrored() const { return memory && !mirror.empty(); }
   };
   explicit StateStore(Backend* backend) : backend_(backend) {}
+  StateStore& part_on(Backend* backend, const std::string& name);
   std::vector<TensorView> own_views(bool slots) const;
   Entry make_entry(const Variable& variable) const;
   void initialise_parameters(uint32_t seed);

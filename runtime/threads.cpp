@@ -22,6 +22,14 @@ std::string no_thread_text(const char* what, const std::error_code& error) {
 
 void throw_no_thread(const char* what, const std::error_code& error) { throw Error(no_thread_text(what, error)); }
 
+NoSignals::NoSignals() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before_);
+}
+
+NoSignals::~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
 // Each thread takes the next piece until none is left. If a thread cannot be made, its work is deferred until it is
 // waited for, when no piece is left.
 void run_side_by_side(size_t count, size_t jobs, const std::function<void(size_t)>& piece) {

@@ -2,6 +2,8 @@
 // can do is given to std::async without a policy, so that the caller does it then. A thread that a run cannot do
 // without is started here.
 #pragma once
+#include <signal.h>
+
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -14,6 +16,18 @@ namespace kb {
 // Returns "no thread can be made for WHAT", with the system's reason and what helps.
 std::string no_thread_text(const char* what, const std::error_code& error);
 [[noreturn]] void throw_no_thread(const char* what, const std::error_code& error);
+
+// While it lives, this thread gets no signals, and neither do the threads that it starts then.
+class NoSignals {
+ public:
+  NoSignals();
+  ~NoSignals();
+  NoSignals(const NoSignals&) = delete;
+  NoSignals& operator=(const NoSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
 
 // Starts a thread. Throws Error with no_thread_text(what) when it cannot be made.
 template <class Thread = std::thread, class Body>

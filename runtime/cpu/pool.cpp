@@ -1,8 +1,6 @@
 #include "runtime/cpu/pool.h"
 
 #include <linux/futex.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,6 +11,7 @@
 #include <utility>
 
 #include "graph/error.h"
+#include "runtime/threads.h"
 #include "runtime/usable_processors.h"
 
 namespace kb {
@@ -58,26 +57,12 @@ bool spin(F done) {
   return done();
 }
 
-// While it lives, new threads block all signals: signals are for the program's threads and never for a worker.
-class BlockSignals {
- public:
-  BlockSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old_);
-  }
-  ~BlockSignals() { pthread_sigmask(SIG_SETMASK, &old_, nullptr); }
-
- private:
-  sigset_t old_;
-};
-
 constexpr auto kNothing = [](int64_t, int64_t, int) {};
 
 }  // namespace
 
 Pool::Pool(int threads) : asked_(threads < 1 ? usable_processors() : threads), body_(kNothing) {
-  BlockSignals block;
+  const NoSignals block;  // signals are for the program's threads and never for a worker
   // If the system refuses a thread, the pool takes kSpare fewer than it got: other threads and compilers need some too.
   for (int count = asked_ - 1; !start(count); count = static_cast<int>(workers_.size()) - kSpare) stop();
   cursors_ = std::vector<Cursor>(workers_.size() + 1);  // no worker reads them before the first job
