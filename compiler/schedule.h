@@ -54,6 +54,8 @@ struct Buffer {
   int32_t first = 0;   // numbers of the first and last step during which it is live, both included
   int32_t last = 0;
   int32_t node = -1;  // the producing node; -1 for scratch memory
+
+  bool is_planned() const { return kind == BufferKind::arena || kind == BufferKind::output; }
 };
 
 // A place in a buffer. A node that only views memory (a contiguous reshape, a slice of the leading axis) becomes a View

@@ -10,6 +10,7 @@
 
 #include "compiler/schedule.h"
 #include "compiler/target.h"
+#include "runtime/kernel_batch.h"
 #include "runtime/profile.h"
 #include "runtime/rank_group.h"
 
@@ -92,10 +93,8 @@ class Runner {
 inline constexpr int64_t kKeptOutputBytes = 64 << 10;
 
 // The cost of one call of load(), over all its schedules.
-struct LoadReport {
-  int64_t cache_hits = 0, compiled = 0;  // numbers of distinct kernels
-  double jit_milliseconds = 0;           // time for kernels: cache look-up, compiler, loading
-  double library_milliseconds = 0;       // time to make library primitives
+struct LoadReport : KernelCost {
+  double library_milliseconds = 0;  // time to make library primitives
 };
 
 class Backend {

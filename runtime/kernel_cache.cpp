@@ -230,7 +230,8 @@ LoadedKernels load_kernels(const KernelBatch& batch, const HostCompiler& compile
                            int jobs) {
   const auto start = std::chrono::steady_clock::now();
   LoadedKernels kernels = Loader(batch, compiler, cache_dir).run(jobs);
-  kernels.jit_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  kernels.jit_milliseconds =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return kernels;
 }
 

@@ -15,11 +15,8 @@
 
 namespace kb {
 
-struct LoadedKernels {
+struct LoadedKernels : KernelCost {
   std::vector<void*> entry;           // one for each kernel of the batch, valid until the process ends
-  int64_t cache_hits = 0;             // number of distinct kernels found on disk
-  int64_t compiled = 0;               // number of distinct kernels compiled
-  double jit_ms = 0;                  // time of the whole call
   std::vector<std::string> warnings;  // lines that were also written to standard error
 };
 

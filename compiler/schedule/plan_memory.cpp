@@ -31,8 +31,7 @@ std::vector<Block> blocks_of(const Schedule& schedule, int64_t redzone_bytes) {
   std::vector<Block> blocks;
   for (int32_t b = 0; b < static_cast<int32_t>(schedule.buffers.size()); ++b) {
     const Buffer& buffer = schedule.buffers[static_cast<size_t>(b)];
-    if (buffer.kind == BufferKind::arena || buffer.kind == BufferKind::output)
-      blocks.push_back({b, padded(buffer.bytes + redzone_bytes), buffer.first, buffer.last});
+    if (buffer.is_planned()) blocks.push_back({b, padded(buffer.bytes + redzone_bytes), buffer.first, buffer.last});
   }
   return blocks;
 }

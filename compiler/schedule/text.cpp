@@ -12,8 +12,7 @@ std::string buffer_line(const Schedule& schedule, size_t b) {
   constexpr std::string_view kinds[] = {"arena", "store", "input", "output"};
   std::string line =
       fmt::format("  b{} {} {} {} bytes", b, kinds[static_cast<size_t>(buffer.kind)], buffer.name, buffer.bytes);
-  if (buffer.kind == BufferKind::arena || buffer.kind == BufferKind::output)
-    line += fmt::format(" at {} live {}..{}", buffer.offset, buffer.first, buffer.last);
+  if (buffer.is_planned()) line += fmt::format(" at {} live {}..{}", buffer.offset, buffer.first, buffer.last);
   return line + "\n";
 }
 

@@ -14,8 +14,6 @@ namespace {
   throw InternalError(fmt::format("schedule {}: {}\n{}", schedule.name, what, to_text(schedule)));
 }
 
-bool planned(const Buffer& buffer) { return buffer.kind == BufferKind::arena || buffer.kind == BufferKind::output; }
-
 bool lives(const Buffer& buffer, int32_t step) { return buffer.first <= step && step <= buffer.last; }
 
 void check_kinds(const Schedule& schedule) {
@@ -35,10 +33,10 @@ void check_operands(const Schedule& schedule) {
       const Buffer& buffer = schedule.buffers[static_cast<size_t>(view.buffer)];
       if (view.offset < 0 || view.offset > buffer.bytes)
         fail(schedule, fmt::format("step {} operand {} starts outside b{}", s, i, view.buffer));
-      if (planned(buffer) && !lives(buffer, static_cast<int32_t>(s)))
+      if (buffer.is_planned() && !lives(buffer, static_cast<int32_t>(s)))
         fail(schedule, fmt::format("step {} uses b{} outside its live range", s, view.buffer));
       bool reads = static_cast<int32_t>(i) < step.inputs;
-      if (reads && planned(buffer) && !written[static_cast<size_t>(view.buffer)])
+      if (reads && buffer.is_planned() && !written[static_cast<size_t>(view.buffer)])
         fail(schedule, fmt::format("step {} reads b{} before any step wrote it", s, view.buffer));
     }
     for (size_t i = static_cast<size_t>(step.inputs); i < step.operands.size(); ++i)
@@ -50,7 +48,7 @@ void check_operands(const Schedule& schedule) {
 void check_overlap(const Schedule& schedule) {
   std::vector<std::vector<int32_t>> starts(schedule.steps.size() + 1);
   for (size_t b = 0; b < schedule.buffers.size(); ++b)
-    if (planned(schedule.buffers[b]))
+    if (schedule.buffers[b].is_planned())
       starts[static_cast<size_t>(schedule.buffers[b].first)].push_back(static_cast<int32_t>(b));
   std::map<int64_t, int32_t> alive;  // from offset to buffer
   auto end = [&](int32_t b) {

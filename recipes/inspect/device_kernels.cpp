@@ -94,9 +94,7 @@ DeviceKernels compile_device_kernels(const Program& program, const std::string& 
   const auto compiler = cuda::make_nvrtc_compiler(nvrtc, capability(arch), cache_dir, jobs);
   const cuda::CompiledImages images = compiler->compile(all.batch);
   result.compiler = compiler->name();
-  result.compiled = images.compiled;
-  result.cache_hits = images.cache_hits;
-  result.nvrtc_ms = images.jit_ms;
+  result.cost = images;
   result.warnings = images.warnings;
   read_resources(images.images, result.kernels);
   if (!cuobjdump.empty()) read_machine_code(images.images, cuobjdump, jobs, result);
@@ -117,7 +115,7 @@ std::string to_text(const DeviceKernels& kernels) {
                     "{}: {} distinct kernels, at most {} registers, {} bytes spilled; {:.1f} ms ({} compiled, {} "
                     "from the cache)\n",
                     kernels.compiler, kernels.kernels.size(), kernels.registers_max(), kernels.spill_bytes(),
-                    kernels.nvrtc_ms, kernels.compiled, kernels.cache_hits);
+                    kernels.cost.jit_milliseconds, kernels.cost.compiled, kernels.cost.cache_hits);
 }
 
 }  // namespace kb

@@ -8,6 +8,7 @@
 #include "compiler/schedule/describe_steps.h"
 #include "recipes/inspect/step_model.h"
 #include "runtime/cuda/cubin.h"
+#include "runtime/kernel_batch.h"
 
 namespace kb {
 
@@ -23,8 +24,7 @@ struct DeviceKernels {
   std::string compiler;               // "NVRTC 13.0, sm_90"; empty if there is none here
   std::string missing;                // reason why there is no compiler
   std::vector<DeviceKernel> kernels;  // distinct ones, in the order of their first launch
-  int64_t compiled = 0, cache_hits = 0;
-  double nvrtc_ms = 0;
+  KernelCost cost;
   std::vector<std::string> warnings;
   KernelWork work;  // main loops of the kernels if their machine code was asked for
 

@@ -172,11 +172,11 @@ std::string inspection_json(const Compiled& compiled, const DeviceKernels& kerne
   Json object = program_json(compiled);
   if (!kernels.compiler.empty()) {
     object["nvrtc"] = kernels.compiler;
-    object["nvrtc_ms"] = kernels.nvrtc_ms;
+    object["nvrtc_ms"] = kernels.cost.jit_milliseconds;
     object["registers_max"] = kernels.registers_max();
     object["spill_bytes"] = kernels.spill_bytes();
-    object["cache_hits"] = kernels.cache_hits;
-    object["kernels_compiled"] = kernels.compiled;
+    object["cache_hits"] = kernels.cost.cache_hits;
+    object["kernels_compiled"] = kernels.cost.compiled;
   } else {
     object["not_compiled"] = kernels.missing;
   }

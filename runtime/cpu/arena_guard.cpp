@@ -11,12 +11,6 @@ namespace kb {
 
 #ifdef __SANITIZE_ADDRESS__
 
-namespace {
-
-bool planned(const Buffer& buffer) { return buffer.kind == BufferKind::arena || buffer.kind == BufferKind::output; }
-
-}  // namespace
-
 void poison(const void* begin, int64_t bytes) { ASAN_POISON_MEMORY_REGION(begin, static_cast<size_t>(bytes)); }
 void unpoison(const void* begin, int64_t bytes) { ASAN_UNPOISON_MEMORY_REGION(begin, static_cast<size_t>(bytes)); }
 
@@ -24,7 +18,7 @@ ArenaGuard::ArenaGuard(const Schedule& schedule)
     : schedule_(schedule), starts_(schedule.steps.size()), ends_(schedule.steps.size()) {
   for (size_t b = 0; b < schedule.buffers.size() && !schedule.steps.empty(); ++b) {
     const Buffer& buffer = schedule.buffers[b];
-    if (!planned(buffer)) continue;
+    if (!buffer.is_planned()) continue;
     starts_[static_cast<size_t>(buffer.first)].push_back(static_cast<int32_t>(b));
     ends_[static_cast<size_t>(buffer.last)].push_back(static_cast<int32_t>(b));
   }
@@ -33,7 +27,7 @@ ArenaGuard::ArenaGuard(const Schedule& schedule)
 void ArenaGuard::bind(std::span<std::byte* const> buffers) {
   buffers_.assign(buffers.begin(), buffers.end());
   for (size_t b = 0; b < buffers_.size(); ++b)
-    if (planned(schedule_.buffers[b])) arena_ = buffers_[b] - schedule_.buffers[b].offset;
+    if (schedule_.buffers[b].is_planned()) arena_ = buffers_[b] - schedule_.buffers[b].offset;
 }
 
 void ArenaGuard::begin_run() const {
@@ -62,7 +56,7 @@ void ArenaGuard::check_library_operands(const Step& step) const {
     if (view.buffer < 0) return;
     const Buffer& buffer = schedule_.buffers[static_cast<size_t>(view.buffer)];
     std::byte* begin = buffers_[static_cast<size_t>(view.buffer)] + view.offset;
-    if (planned(buffer) && __asan_region_is_poisoned(begin, static_cast<size_t>(buffer.bytes - view.offset)))
+    if (buffer.is_planned() && __asan_region_is_poisoned(begin, static_cast<size_t>(buffer.bytes - view.offset)))
       throw InternalError(fmt::format("schedule {}: step {} uses b{} ({}) outside its live range", schedule_.name,
                                       step.name, view.buffer, buffer.name));
   };

@@ -198,9 +198,7 @@ std::vector<void*> load_entries(std::span<const Schedule* const> schedules, cons
   if (batch.kernels.empty()) return {};
   LoadedKernels loaded = load_kernels(batch, find_host_compiler(environment.options), environment.options.cache_dir,
                                       environment.compile_jobs);
-  report.cache_hits += loaded.cache_hits;
-  report.compiled += loaded.compiled;
-  report.jit_milliseconds += loaded.jit_ms;
+  report += loaded;
   return std::move(loaded.entry);
 }
 

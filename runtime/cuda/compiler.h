@@ -15,10 +15,8 @@ struct Image {
   std::vector<std::string> names;  // names of its extern "C" entries
 };
 
-struct CompiledImages {
-  std::vector<Image> images;             // together they have every kernel of the batch at least once
-  int64_t cache_hits = 0, compiled = 0;  // numbers of distinct kernels
-  double jit_ms = 0;
+struct CompiledImages : KernelCost {
+  std::vector<Image> images;          // together they have every kernel of the batch at least once
   std::vector<std::string> warnings;  // one line each, as "the architecture was clamped"
 };
 

@@ -33,9 +33,7 @@ Modules::Modules(const OpenDevice& device, Compiler& compiler, const KernelBatch
     if (is_refused_image(error.result())) not_loaded(device, compiler.name(), error);
     throw;
   }
-  report.cache_hits += compiled.cache_hits;
-  report.compiled += compiled.compiled;
-  report.jit_milliseconds += compiled.jit_ms;
+  report += compiled;
 }
 
 // If the constructor throws, the modules stay in the context, which a failed load destroys anyway.

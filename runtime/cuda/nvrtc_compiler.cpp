@@ -95,7 +95,7 @@ CompiledImages NvrtcCompiler::compile(const KernelBatch& batch) {
   }
   result.cache_hits = static_cast<int64_t>(wanted.size() - missing.size());
   result.compiled = static_cast<int64_t>(missing.size());
-  result.jit_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  result.jit_milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return result;
 }
 
