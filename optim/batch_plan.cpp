@@ -46,7 +46,7 @@ std::string nearest_divisors(int64_t value, int64_t near, const char* before = "
     throw Error(fmt::format("--minibatch: expected samples for {} processes alike, got {}\n  hint:     --minibatch {}",
                             processes, global, nearest_multiples(global, processes)));
   std::string hint = fmt::format("--minibatch {}", nearest_multiples(global, processes * per_worker));
-  if (global % processes == 0)
+  if (global > 0 && global % processes == 0)
     hint += fmt::format(", or --per-worker {}", nearest_divisors(global / processes, per_worker));
   throw Error(fmt::format(
       "--minibatch, --per-worker: expected a minibatch that is a multiple of {} = {} x {}, got {}\n  hint:     {}",

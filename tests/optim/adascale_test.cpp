@@ -166,6 +166,8 @@ BOOST_AUTO_TEST_CASE(norms_that_are_not_finite_change_no_average) {
   BOOST_TEST(gains.at(9).iterations == iterations + 2 * gain, kClose);
   spared.add({1, INFINITY});
   BOOST_TEST(spared.at(2).gain == 1);
+  spared.add({0, 0});  // the least variance and no gradient
+  BOOST_TEST(spared.at(3).gain == 4, kClose);
 }
 
 BOOST_AUTO_TEST_CASE(its_state_goes_on_to_the_same_bits) {

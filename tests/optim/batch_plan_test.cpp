@@ -43,6 +43,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_divide_is_refused_with_plans_that_do) {
              "  hint:     --minibatch 128, or --per-worker 24");
   BOOST_TEST(refused(30, 0, 4) ==
              "--minibatch: expected samples for 4 processes alike, got 30\n  hint:     --minibatch 28 or 32");
+  BOOST_TEST(refused(0, 32, 1).ends_with("got 0\n  hint:     --minibatch 32"));
   BOOST_TEST(refused(8, 32, 1).find("--minibatch 32, or --per-worker 8") != std::string::npos);
 }
 
@@ -100,6 +101,7 @@ BOOST_AUTO_TEST_CASE(groups_that_do_not_divide_are_refused_with_groups_that_do) 
              "statistics are never of several processes, none waits for another in its forward\n"
              "  hint:     worker, or a smaller --per-worker, or 2 processes");
   BOOST_TEST(refused(512, 32, 4, sync(8)).ends_with("  hint:     sync(4), or 2 processes"));
+  BOOST_TEST(refused(384, 32, 4, sync(4)).ends_with("  hint:     sync(3), or 3 processes"));
 }
 
 // Every group that a hint names is accepted, and so is a number of processes that it names, with the group asked for.

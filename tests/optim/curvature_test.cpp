@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 #include <random>
 
 namespace kb::curvature_test {
@@ -55,15 +56,81 @@ BOOST_AUTO_TEST_CASE(an_eigenvalue_lies_within_the_residual) {
   }
 }
 
+// After two products the vector that was found is a combination of two of Lanczos' vectors, which the matrix is
+// multiplied by: it has the residual that is told.
+BOOST_AUTO_TEST_CASE(the_residual_is_that_of_the_vector) {
+  std::vector<Vector> basis;
+  const MatrixProduct product = [&](const Vector& v) {
+    basis.push_back(v);
+    return second_differences(v);
+  };
+  const Eigenvalue found = lanczos(product, 20, {.tolerance = 0, .most_products = 2}).largest.front();
+  BOOST_REQUIRE(basis.size() == 2u);
+  const auto dot = [](const Vector& a, const Vector& b) { return std::inner_product(a.begin(), a.end(), b.begin(), 0.0); };
+  const double across = dot(basis[0], second_differences(basis[1])),
+               along = found.value - dot(basis[0], second_differences(basis[0])), length = std::hypot(across, along);
+  Vector v;
+  for (size_t i = 0; i < 20; ++i) v.push_back((across * basis[0][i] + along * basis[1][i]) / length);
+  BOOST_TEST(dot(v, v) == 1, tolerance(1e-12));
+  Vector rest = second_differences(v);
+  for (size_t i = 0; i < 20; ++i) rest[i] -= found.value * v[i];
+  BOOST_TEST(found.residual == std::sqrt(dot(rest, rest)), tolerance(1e-9));
+}
+
+// The matrix is the identity and 99 along a vector of which the first of Lanczos' vectors has next to nothing: after one
+// product the residual of the eigenvalue 1 is small.
+BOOST_AUTO_TEST_CASE(a_small_residual_at_the_start_hides_no_larger_eigenvalue) {
+  Vector direction;
+  const auto product = [&](Vector v) {
+    if (direction.empty()) {
+      direction.assign(v.size(), 0);
+      direction[0] = v[1] * (1 + 1e-4), direction[1] = -v[0];
+      const double length = std::hypot(direction[0], direction[1]);
+      for (double& x : direction) x /= length;
+    }
+    const double along = std::inner_product(v.begin(), v.end(), direction.begin(), 0.0);
+    for (size_t i = 0; i < v.size(); ++i) v[i] += 99 * along * direction[i];
+    return v;
+  };
+  BOOST_TEST(lanczos(product, 60, {.tolerance = 0.01}).largest.front().value == 100, tolerance(1e-6));
+  BOOST_TEST(lanczos(second_differences, 60, {.tolerance = 1}).products == 16);
+  const Spectrum many = lanczos(second_differences, 60, {.eigenvalues = 20, .tolerance = 1});
+  BOOST_TEST(many.largest.size() == 20u);
+}
+
+// The eigenvalues x of second_differences() lie about 2 as 4 - x do. So those of s (A - 4 I), which are not above 0,
+// take as many products as those of A do.
+BOOST_AUTO_TEST_CASE(the_tolerance_is_a_share_of_the_greatest_magnitude) {
+  const int64_t products = lanczos(second_differences, 60, {.tolerance = 1e-3}).products;
+  BOOST_TEST(products > 16);
+  BOOST_TEST(products < 60);
+  for (const double s : {1.0, 1e6, 1e-6}) {
+    const auto shifted = [s](const Vector& v) {
+      Vector product = second_differences(v);
+      for (size_t i = 0; i < v.size(); ++i) product[i] = s * (product[i] - 4 * v[i]);
+      return product;
+    };
+    BOOST_TEST(lanczos(shifted, 60, {.tolerance = 1e-3}).products == products);
+  }
+}
+
 // The products of a matrix with k eigenvalues span k dimensions.
 BOOST_AUTO_TEST_CASE(few_eigenvalues_take_as_few_products) {
-  const Vector diagonal = {2, -1, 5, 5, 2, -1, -1};
-  const Spectrum ends = lanczos(times_diagonal(diagonal), 7, {.eigenvalues = 9, .tolerance = 0});
-  BOOST_TEST(ends.products == 3);
-  BOOST_TEST(ends.largest.front().value == 5, tolerance(1e-12));
-  BOOST_TEST(ends.smallest.value == -1, tolerance(1e-12));
-  BOOST_TEST(lanczos(times_diagonal(diagonal), 7, {.tolerance = 0, .most_products = 2}).products == 2);
-  BOOST_CHECK_THROW(lanczos(times_diagonal(diagonal), 0, {}), std::invalid_argument);
+  for (const double s : {1.0, 1e9, 1e-9}) {
+    Vector diagonal = {2, -1, 5, 5, 2, -1, -1};
+    for (double& x : diagonal) x *= s;
+    const Spectrum ends = lanczos(times_diagonal(diagonal), 7, {.eigenvalues = 9, .tolerance = 0});
+    BOOST_TEST(ends.products == 3);
+    BOOST_TEST(ends.largest.front().value == 5 * s, tolerance(1e-12));
+    BOOST_TEST(ends.smallest.value == -s, tolerance(1e-12));
+    BOOST_TEST(lanczos(times_diagonal(diagonal), 7, {.tolerance = 0, .most_products = 2}).products == 2);
+  }
+  const Vector zeros(7);
+  const Spectrum flat = lanczos(times_diagonal(zeros), 7, {});
+  BOOST_TEST(flat.products == 1);
+  BOOST_TEST(flat.largest.front().value == 0);
+  BOOST_CHECK_THROW(lanczos(times_diagonal(zeros), 0, {}), std::invalid_argument);
+  BOOST_CHECK_THROW(lanczos(times_diagonal(zeros), 7, {.eigenvalues = 0}), std::invalid_argument);
 }
 
 // The gradient of group i is G plus a times the unit vector of an axis of its own, and G has the first axis.
@@ -89,7 +156,17 @@ BOOST_AUTO_TEST_CASE(orthogonal_noise_gives_the_closed_forms) {
   BOOST_TEST(noise.best_rate.value == 1 / 3.0, tolerance(1e-12));
   groups.add(Vector(5));
   BOOST_CHECK_THROW(curvature_noise(groups, per_minibatch, times_diagonal(diagonal)), std::invalid_argument);
-  BOOST_CHECK_THROW(groups.add(Vector(4)), std::invalid_argument);
+  for (const size_t dimension : {4, 6}) BOOST_CHECK_THROW(groups.add(Vector(dimension)), std::invalid_argument);
+  for (const int64_t count : {2, 3}) {
+    GradientGroups few(1, count), none(1, count);
+    for (int64_t i = 0; i < count; ++i) few.add(Vector{1.0 + static_cast<double>(i)});
+    const Vector one = {1};
+    BOOST_CHECK_THROW(curvature_noise(none, 1, times_diagonal(one)), std::invalid_argument);
+    if (count == 2)
+      BOOST_CHECK_THROW(curvature_noise(few, 1, times_diagonal(one)), std::invalid_argument);
+    else
+      BOOST_TEST(curvature_noise(few, 1, times_diagonal(one)).gradient2 == (1 * 2 + 1 * 3 + 2 * 3) / 3.0, tolerance(1e-12));
+  }
 }
 
 // Gradients are normal, with a covariance as the Hessian, whose eigenvalues fall as 1 / i.

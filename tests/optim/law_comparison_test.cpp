@@ -118,11 +118,25 @@ BOOST_AUTO_TEST_CASE(the_law_of_best_rates_is_found_again) {
   const RateLaw coarse = fit_rate_law(best).value();
   BOOST_TEST(coarse.noise_batch.interval.low < 50);
   BOOST_TEST(coarse.noise_batch.interval.high > 200);
+  // The rates have no residuals. At an end their sum of squares is t^2 log(2)^2 / 12, t of two degrees of freedom.
+  const auto squares = [&](double noise_batch) {
+    double sum = 0, sum2 = 0;
+    for (const BestRateAt& one : best) {
+      const double log_most = std::log(one.rate * (1 + noise_batch / one.minibatch));
+      sum += log_most, sum2 += log_most * log_most;
+    }
+    return sum2 - sum * sum / 4;
+  };
+  const double limit = std::pow(4.302652729696142 * std::log(2), 2) / 12;
+  BOOST_TEST(squares(coarse.noise_batch.interval.low) == limit, boost::test_tools::tolerance(0.02));
+  for (BestRateAt& one : best) one.spacing = std::log(100);
+  const RateLaw unknown = fit_rate_law(best).value();
+  BOOST_TEST(!unknown.noise_batch.interval.has_low());
+  BOOST_TEST(!unknown.noise_batch.interval.has_high());
+  BOOST_TEST(!fit_rate_law(std::span(best).first(2)));
   for (BestRateAt& one : best) one.rate = 0.001 * one.minibatch;  // in proportion everywhere, which does not tell B_n
   BOOST_TEST(!fit_rate_law(best));
   for (BestRateAt& one : best) one.rate = 0.5;  // eta_max everywhere
-  BOOST_TEST(!fit_rate_law(best));
-  best.resize(2);
   BOOST_TEST(!fit_rate_law(best));
 }
 

@@ -77,6 +77,7 @@ BOOST_AUTO_TEST_CASE(refuses_one_worker) {
   BOOST_CHECK_THROW(noise_sample({1, 1}, 2, 0), std::invalid_argument);
   BOOST_CHECK_THROW(NoiseAverage(1.0), std::invalid_argument);
   BOOST_CHECK_THROW(NoiseAverage(-0.1), std::invalid_argument);
+  BOOST_CHECK_NO_THROW(NoiseAverage(0.0));
 }
 
 BOOST_AUTO_TEST_CASE(there_is_no_estimate_of_one_step) {

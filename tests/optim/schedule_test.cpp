@@ -206,6 +206,29 @@ BOOST_AUTO_TEST_CASE(a_growth_takes_the_schedule_further_and_may_move_the_rate) 
   BOOST_TEST(rate.description() == "polynomial of power 1 over 400 steps, times 1.5 from step 100 on");
 }
 
+BOOST_AUTO_TEST_CASE(each_growth_counts_from_the_one_before) {
+  ScheduleSpec spec = shaped("polynomial");
+  spec.power = 1;
+  spec.growths = {{.from = 100, .steps = 3}, {.from = 200, .steps = 0.5}, {.from = 400, .steps = 1}};
+  const LearningRate rate(spec);
+  for (const auto& [step, position] : {std::pair(150, 250), {200, 400}, {300, 450}, {400, 500}, {500, 600}})
+    check_near(rate.at(step), 0.05 * (1 - static_cast<double>(position) / 1100));
+}
+
+// In binary 0.29 x 100 is a hair less than the 29 steps of an epoch, and 0.29 x 99 = 28.71 is none.
+BOOST_AUTO_TEST_CASE(rounding_puts_off_no_milestone) {
+  ScheduleSpec spec = shaped("step");
+  spec.milestones = {1};
+  spec.steps_per_epoch = 29;
+  spec.growths = {{.from = 0, .steps = 0.29}};
+  BOOST_TEST(0.29 * 100 < 29);
+  const LearningRate rate(spec);
+  BOOST_TEST(rate.at(99) == 0.05);
+  check_near(rate.at(100), 0.005);
+  BOOST_TEST(rate.epoch(99) == 28.71 / 29, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(rate.epoch(100) == 1);
+}
+
 // Each part is the schedule of a run of its steps, with the warmup of the part.
 BOOST_AUTO_TEST_CASE(a_restart_begins_the_schedule_anew) {
   for (const char* shape : {"cosine", "polynomial", "step", "inverse-sqrt"}) {
@@ -301,6 +324,9 @@ BOOST_AUTO_TEST_CASE(mistakes_are_named) {
                "schedule: inverse-sqrt: expected a warmup, from whose steps its rate follows, got none\n"
                "  hint:     learning.warmup_epochs = 1, and learning.warmup_from = 0 where batch.minibatch does not "
                "exceed learning.base_minibatch");
+  ScheduleSpec empty = cosine(0);
+  empty.steps_per_epoch = 0;
+  BOOST_TEST(message(empty) == "schedule: steps an epoch: expected at least 1, got 0");
   BOOST_TEST(message(flat) == "schedule: step: expected the epochs at which the learning rate drops, got none");
 }
 
