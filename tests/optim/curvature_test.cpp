@@ -66,7 +66,9 @@ BOOST_AUTO_TEST_CASE(the_residual_is_that_of_the_vector) {
   };
   const Eigenvalue found = lanczos(product, 20, {.tolerance = 0, .most_products = 2}).largest.front();
   BOOST_REQUIRE(basis.size() == 2u);
-  const auto dot = [](const Vector& a, const Vector& b) { return std::inner_product(a.begin(), a.end(), b.begin(), 0.0); };
+  const auto dot = [](const Vector& a, const Vector& b) {
+    return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+  };
   const double across = dot(basis[0], second_differences(basis[1])),
                along = found.value - dot(basis[0], second_differences(basis[0])), length = std::hypot(across, along);
   Vector v;
@@ -77,8 +79,8 @@ BOOST_AUTO_TEST_CASE(the_residual_is_that_of_the_vector) {
   BOOST_TEST(found.residual == std::sqrt(dot(rest, rest)), tolerance(1e-9));
 }
 
-// The matrix is the identity and 99 along a vector of which the first of Lanczos' vectors has next to nothing: after one
-// product the residual of the eigenvalue 1 is small.
+// The matrix is the identity and 99 along a vector of which the first of Lanczos' vectors has next to nothing: after
+// one product the residual of the eigenvalue 1 is small.
 BOOST_AUTO_TEST_CASE(a_small_residual_at_the_start_hides_no_larger_eigenvalue) {
   Vector direction;
   const auto product = [&](Vector v) {
@@ -165,7 +167,8 @@ BOOST_AUTO_TEST_CASE(orthogonal_noise_gives_the_closed_forms) {
     if (count == 2)
       BOOST_CHECK_THROW(curvature_noise(few, 1, times_diagonal(one)), std::invalid_argument);
     else
-      BOOST_TEST(curvature_noise(few, 1, times_diagonal(one)).gradient2 == (1 * 2 + 1 * 3 + 2 * 3) / 3.0, tolerance(1e-12));
+      BOOST_TEST(curvature_noise(few, 1, times_diagonal(one)).gradient2 == (1 * 2 + 1 * 3 + 2 * 3) / 3.0,
+                 tolerance(1e-12));
   }
 }
 

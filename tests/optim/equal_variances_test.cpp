@@ -44,10 +44,12 @@ BOOST_AUTO_TEST_CASE(the_statistic_is_bartletts) {
   const double d = 0.1;
   const std::vector<StepsToTarget> study = {{8, {1e6 * std::exp(-d), 1e6 * std::exp(d)}},
                                             {16, {1e5 * std::exp(-3 * d), 1e5 * std::exp(3 * d)}},
-                                            {32, {500}},                // one run
-                                            {64, {300, 300}},           // rounded steps
-                                            {128, {200, 230}, {900}}};  // one was given up
-  const ScatterLaw law{.level = std::log(4.0)};                         // sigma 2 everywhere
+                                            {32, {500}},            // one run
+                                            {64, {300, 300}},       // rounded steps
+                                            {96, {216, 216, 216}},  // the mean of their logarithms is rounded
+                                            {112, {1e6, std::nextafter(1e6, 2e6)}},  // their logarithms are equal
+                                            {128, {200, 230}, {900}}};               // one was given up
+  const ScatterLaw law{.level = std::log(4.0)};                                      // sigma 2 everywhere
   const EqualVariancesTest test = test_equal_variances(study, law).value();
   const auto near = boost::test_tools::tolerance(1e-9);
   BOOST_TEST(test.statistic == (2 * std::log(10) - std::log(2) - std::log(18)) / 1.5, near);

@@ -131,6 +131,13 @@ BOOST_AUTO_TEST_CASE(larc_is_momentum_where_a_norm_is_zero) {
   check_near(run["w"], {-4 - 0.5 * 4, 8 + 0.5 * 8});
 }
 
+// The direction has no norm: the layer stays, and no number of it is lost.
+BOOST_AUTO_TEST_CASE(lamb_leaves_a_layer_without_gradient_and_decay) {
+  RuleRun run("lamb", {{"weight_decay", 0}}, {{"w", kStart}});
+  for (int step = 0; step < 2; ++step) run.step(0.5, {{0, 0}});
+  check_near(run["w"], kStart);
+}
+
 // After one step the mean is half the gradient and the root of the mean square a quarter of it, so with epsilon 1 the
 // gradient (4, -4) has the direction (1, -1), from 2 / (1 + 1) = 1. Decay adds half of w = (6, 8), which makes (4, 3);
 // the trust ratio is a norm of 10 over one of 5.

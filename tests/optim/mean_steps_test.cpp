@@ -93,7 +93,8 @@ BOOST_AUTO_TEST_CASE(runs_given_up_count_for_sigma_as_they_are_expected) {
   BOOST_TEST(mean == sum / 5, boost::test_tools::tolerance(1e-6));
   BOOST_TEST(sigma * sigma * 4 == squares, boost::test_tools::tolerance(1e-5));
   const double of_grid = std::pow(std::log1p(1 / pooled.means[0].steps), 2) / 12;
-  BOOST_TEST(pooled.means[0].variance - of_grid == sigma * sigma / (3 + information), boost::test_tools::tolerance(1e-5));
+  BOOST_TEST(pooled.means[0].variance - of_grid == sigma * sigma / (3 + information),
+             boost::test_tools::tolerance(1e-5));
 }
 
 BOOST_AUTO_TEST_CASE(the_mean_with_a_known_sigma_is_that_of_all_minibatches) {
@@ -107,8 +108,8 @@ BOOST_AUTO_TEST_CASE(the_mean_with_a_known_sigma_is_that_of_all_minibatches) {
   BOOST_TEST(std::isinf(censored_mean({8, {}, {100}}, 0.1)));
 }
 
-// At the mean the derivative of the likelihood is 0: what 50 runs pull down, the one that was given up, nine or 35 sigma
-// above them, pulls up.
+// At the mean the derivative of the likelihood is 0: what 50 runs pull down, the one that was given up, nine or 35
+// sigma above them, pulls up.
 BOOST_AUTO_TEST_CASE(the_mean_is_exact_where_a_run_was_given_up_late) {
   for (const auto& [least, close] : {std::pair(110.0, 1e-6), {144.0, 1e-5}}) {
     const double sigma = 0.01, mean = std::log(censored_mean({8, std::vector<double>(50, 100), {least}}, sigma));
@@ -142,6 +143,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_number_of_steps_is_refused) {
     const auto says = test::says("steps to the target: expected steps above 0 at minibatch 16", got);
     BOOST_CHECK_EXCEPTION(pooled_steps(std::vector<StepsToTarget>{{8, {5}}, {16, {steps}}}), Error, says);
     BOOST_CHECK_EXCEPTION(pooled_steps(std::vector<StepsToTarget>{{8, {5}}, {16, {5}, {steps}}}), Error, says);
+    BOOST_CHECK_EXCEPTION(censored_mean({16, {5}, {steps}}, 0.1), Error, says);
   }
 }
 

@@ -74,11 +74,15 @@ BOOST_AUTO_TEST_CASE(a_minibatch_counts_for_its_own_sigma) {
   const std::vector<ScatterSample> one = {{64, 4, 0.36}};
   BOOST_TEST(fit_scatter(one).with(one[0]).degrees == 4, near);
   BOOST_TEST(fit_scatter(one).with(one[0]).deviation == 0.3, near);
+  const ScatterLaw vague{.level_variance = 2};
+  BOOST_TEST(vague.with({1, 0, 0}).degrees == 1);  // Student's t takes no fewer
 }
 
 BOOST_AUTO_TEST_CASE(seeds_that_tie_have_no_scatter) {
   const std::vector<ScatterSample> tied = {{8, 2, 0}, {16, 2, 0}};
   BOOST_TEST(fit_scatter(tied).at(16).deviation < 1e-8);
+  const std::vector<ScatterSample> rounded = {{8, 2, 1e-30}, {16, 2, 0}};
+  BOOST_TEST(fit_scatter(rounded).at(16).deviation == fit_scatter(tied).at(16).deviation);
   const std::vector<ScatterSample> in_part = {{8, 2, 0}, {16, 2, 0}, {32, 2, 0.02}};
   const ScatterLaw law = fit_scatter(in_part);
   BOOST_TEST(law.at(8).deviation > 1e-3);
