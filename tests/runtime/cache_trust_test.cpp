@@ -240,6 +240,11 @@ BOOST_AUTO_TEST_CASE(a_folder_that_is_exchanged) {
   // Files of another folder have other paths, even if it now has the name of the first.
   BOOST_TEST(kb::TrustedFolder(cache).path("a") != folder.path("a"));
   BOOST_TEST(kb::TrustedFolder(scratch / "moved").path("a") == folder.path("a"));
+  // One descriptor stays open for a folder, however often it is asked for.
+  const auto open_files = [] { return std::ranges::distance(fs::directory_iterator("/proc/self/fd")); };
+  const auto before = open_files();
+  for (int i = 0; i < 3; ++i) kb::TrustedFolder(cache).path("a");
+  BOOST_TEST(open_files() == before);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -135,9 +135,10 @@ BOOST_AUTO_TEST_CASE(a_mounted_part_of_the_tree) {
 BOOST_AUTO_TEST_CASE(what_cannot_be_seen_or_read) {
   const FakeSystem outside("0::/../../other\n", kV2);
   outside.write("sys/fs/cgroup/cpu.max", "200000 100000\n");
+  outside.write("sys/other/cpu.max", "100000 100000\n");
   BOOST_TEST(outside.usable(8) == 2);
   const FakeSystem odd("0::/\nnonsense\n:\n", kV2 + "nonsense\n1 2 - \n");
-  for (const char* text : {"", "max", "0 0", "100000", "-5 100000", "200000 0", "nonsense nonsense"}) {
+  for (const char* text : {"", "max", "0 0", "0 100000", "100000", "-5 100000", "200000 0", "nonsense nonsense"}) {
     odd.write("sys/fs/cgroup/cpu.max", text);
     BOOST_TEST(odd.usable(8) == 8, text);
   }
