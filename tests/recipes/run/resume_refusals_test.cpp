@@ -68,6 +68,16 @@ BOOST_AUTO_TEST_CASE(a_group_of_batch_norm_stays) {
       complaint(out, {"--batch-norm", "ghost(2)"}).starts_with("batch.batch_norm: expected ghost(M), M a divisor"));
   BOOST_TEST(run({"--resume", out.string(), "--batch-norm", "ghost(5)"}) == 0);
   BOOST_TEST(trace(out) == trace(whole));
+  // The command given again has the same group, or the workers that it made; another number of samples is another run.
+  const auto again = [&](const char* flag, const char* value) {
+    die_after(17);
+    return run({"--resume", "auto", "--out", out.string(), flag, value});
+  };
+  BOOST_TEST(again("--batch-norm", "ghost(5)") == 0);
+  BOOST_TEST(trace(out) == trace(whole));
+  BOOST_TEST(again("--per-worker", "5") == 0);
+  BOOST_TEST(again("--per-worker", "2") == 1);
+  BOOST_TEST(again("--checkpoint", "x") == 2);
 }
 
 BOOST_AUTO_TEST_CASE(a_damaged_checkpoint_names_the_one_before_it) {
@@ -181,12 +191,23 @@ BOOST_AUTO_TEST_CASE(an_earlier_checkpoint_is_judged_by_all_but_its_graph) {
   earlier.metadata["graph_hash"] = "another";
   BOOST_CHECK_THROW(check_belongs(small_recipe(), earlier, facts), Error);
   BOOST_TEST(!has_earlier_graph(earlier));
+  for (const char* key : {"data", "recipe", "kilobatch_checkpoint"}) {
+    Checkpoint other = earlier;
+    other.metadata = facts;
+    BOOST_CHECK_NO_THROW(check_belongs(small_recipe(), other, facts));
+    other.metadata.at(key) += "2";
+    BOOST_CHECK_EXCEPTION(check_belongs(small_recipe(), other, facts), Error, test::says(key, " differs"));
+  }
   earlier.metadata["kilobatch_checkpoint"] = "1";
   BOOST_TEST(has_earlier_graph(earlier));
   BOOST_CHECK_NO_THROW(check_belongs(small_recipe(), earlier, facts));
   std::map<std::string, std::string> later = facts;
   later["flags"] += "--added-since \n";
   BOOST_CHECK_NO_THROW(check_belongs(small_recipe(), earlier, later));
+  const std::string no_base = "--base-lr \n";
+  BOOST_REQUIRE(earlier.metadata["flags"].find(no_base) != std::string::npos);
+  earlier.metadata["flags"].erase(earlier.metadata["flags"].find(no_base), no_base.size());
+  BOOST_CHECK_NO_THROW(check_belongs(small_recipe(), earlier, facts));  // --base-minibatch 0 is none
   earlier.metadata["flags"] += "--lr 7\n";
   BOOST_CHECK_THROW(check_belongs(small_recipe(), earlier, facts), Error);
 }

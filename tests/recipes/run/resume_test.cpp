@@ -9,6 +9,8 @@
 #include "recipes/train/loop_result.h"
 #include "recipes/train/metrics_cut.h"
 #include "recipes/train/past_lines.h"
+#include "runtime/checkpoint.h"
+#include "tests/recipes/ranks.h"
 #include "tests/recipes/resumed_run.h"
 #include "tests/support/matches.h"
 
@@ -131,6 +133,10 @@ BOOST_AUTO_TEST_CASE(a_run_grows_longer_where_its_steps_would_have_been_the_same
   BOOST_TEST(Json::parse(test::read_file(out / "manifest.json")).at("flags").at("epochs") == 3);
   BOOST_TEST(run({"--resume", out.string()}) == 0);
   BOOST_TEST(run({"--resume", out.string(), "--epochs", "1"}) == 1);  // the run has done more steps already
+  const fs::path counted = directory / "counted";
+  BOOST_REQUIRE(run(counted, {"--schedule", "constant", "--steps", "11"}) == 0);
+  BOOST_REQUIRE(run({"--resume", counted.string(), "--steps", "30"}) == 0);
+  BOOST_TEST(state_sha256(counted) == state_sha256(longer));
   train();
   BOOST_TEST(run({"--resume", whole.string(), "--epochs", "3"}) == 1);  // its cosine would have fallen more slowly
 }
@@ -271,6 +277,31 @@ BOOST_AUTO_TEST_CASE(an_evaluation_that_was_not_finite_is_not_the_best) {
   BOOST_REQUIRE(best);
   BOOST_TEST(best->step == 2);
   BOOST_TEST(best->evaluation.figures.at(0).value == 0.5);
+}
+
+// The best state may be newer or older than the evaluation that a run goes on from. All processes have the model, or
+// none.
+BOOST_AUTO_TEST_CASE(a_model_of_an_earlier_step_is_that_step_is_its_own) {
+  train();
+  const fs::path checkpoints = whole / "checkpoints";
+  fs::rename(checkpoints / checkpoint_name(7), checkpoints / kBestCheckpoint);
+  const auto models = [&](int64_t step, bool second_sees) {
+    std::vector<std::string> hashes(2);
+    test::on_ranks(2, [&](int rank, Machine machine) {
+      const fs::path folder = rank == 0 || second_sees ? checkpoints : directory.path();
+      const std::vector<NamedTensor> model = saved_model(machine.world, folder, step);
+      hashes[static_cast<size_t>(rank)] = model.empty() ? "" : kb::state_sha256(views_of(model));
+    });
+    return hashes;
+  };
+  const auto hash_of = [](const fs::path& file) {
+    return kb::state_sha256(views_of(model_tensors(read_checkpoint(file))));
+  };
+  const std::string seventh = hash_of(checkpoints / kBestCheckpoint), ninth = hash_of(checkpoints / checkpoint_name(9));
+  BOOST_TEST(seventh != ninth);
+  BOOST_TEST((models(7, true) == std::vector{seventh, seventh}));
+  BOOST_TEST((models(9, true) == std::vector{ninth, ninth}));
+  for (const auto& none : {models(9, false), models(50, true)}) BOOST_TEST((none == std::vector<std::string>(2)));
 }
 
 BOOST_AUTO_TEST_CASE(metrics_are_cut_at_the_checkpoint) {
