@@ -138,6 +138,45 @@ BOOST_AUTO_TEST_CASE(another_minibatch_counts_in_epochs) {
                         test::says("--branch: an epoch has 5 steps here and 10 in", "after 1.5 epochs"));
   BOOST_CHECK_EXCEPTION(steps_done(point, {100, 10, 10, 12}), Error,
                         test::says("15 steps are done already, of which the flags given ask for 12"));
+  BOOST_TEST(steps_done(point, {100, 10, 10, 15}) == 15);
+}
+
+// Epochs of 10 steps and, from step 10 on, of 5. Step 13 is in the middle of an epoch, which only a plan with the same
+// steps up to there may go on with.
+BOOST_AUTO_TEST_CASE(minibatches_that_grow_are_counted_as_they_grew) {
+  const MinibatchPhase grown{.begin_step = 10, .begin_epoch = 1, .minibatch = 20, .steps_per_epoch = 5};
+  BranchPoint point;
+  point.plan = {100, 10, 10, 100, {grown}};
+  point.checkpoint.step = 13;
+  RunPlan other = point.plan;
+  BOOST_TEST(steps_done(point, other) == 13);
+  other.grown.push_back({.begin_step = 20, .begin_epoch = 3, .minibatch = 50, .steps_per_epoch = 2});
+  BOOST_TEST(steps_done(point, other) == 13);
+  other.grown[0].rest_steps = 2, other.grown[0].begin_sample = 60;
+  BOOST_CHECK_THROW(steps_done(point, other), Error);
+  other.grown = {grown};
+  other.grown[0].begin_step = 5;
+  BOOST_CHECK_THROW(steps_done(point, other), Error);
+  point.checkpoint.step = 10;
+  BOOST_TEST(steps_done(point, {100, 20, 5, 100}) == 5);
+  BOOST_TEST(steps_done(point, {100, 10, 10, 100}) == 10);  // the growth comes behind
+}
+
+// The flags of a run that end it early, and its first weights, are not those of a branch.
+BOOST_AUTO_TEST_CASE(what_ended_a_run_does_not_end_its_branch) {
+  const fs::path short_run = directory / "a@b";
+  BOOST_REQUIRE(run(short_run, {"--stop-at", "5st", "--target", "loss=100", "--init", source.string()}) == 0);
+  const std::optional<RunConfig> config =
+      parse_with_origin(test::small_recipe(), "small", {"--branch", short_run.string() + "@last"});
+  BOOST_TEST(config->length.stop_at.text() == "");
+  BOOST_TEST(!config->length.target);
+  BOOST_TEST(config->resume.init == "");
+  BOOST_TEST(open_branch(short_run.string() + "@last").checkpoint.step > 0);
+  Json manifest = Json::parse(test::read_file(short_run / "manifest.json"));
+  manifest["steps_per_epoch"] = 0;
+  test::write_file(short_run / "manifest.json", manifest.dump());
+  BOOST_CHECK_EXCEPTION(open_branch(short_run.string() + "@last"), Error,
+                        test::says("--branch: expected steps_per_epoch >= 1 in the manifest of"));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_not_kept_is_refused_with_what_is) {
@@ -168,7 +207,9 @@ BOOST_AUTO_TEST_CASE(flags_come_from_a_manifest) {
   BOOST_TEST(manifest_of("seed").at("flags").at("seed") == 4);
   BOOST_TEST(manifest_of("seed").at("command").get<std::string>().find("--config") == std::string::npos);
   const fs::path file = directory / "flags.json";
-  test::write_file(file, R"({"recipe": "small", "flags": {"schedule": "cosine", "seed": 3, "train-metrics": true}})");
+  test::write_file(
+      file,
+      R"({"recipe": "small", "flags": {"schedule": "cosine", "seed": 3, "train-metrics": true, "keep-going": false}})");
   BOOST_REQUIRE(run(directory / "file", {"--config", file.string()}) == 0);
   BOOST_TEST(state_sha256(directory / "file") == state_sha256(source));
   BOOST_TEST(manifest_of("file").at("flags").at("train-metrics") == true);

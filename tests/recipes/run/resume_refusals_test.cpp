@@ -312,6 +312,11 @@ BOOST_AUTO_TEST_CASE(folders_that_cannot_be_resumed) {
   const RunFolder held = RunFolder::open(out.string());
   BOOST_TEST(contains(complaint(out), "is in use: another process trains in it"));
   BOOST_TEST(run({"--checkpoint", "x"}) == 2);
+  const fs::path torn = directory / "torn", metrics = torn / "metrics.jsonl";
+  fs::create_directory(torn);
+  test::write_file(metrics, "of a run");
+  BOOST_TEST(run(torn, {"--steps", "1"}) == 1);
+  BOOST_TEST(test::read_file(metrics) == "of a run");
 }
 
 // Each of these manifests once made the program crash, hang, write a file or report an internal error.

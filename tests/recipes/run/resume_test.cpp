@@ -281,7 +281,7 @@ BOOST_AUTO_TEST_CASE(an_evaluation_that_was_not_finite_is_not_the_best) {
 
 // The best state may be newer or older than the evaluation that a run goes on from. All processes have the model, or
 // none.
-BOOST_AUTO_TEST_CASE(a_model_of_an_earlier_step_is_that_step_is_its_own) {
+BOOST_AUTO_TEST_CASE(the_model_of_a_step_is_of_that_step) {
   train();
   const fs::path checkpoints = whole / "checkpoints";
   fs::rename(checkpoints / checkpoint_name(7), checkpoints / kBestCheckpoint);
