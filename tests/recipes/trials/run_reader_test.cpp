@@ -56,6 +56,15 @@ BOOST_AUTO_TEST_CASE(steps_that_no_run_can_have_are_passed_over) {
   report = read_run(run.path());
   BOOST_REQUIRE(report.evaluations.size() == 2u);
   BOOST_TEST(report.evaluations.back().step == 8);
+  // The run went on from an earlier checkpoint: what it evaluated again is not there twice.
+  test::write_file(run / "metrics.jsonl",
+                   line("eval", "4") + line("eval", "6") + line("eval", "8") + line("eval", "6"));
+  report = read_run(run.path());
+  BOOST_REQUIRE(report.evaluations.size() == 2u);
+  BOOST_TEST(report.evaluations.back().step == 6);
+  test::write_file(run / "metrics.jsonl", R"({"kind":"stop","state_sha256":"ab","wall_s":7})"
+                                          "\n");
+  BOOST_TEST(read_run(run.path()).seconds == 7);
 }
 
 BOOST_AUTO_TEST_CASE(every_figure_of_an_evaluation_is_kept) {

@@ -71,6 +71,20 @@ BOOST_AUTO_TEST_CASE(diverged_runs_are_no_part_of_the_mean) {
   BOOST_TEST(goal_text(summary_of({}), std::nullopt) == "-");
 }
 
+// A run may end without a figure and yet not be diverged. Errors are in percent, and a score's sign makes it one.
+BOOST_AUTO_TEST_CASE(what_is_not_finite_is_no_part_of_the_mean) {
+  RunReport odd = run_with(2, {0.3});
+  odd.result = odd.evaluations[0].train_loss = kNotANumber;
+  const Summary two = summary_of({run_with(1, {0.10}), odd});
+  BOOST_TEST(two.last->mean == 0.10);
+  BOOST_TEST(two.last->count == 1u);
+  BOOST_TEST(two.train_loss->mean == 0.25);
+  RunReport score = run_with(3, {0.5});
+  score.goal_kind = {.is_share = false, .higher_is_better = true};
+  const std::vector<double> errors = final_errors(summary_of({run_with(1, {0.25}), odd, diverged(2), score}));
+  BOOST_TEST(errors == (std::vector<double>{25, HUGE_VAL, HUGE_VAL, -0.5}));
+}
+
 BOOST_AUTO_TEST_CASE(json_has_each_run_and_null_for_what_is_not_finite) {
   RunReport odd = diverged(2);
   odd.result = odd.loss = kNotANumber;
@@ -115,6 +129,32 @@ BOOST_AUTO_TEST_CASE(an_epoch_counts_by_its_last_evaluation) {
   RunReport run;
   for (int i = 1; i <= 12; ++i) run.evaluations.push_back({10 * i, i / 2.0, 1, static_cast<double>(i), 1});
   BOOST_TEST(*median_of_last(run) == 8);  // 4, 6, 8, 10, 12 after epochs 2 to 6
+  for (EvaluationPoint& point : run.evaluations) point.epoch *= 1 + 1e-15;
+  BOOST_TEST(*median_of_last(run) == 8);
+}
+
+// Without --out a command goes on with the newest study that is not finished, if it began with these trials or has just
+// these.
+BOOST_AUTO_TEST_CASE(a_study_without_a_name_is_found_by_its_trials) {
+  const test::TemporaryDirectory directory;
+  const fs::path before = fs::current_path();
+  fs::current_path(directory.path());
+  const Trial one{"seed-1", {"--lr", "0.1"}}, two{"seed-2", {"--lr", "0.1"}};
+  const auto folder_of = [](const std::vector<Trial>& trials) { return open_study("s", "", trials, 4).folder; };
+  const fs::path folder = folder_of({one});
+  BOOST_TEST((folder_of({one}) == folder));
+  open_study("s", folder.string(), {one, two}, 4);
+  BOOST_TEST((folder_of({one}) == folder));
+  BOOST_TEST((folder_of({one, two}) == folder));
+  for (const Trial& other : {Trial{"seed-1", {"--lr", "0.2"}}, Trial{"seed-3", {"--lr", "0.1"}}})
+    BOOST_TEST((folder_of({other}) != folder));
+  test::write_file(folder / kStudySummary, "");
+  BOOST_TEST((folder_of({one}) != folder));
+  std::string text = test::read_file(folder / "study.json");
+  text.replace(text.find("\"first\": 1"), 10, "\"first\": 9");
+  test::write_file(folder / "study.json", text);
+  BOOST_TEST(open_study("s", folder.string(), {one}, 4).first == 2u);
+  fs::current_path(before);
 }
 
 BOOST_AUTO_TEST_CASE(a_study_grows_and_refuses_other_flags) {
