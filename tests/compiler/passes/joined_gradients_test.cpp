@@ -53,6 +53,17 @@ BOOST_AUTO_TEST_CASE(a_part_without_a_gradient_is_zero) {
         return Results{slice(unrolled(x, w, false, true), 0, 0, 6)};
       },
       1, 2);
+  check(
+      "uses beside the loss",
+      [](GradientCase& c) {
+        const Tensor x = c.x({4, 3}, -1, 1), w = c.x({3, 3}, -1, 1), y = sin(x);
+        Tensor product = slice(y, 0, 0, 2);
+        slice(y, 0, 2, 4);
+        for (int i = 0; i < 2; ++i) product = tanh(matmul(product, w));
+        matmul(product, w);
+        return Results{product};
+      },
+      1, 2);
 }
 
 // Slices that overlap, or leave rows out, and products of w and its transpose have terms of their own.
@@ -64,6 +75,27 @@ BOOST_AUTO_TEST_CASE(other_uses_are_added) {
         const Tensor product = matmul(tanh(matmul(tanh(matmul(y, w)), w, false, true)), w);
         return Results{product, slice(y, 0, 0, 4) * slice(y, 0, 2, 6), slice(z, 0, 0, 2) * slice(z, 0, 4, 6),
                        slice(z, 0, 0, 6, 2) * slice(z, 0, 1, 6, 2)};
+      },
+      1, 2);
+}
+
+// Rows in two parts as long together as the whole: every second row and the last ones, a part of the columns, rows
+// twice. Products of batches and of transposed rows are three as well, and no rows of one matrix.
+BOOST_AUTO_TEST_CASE(uses_that_seem_to_make_a_whole_are_added) {
+  check(
+      "seeming wholes",
+      [](GradientCase& c) {
+        const Tensor x = c.x({4, 3}, -1, 1), strided = sin(x), narrow = cos(x), twice = tanh(x);
+        Results results{
+            slice(strided, 0, 0, 4, 2) * 2.0, slice(strided, 0, 2, 4),     slice(narrow, {0, 0}, {2, 2}, {1, 1}) * 3.0,
+            slice(narrow, 0, 2, 4),           slice(twice, 0, 0, 2) * 2.0, slice(twice, 0, 1, 3)};
+        const Tensor w = c.x({3, 2}, -1, 1), v = c.x({2, 2, 2}, -1, 1);
+        for (const double factor : {1.0, 2.0, 3.0}) {
+          const Tensor moved = tanh(x * factor), batch = reshape(slice(moved, 0, 0, 4), {2, 2, 3});
+          results.push_back(matmul(reshape(moved, {3, 4}), w, true));
+          results.push_back(matmul(slice(batch, 2, 0, 2), v));
+        }
+        return results;
       },
       1, 2);
 }
