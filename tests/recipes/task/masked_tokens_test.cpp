@@ -95,6 +95,13 @@ BOOST_AUTO_TEST_CASE(places_rise_labels_are_what_was_there_and_all_else_stays) {
   BOOST_TEST(all.places == (std::vector<int32_t>{0, 1, 2, 3, 4, 5, 6, 7}), boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(one_of_two_places_is_either) {
+  std::set<int32_t> places;
+  for (uint64_t key = 0; key < 40; ++key)
+    places.insert(hidden(key, {.length = 2, .predictions = 1, .mask = 256, .tokens = 256}).places[0]);
+  BOOST_TEST((places == std::set<int32_t>{0, 1}));
+}
+
 BOOST_AUTO_TEST_CASE(random_tokens_are_all_but_the_mask) {
   std::set<int32_t> seen;
   for (uint64_t key = 0; key < 400; ++key) {
@@ -112,6 +119,7 @@ BOOST_AUTO_TEST_CASE(seed_epoch_and_sample_decide_alone) {
   const Order order = Order::training(7, 90, 6), other = Order::training(8, 90, 6);
   const std::vector<Sample> whole = batch_of(*windows, order, 20, 0, 6);
   BOOST_TEST((batch_of(*windows, order, 20, 3, 3) == std::vector(whole.begin() + 3, whole.end())));
+  BOOST_TEST(whole[0].places != whole[1].places);
   std::set<std::vector<int32_t>> places;  // of sample 0, in epochs and under seeds of its own
   for (const Order* of_seed : {&order, &other})
     for (int64_t step = 0; step < 45; ++step)
