@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
@@ -10,6 +11,7 @@
 #include "recipes/train/metrics_cut.h"
 #include "recipes/train/past_lines.h"
 #include "runtime/checkpoint.h"
+#include "runtime/safetensors.h"
 #include "tests/recipes/ranks.h"
 #include "tests/recipes/resumed_run.h"
 #include "tests/support/matches.h"
@@ -104,6 +106,8 @@ BOOST_AUTO_TEST_CASE(a_run_that_ended_is_left_alone) {
   const std::string before = test::read_file(whole / "manifest.json");
   BOOST_TEST(run({"--resume", whole.string()}) == 0);
   BOOST_TEST(test::read_file(whole / "manifest.json") == before);
+  const SafetensorsFile model = read_safetensors(whole / "model.safetensors");
+  BOOST_TEST(std::ranges::none_of(model.tensors, [](const NamedTensor& t) { return t.name.starts_with("velocity."); }));
   BOOST_TEST(
       !open_resumed(small_recipe(), *parse_flags(small_recipe(), "", {"--resume", whole.string()}), {}).ended.empty());
 }
@@ -116,11 +120,13 @@ BOOST_AUTO_TEST_CASE(a_run_without_an_end_in_its_manifest_ends_once_more) {
   const Json result = manifest.at("result");
   manifest.erase("ended");
   manifest.erase("result");
+  manifest["started"] = "before";
   test::write_file(out / "manifest.json", manifest.dump());
   BOOST_REQUIRE(run({"--resume", out.string()}) == 0);
   const Json again = Json::parse(test::read_file(out / "manifest.json"));
   BOOST_TEST(again.at("ended").at("how") == "finished");
   BOOST_TEST(again.at("result") == result);
+  BOOST_TEST(again.at("started") == "before");
   BOOST_TEST(trace(out) == trace(whole));
 }
 

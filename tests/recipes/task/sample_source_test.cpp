@@ -1,5 +1,5 @@
-// Sources of samples: what a source is told that gives one sample at a time, padding, and that samples to judge by are not
-// augmented.
+// Sources of samples: what a source is told that gives one sample at a time, padding, and that samples to judge by are
+// not augmented.
 #include <boost/test/unit_test.hpp>
 #include <cstring>
 
