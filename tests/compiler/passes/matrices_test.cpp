@@ -54,6 +54,38 @@ BOOST_AUTO_TEST_CASE(slots_of_matrices_have_the_order_of_the_shape_on_every_devi
   }
 }
 
+// The matrices of a second group lie behind those of the first.
+BOOST_AUTO_TEST_CASE(a_later_group_has_its_own_matrices) {
+  const auto updated = [](const UpdateRule& rule) {
+    Graph graph("two groups");
+    Tensor loss;
+    for (const char* name : {"first", "second", "third"}) {
+      const Tensor w = parameter(graph, name, Role::weight, {DType::f32, {3, 5}, ""}, {});
+      const Tensor own = sum(w * input(graph, std::string("g.") + name, DType::f32, {3, 5}));
+      loss = loss.valid() ? loss + own : own;
+    }
+    graph.outputs.push_back({"loss", loss.value(), Merge::sum});
+    CompileOptions options;
+    options.target = generic_cpu_target();
+    options.groups = {
+        {.name = "a", .rule = test::plain_sgd(), .owns = [](const Variable& v) { return v.name == "first"; }},
+        {.name = "b", .rule = rule, .owns = [](const Variable& v) { return v.name != "first"; }}};
+    options.check_passes = true;
+    CompileState state{options, {}, {}};
+    std::vector<PassReport> reports;
+    const Graph after = run_graph_passes(graph, state, reports);
+    std::vector<double> all;
+    for (const auto& [name, array] : interpret(after, random_bindings(after, 5)).writes)
+      all.insert(all.end(), array.data.begin(), array.data.end());
+    return all;
+  };
+  const auto plain = updated([](UpdateContext& c) { return c.parameter - 2.0 * c.gradient; });
+  const auto by_matrices =
+      updated([](UpdateContext& c) { return c.parameter - c.matrices(c.gradient, [](Tensor x) { return 2.0 * x; }); });
+  BOOST_TEST(plain.size() >= 45u);
+  BOOST_TEST(by_matrices == plain, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(exact_products_are_of_f32_numbers_in_every_precision) {
   const auto rule = [](UpdateContext& c) {
     const auto products = [](Tensor x) {
