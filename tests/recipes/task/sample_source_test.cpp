@@ -38,6 +38,16 @@ std::vector<Read> batch_of(const Order& order, int64_t step, int64_t first_row, 
   return reads;
 }
 
+// Sample i has `each` + i % 3 values i in its first field and two in its second.
+std::shared_ptr<const Source> ragged(int64_t count, int32_t each) {
+  RaggedTokens first, second;
+  for (int32_t i = 0; i < count; ++i) {
+    first.append(std::vector<int32_t>(static_cast<size_t>(each + i % 3), i));
+    second.append(std::vector<int32_t>{i, i});
+  }
+  return std::make_shared<RaggedSource>(std::vector{first, second}, "");
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(a_training_sample_is_read_with_seed_and_epoch) {
@@ -55,16 +65,6 @@ BOOST_AUTO_TEST_CASE(a_run_that_changes_its_minibatch_goes_on_counting_epochs) {
   const Order order = Order::training(7, 8, 8).after(Order::training(7, 8, 4), 6);
   BOOST_TEST(batch_of(order, 6, 0, 1)[0].epoch == 3);
   BOOST_TEST(batch_of(order, 7, 0, 1)[0].epoch == 4);
-}
-
-// Sample i has `each` + i % 3 values i in its first field and two in its second.
-std::shared_ptr<const Source> ragged(int64_t count, int32_t each) {
-  RaggedTokens first, second;
-  for (int32_t i = 0; i < count; ++i) {
-    first.append(std::vector<int32_t>(static_cast<size_t>(each + i % 3), i));
-    second.append(std::vector<int32_t>{i, i});
-  }
-  return std::make_shared<RaggedSource>(std::vector{first, second}, "");
 }
 
 BOOST_AUTO_TEST_CASE(ragged_samples_are_padded_to_the_length_of_the_batch) {
