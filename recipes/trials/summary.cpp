@@ -52,9 +52,9 @@ std::string loss_text(double loss) { return std::isfinite(loss) ? fmt::format("{
 }  // namespace
 
 std::optional<double> median_of_last(const RunReport& run) {
-  std::map<int64_t, double> epochs;  // goal at the last evaluation of each epoch, by its number
+  std::map<double, double> epochs;  // goal at the last evaluation of each epoch, by its number
   for (const EvaluationPoint& point : run.evaluations)
-    epochs[static_cast<int64_t>(std::ceil(point.epoch - kRounding))] = point.goal;
+    if (std::isfinite(point.epoch)) epochs[std::ceil(point.epoch - kRounding)] = point.goal;
   std::vector<double> values;
   for (auto epoch = epochs.rbegin(); epoch != epochs.rend() && values.size() < kLastEpochs; ++epoch)
     values.push_back(epoch->second);

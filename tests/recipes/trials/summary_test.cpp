@@ -131,6 +131,9 @@ BOOST_AUTO_TEST_CASE(an_epoch_counts_by_its_last_evaluation) {
   BOOST_TEST(*median_of_last(run) == 8);  // 4, 6, 8, 10, 12 after epochs 2 to 6
   for (EvaluationPoint& point : run.evaluations) point.epoch *= 1 + 1e-15;
   BOOST_TEST(*median_of_last(run) == 8);
+  run.evaluations.resize(4);
+  run.evaluations.push_back({130, kNotANumber, 1, 99, 1});  // of a damaged line
+  BOOST_TEST(*median_of_last(run) == 3);                    // 2 and 4
 }
 
 // Without --out a command goes on with the newest study that is not finished, if it began with these trials or has just
