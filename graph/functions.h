@@ -104,6 +104,13 @@ Tensor gather(Tensor table, Tensor indices, Where where = Where::current());
 // Takes the slices of x at `indices` along `axis`; the axes of `indices` stand where `axis` was: x [A, B, C] and
 // indices [I, J] along axis 1 give [A, I, J, C].
 Tensor gather(Tensor x, Tensor indices, int64_t axis, Where where = Where::current());
+// The k greatest elements of x along `axis`, the greatest first, and their places on it, i32; 1 <= k <= its extent,
+// which becomes k. Equal elements keep their order, and NaN counts as greater than every number. A value's gradient
+// goes to its element alone. Each of the k goes over the axis again, so that k should be small.
+struct TopK {
+  Tensor value, index;
+};
+TopK topk(Tensor x, int64_t k, int64_t axis = -1, Where where = Where::current());
 // Reverses the order of the elements along `axes`; along all axes if none is named.
 Tensor flip(Tensor x, Ints axes, Where where = Where::current());
 // Sorts the positions of `indices` (M of them, taken as a vector) by index; equal indices keep their order, and those

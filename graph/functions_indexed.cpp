@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "graph/building.h"
@@ -61,6 +62,31 @@ Tensor flip(Tensor x, Ints axes, Where where) {
     if (extent > 1) x = gather(x, static_cast<double>(extent - 1) - iota(x.graph(), DType::i32, extent), axis);
   }
   return x;
+}
+
+TopK topk(Tensor x, int64_t k, int64_t axis, Where where) {
+  const Call call(where);
+  require_same_graph("topk", {x});
+  axis = real_axis("topk", x.type(), axis);
+  const int64_t extent = x.size(axis);
+  if (k < 1 || k > extent)
+    report("topk", {"k out of range", "1 to " + std::to_string(extent) + ", the extent of the axis", std::to_string(k),
+                    "x is " + shape_text(x.type())});
+  const double lowest = is_float(x.dtype()) ? -HUGE_VAL : static_cast<double>(least(x.dtype()));
+  const Tensor place = broadcast_axes(iota(x.graph(), DType::i32, extent), x.shape(), {axis});
+  Tensor left = constant(x.graph(), DType::boolean, 1, x.shape());  // whether an element is not yet taken
+  std::vector<Tensor> values, places;
+  for (int64_t i = 0; i < k; ++i) {
+    // The index is that of the first among those left which equal the greatest: minus infinity may be it.
+    const Tensor greatest = max(select(left, x, lowest), {axis}, true);
+    const Tensor is_greatest = bit_and(left, bit_or(eq(x, greatest), ne(x, x)));
+    places.push_back(min(select(is_greatest, place, static_cast<double>(extent)), {axis}, true));
+    const Tensor is_taken = eq(place, places.back());
+    // The sum hands the gradient to one element, whatever the ties; u8 has no sum, and integers no gradient.
+    values.push_back(is_float(x.dtype()) ? sum(select(is_taken, x, 0.0), {axis}, true) : greatest);
+    left = bit_and(left, logical_not(is_taken));
+  }
+  return {concat(values, axis), concat(places, axis)};
 }
 
 IndexOrder index_order(Tensor indices, int64_t rows, Where where) {

@@ -83,6 +83,11 @@ void extremes(KernelGraphs& graphs) {
         output("min" + at, min(x, {axis}));
         output("all_nan" + at, argmax(x + full_like(x, kNan), axis));
       }
+      if (shape[1] == 10 || shape[1] == 1000) {
+        const TopK top = topk(with_edges(input_of(graph, shape, dtype, "x")), 3);
+        output("top", top.value);
+        output("place", top.index);
+      }
       graphs.add_exact("argmax " + std::string(name(dtype)) + " " + shape_name(shape), graph, on_gpu(0));
     }
 }

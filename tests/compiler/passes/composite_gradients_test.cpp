@@ -38,6 +38,29 @@ BOOST_AUTO_TEST_CASE(gather_along_an_axis) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(the_k_greatest) {
+  check([](GradientCase& c) {
+    const Dims shape = c.shape(3);
+    const int64_t axis = c.integer(-3, 2), extent = shape[static_cast<size_t>(axis < 0 ? axis + 3 : axis)];
+    const Tensor value = topk(c.x(shape), c.integer(1, extent), axis).value;
+    return std::vector<Tensor>{value * c.fixed(value.shape())};
+  });
+}
+
+// Neither a tie nor an infinity shares the gradient out or makes it NaN.
+BOOST_AUTO_TEST_CASE(a_gradient_goes_to_the_elements_taken) {
+  Graph graph;
+  const Tensor x = input(graph, "x", DType::f64, {5});
+  const Tensor loss = sum(topk(x, 3).value * constant(graph, DType::f64, {3}, {1, 2, 3}));
+  const Value slope = gradients(loss, {x})[0].value();
+  const auto slope_at = [&](std::vector<double> values) {
+    return interpret_values(graph, {{"x", {{DType::f64, {5}, ""}, std::move(values)}}}, {&slope, 1})[0].data;
+  };
+  BOOST_TEST(slope_at({4, 7, 7, 4, 4}) == (std::vector<double>{3, 1, 2, 0, 0}), boost::test_tools::per_element());
+  BOOST_TEST(slope_at({-HUGE_VAL, 1, -HUGE_VAL, HUGE_VAL, -HUGE_VAL}) == (std::vector<double>{3, 2, 0, 1, 0}),
+             boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(flips) {
   check([](GradientCase& c) {
     const Dims shape = c.shape(3);
