@@ -9,7 +9,9 @@ void check_convolution(std::string_view op, Tensor x, int64_t channels, int64_t 
   require_same_graph(op, {x});
   if (x.rank() == 5)
     report(op, {"no convolution runs over three axes", "x [N, C, H, W] of conv2d, or [N, C, L] of conv1d",
-                shape_text(x.type()), "depth as samples: reshape(transpose(x, {0, 2, 1, 3, 4}), {N * D, C, H, W})"});
+                shape_text(x.type()),
+                "depth as samples, reshape(transpose(x, {0, 2, 1, 3, 4}), {N * D, C, H, W}), or a copy of conv3d in "
+                "recipes/tutorial/own_layers.h"});
   require_rank(op, x.type(), axes + 2, axes == 1 ? "x [N, C, L]" : "x [N, C, H, W]");
   require_float(op, x.type());
   require_positive(op, channels, "channels");

@@ -1,7 +1,9 @@
 // Layers and losses of your own, made of the functions of the DSL: parameters by hand, a gradient inside a loss, and a
 // state that every step moves. Copy what you need; a model function calls them as it calls conv2d.
 #pragma once
+#include <cmath>
 #include <string>
+#include <vector>
 
 #include "compiler/passes/passes.h"
 #include "graph/functions.h"
@@ -17,6 +19,30 @@ inline kb::Tensor weight_norm_linear(const std::string& name, kb::Tensor x, int6
       parameter(graph, "weight_v", Role::weight, {x.dtype(), {features, x.size(1)}, "OI"}, {InitKind::normal, 0, 0.05});
   Tensor g = parameter(graph, "weight_g", Role::norm_scale, {x.dtype(), {features, 1}, ""}, {InitKind::constant, 1});
   return matmul(x, v * (g / norm(v, {1}, true)), false, true);
+}
+
+// A convolution over three axes without bias, x [N, C, D, H, W] -> [N, channels, D', H', W']: the kernel's planes along
+// D become channels of a convolution over two. The numbers hold for all three axes. The weight is that of PyTorch's
+// Conv3d, [channels, C, kernel, kernel, kernel], and starts as it does, uniform in +-1/sqrt(fan_in).
+inline kb::Tensor conv3d(const std::string& name, kb::Tensor x, int64_t channels, int64_t kernel, int64_t stride = 1,
+                         int64_t padding = 0) {
+  using namespace kb;
+  const Scope scope(name);
+  const int64_t n = x.size(0), c = x.size(1), h = x.size(3), w = x.size(4);
+  const int64_t depth = (x.size(2) + 2 * padding - kernel) / stride + 1;
+  const double bound = 1 / std::sqrt(static_cast<double>(c * kernel * kernel * kernel));
+  Tensor weight = parameter(x.graph(), "weight", Role::weight, {x.dtype(), {channels, c, kernel, kernel, kernel}, ""},
+                            {InitKind::uniform, -bound, bound});
+  const Tensor padded = pad(x, {0, 0, padding, 0, 0}, {0, 0, padding, 0, 0});
+  std::vector<Tensor> planes;  // of each kernel plane, what it meets
+  for (int64_t i = 0; i < kernel; ++i) {
+    const Tensor met = slice(padded, 2, i, i + (depth - 1) * stride + 1, stride);
+    planes.push_back(reshape(transpose(met, {0, 2, 1, 3, 4}), {n * depth, c, 1, h, w}));
+  }
+  const Tensor y = convolution(reshape(concat(planes, 2), {n * depth, c * kernel, h, w}),
+                               reshape(weight, {channels, c * kernel, kernel, kernel}),
+                               {.kernel = {kernel, kernel}, .stride = {stride, stride}, .padding = {padding, padding}});
+  return transpose(reshape(y, {n, depth, channels, y.size(2), y.size(3)}), {0, 2, 1, 3, 4});
 }
 
 // The penalty on a critic's slope at x (Gulrajani et al. 2017, equation 3): (|d critic / dx| - 1)^2 of each sample,

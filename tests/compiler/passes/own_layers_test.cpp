@@ -1,7 +1,9 @@
 // Tests the tutorial's layers of one's own against closed forms.
 #include "recipes/tutorial/own_layers.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 
 #include "graph/interpreter.h"
 
@@ -29,6 +31,34 @@ BOOST_AUTO_TEST_CASE(weight_norm_has_rows_of_length_g) {
                              {"fc.weight_v", array({2, 2}, {3, 4, -6, 8})},
                              {"fc.weight_g", array({2, 1}, {5, 1})}};
   BOOST_TEST(values(y, bindings) == (Reals{3 + 8, -0.6 + 1.6}), kClose << boost::test_tools::per_element());
+}
+
+// Against seven loops over the indices of the definition.
+BOOST_AUTO_TEST_CASE(conv3d_sums_over_three_axes) {
+  constexpr int64_t kIn = 2, kOut = 3, kDepth = 5, kSide = 4, kernel = 3, stride = 2, padding = 1, kBig = 3, kSmall = 2;
+  Reals x(2 * kIn * kDepth * kSide * kSide), w(kOut * kIn * 27), expected;
+  for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(1.7 * static_cast<double>(i));
+  for (size_t i = 0; i < w.size(); ++i) w[i] = std::cos(2.3 * static_cast<double>(i));
+  const auto x_at = [&](int64_t n, int64_t c, int64_t d, int64_t h, int64_t v) {
+    const bool inside = std::min({d, h, v}) >= 0 && d < kDepth && std::max(h, v) < kSide;
+    return inside ? x[static_cast<size_t>((((n * kIn + c) * kDepth + d) * kSide + h) * kSide + v)] : 0;
+  };
+  const auto y_at = [&](int64_t n, int64_t o, int64_t d, int64_t h, int64_t v) {
+    double total = 0;
+    for (int64_t tap = 0; tap < kIn * 27; ++tap)
+      total += w[static_cast<size_t>(o * kIn * 27 + tap)] * x_at(n, tap / 27, stride * d + tap / 9 % 3 - padding,
+                                                                 stride * h + tap / 3 % 3 - padding,
+                                                                 stride * v + tap % 3 - padding);
+    return total;
+  };
+  for (int64_t i = 0; i < 2 * kOut * kBig * kSmall * kSmall; ++i)
+    expected.push_back(y_at(i / (kOut * kBig * 4), i / (kBig * 4) % kOut, i / 4 % kBig, i / 2 % 2, i % 2));
+  Graph graph;
+  const Dims shape = {2, kIn, kDepth, kSide, kSide};
+  const Tensor y = conv3d("conv", input(graph, "x", DType::f64, shape), kOut, kernel, stride, padding);
+  BOOST_TEST(y.shape() == (Dims{2, kOut, kBig, kSmall, kSmall}), boost::test_tools::per_element());
+  const Bindings bindings = {{"x", array(shape, x)}, {"conv.weight", array({kOut, kIn, 3, 3, 3}, w)}};
+  BOOST_TEST(values(y, bindings) == expected, kClose << boost::test_tools::per_element());
 }
 
 // The critic w . x has the slope w everywhere: the penalty is (|w| - 1)^2, and its derivative 2 (|w| - 1) w / |w|.
