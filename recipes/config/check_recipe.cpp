@@ -35,11 +35,25 @@ void check_names(const std::string& recipe, const char* what, const std::vector<
   }
 }
 
+std::vector<std::string> names_without_dashes(const std::vector<FlagRow>& rows) {
+  std::vector<std::string> names;
+  for (const FlagRow& row : rows) names.push_back(row.text.name.substr(2));
+  return names;
+}
+
 std::vector<std::string> flags_of_all(Recipe recipe) {
   recipe.options.clear();
-  std::vector<std::string> names = {"help"};
-  for (const FlagRow& row : flag_table(recipe)) names.push_back(row.text.name.substr(2));
+  std::vector<std::string> names = names_without_dashes(flag_table(recipe));
+  names.push_back("help");
   return names;
+}
+
+// Throws Error unless the flag of each number of an optimizer is its alone.
+void check_numbers_of_optimizers(const Recipe& recipe) {
+  const std::vector<std::string> numbers = names_without_dashes(hyper_parameter_rows(recipe));
+  std::vector<std::string> others = flags_of_all(recipe);
+  for (const std::string& number : numbers) others.erase(std::find(others.begin(), others.end(), number));
+  check_names(recipe.name, "optimizer's number", numbers, others);
 }
 
 }  // namespace
@@ -53,6 +67,7 @@ void check_recipe(const Recipe& recipe) {
     if (!schedule.multiplier)
       throw Error(fmt::format("schedule {} has no multiplier (ScheduleShape::multiplier)", schedule.name));
   check_names(recipe.name, "optimizer", names_of(recipe.optimizers), {});
+  check_numbers_of_optimizers(recipe);
   check_names(recipe.name, "schedule", names_of(recipe.schedules), {});
   check_names(recipe.name, "option", names_of(recipe.options), flags_of_all(recipe));
 }

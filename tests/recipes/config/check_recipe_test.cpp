@@ -33,6 +33,9 @@ BOOST_AUTO_TEST_CASE(names_are_words_that_nothing_else_has) {
       "'a' stands there twice");
   sgd.name = "own";
   refused([&](Recipe& r) { r.optimizers = {sgd, sgd}; }, "its optimizer 'own' stands there twice");
+  sgd.hyper[0].name = "warmup_from";
+  refused([&](Recipe& r) { r.optimizers = {sgd}; },
+          "its optimizer's number 'warmup-from' is the name of one that every recipe has");
   sgd.update = nullptr;
   refused([&](Recipe& r) { r.optimizers = {sgd}; }, "optimizer own has no update rule");
   refused([](Recipe& r) { r.schedules = {{"own", "for tests", nullptr}}; }, "schedule own has no multiplier");
