@@ -76,6 +76,9 @@ void check_value(const std::string& name, const Type& type, const TensorValues& 
   if (values.size() != type.elements())
     refuse(name, "another number of elements", type, fmt::format("{}", type.elements()),
            fmt::format("{}", values.size()));
+  if (values.shape() != nullptr && *values.shape() != type.shape)
+    refuse(name, "another shape", type, shape_text({type.dtype, type.shape, ""}),
+           shape_text({type.dtype, *values.shape(), ""}));
   if (type.dtype != DType::boolean) return;
   for (int64_t i = 0; i < values.size(); ++i)
     if (values[i] > 1) refuse(name, "no boolean", type, "0 or 1", fmt::format("{} at element {}", values[i], i));

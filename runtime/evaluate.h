@@ -12,6 +12,7 @@
 #include "graph/array.h"
 #include "graph/element.h"
 #include "runtime/backend.h"
+#include "runtime/state_store.h"
 
 namespace kb {
 
@@ -26,16 +27,25 @@ class TensorValues {
         data_(std::ranges::data(elements)),
         size_(static_cast<int64_t>(std::ranges::size(elements))) {}
   TensorValues(double number) : number_(number), is_number_(true) {}
+  // Refers to a tensor of a file or of a training's state, which must outlive the run. Only a tensor of its shape takes
+  // it.
+  TensorValues(const NamedTensor& tensor)
+      : dtype_(tensor.type.dtype),
+        data_(tensor.data.data()),
+        size_(tensor.type.elements()),
+        shape_(&tensor.type.shape) {}
 
   bool is_number() const { return is_number_; }
   DType dtype() const { return dtype_; }
   int64_t size() const { return size_; }
+  const Dims* shape() const { return shape_; }  // null: elements in a row, for a tensor of any shape
   double operator[](int64_t i) const { return is_number_ ? number_ : load_element(dtype_, data_, i); }
 
  private:
   DType dtype_ = DType::f64;
   const void* data_ = nullptr;
   int64_t size_ = 1;
+  const Dims* shape_ = nullptr;
   double number_ = 0;
   bool is_number_ = false;
 };

@@ -129,6 +129,23 @@ BOOST_AUTO_TEST_CASE(parameters_are_given_by_name_and_stay) {
   BOOST_TEST(y({{"x", x3}, {"offset", 0}}) == (std::vector<double>{10, 20, 30}), boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(tensors_of_a_file_are_values_of_their_shape) {
+  Graph graph("fc", Mode::inference);
+  name_output("y", linear("fc", input(graph, "x", DType::f32, {1, 2}), 3, {.bias = false}));
+  CompiledGraph fc(graph);
+  const auto bytes = [](const std::vector<float>& values) {
+    const auto all = std::as_bytes(std::span(values));
+    return std::vector<std::byte>(all.begin(), all.end());
+  };
+  const NamedTensor weight{"fc.weight", {DType::f32, {3, 2}, ""}, bytes({1, 2, 3, 4, 5, 6})};
+  const NamedTensor turned{"fc.weight", {DType::f32, {2, 3}, ""}, weight.data};
+  const std::vector<float> x = {1, 10};
+  BOOST_TEST(fc.run({{"x", x}, {weight.name, weight}}).values<float>("y") == (std::vector<float>{21, 43, 65}),
+             boost::test_tools::per_element());
+  BOOST_CHECK_EXCEPTION(fc.run({{"x", x}, {turned.name, turned}}), Error,
+                        says("\"fc.weight\"", "another shape", "expected: [3, 2]", "got:      [2, 3]"));
+}
+
 // A running mean begins at 0. Each run makes it 0.9 times its value plus 0.1 times the mean of the batch.
 BOOST_AUTO_TEST_CASE(written_state_goes_on_in_the_next_run) {
   Graph graph("norm", Mode::training);
