@@ -13,9 +13,12 @@ around() {
   case $1:$2 in
     ./README.md:1) printf '%s\n' BLOCK ;;
     ./recipes/orders/README.md:1) printf '%s\n' 'void orders() {' BLOCK '}' ;;
-    ./recipes/tutorial/how_to.md:1) printf '%s\n' 'ModelOutput metric(Batch& batch, Tensor logits) {' BLOCK '}' ;;
-    ./recipes/tutorial/how_to.md:2) printf '%s\n' 'Task fields(int64_t columns) { return Task{' BLOCK '}; }' ;;
-    ./recipes/tutorial/how_to.md:3) printf '%s\n' 'ModelOutput classifier(Inputs& in) {' BLOCK '}' ;;
+    ./recipes/tutorial/how_to.md:1) printf '%s\n' 'void denoise(CompiledGraph& denoiser, std::vector<float> noise) {' BLOCK '}' ;;
+    ./recipes/tutorial/how_to.md:2) printf '%s\n' 'ModelOutput metric(Batch& batch, Tensor logits) {' BLOCK '}' ;;
+    ./recipes/tutorial/how_to.md:3) printf '%s\n' BLOCK ;;
+    ./recipes/tutorial/how_to.md:4) printf '%s\n' 'void draws(void (*write)(std::vector<double>)) {' BLOCK '}' ;;
+    ./recipes/tutorial/how_to.md:5) printf '%s\n' 'Task fields(int64_t columns) { return Task{' BLOCK '}; }' ;;
+    ./recipes/tutorial/how_to.md:6) printf '%s\n' 'ModelOutput classifier(Inputs& in) {' BLOCK '}' ;;
     *) echo "documents_test: block $2 of C++ in $1: say in this test what stands around it" >&2 && return 1 ;;
   esac
 }
@@ -35,8 +38,11 @@ calls() {
 #include "compiler/passes/passes.h"
 #include "graph/recurrent.h"
 #include "graph/transformer.h"
+#include "optim/update_rules.h"
 #include "recipes/orders/gradient_order.h"
 #include "recipes/task/model.h"
+#include "runtime/evaluate.h"
+#include "runtime/safetensors.h"
 namespace kb {
 // The table writes one letter for a tensor and for a number.
 struct Letter {

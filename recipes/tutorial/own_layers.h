@@ -34,7 +34,7 @@ inline kb::Tensor conv3d(const std::string& name, kb::Tensor x, int64_t channels
   Tensor weight = parameter(x.graph(), "weight", Role::weight, {x.dtype(), {channels, c, kernel, kernel, kernel}, ""},
                             {InitKind::uniform, -bound, bound});
   const Tensor padded = pad(x, {0, 0, padding, 0, 0}, {0, 0, padding, 0, 0});
-  std::vector<Tensor> planes;  // of each kernel plane, what it meets
+  std::vector<Tensor> planes;  // slices of x, one for each plane of the kernel
   for (int64_t i = 0; i < kernel; ++i) {
     const Tensor met = slice(padded, 2, i, i + (depth - 1) * stride + 1, stride);
     planes.push_back(reshape(transpose(met, {0, 2, 1, 3, 4}), {n * depth, c, 1, h, w}));
