@@ -63,9 +63,12 @@ int32_t owner_of(const Variable& parameter, const std::vector<ParameterGroup>& g
   std::vector<ParameterGroup> named;
   for (const size_t g : owners) named.push_back(groups[g]);
   const char* fault = owners.empty() ? "belongs to no group" : "belongs to several groups";
-  refuse("ParameterGroup::owns", fmt::format("parameter \"{}\" {}", parameter.name, fault),
-         fmt::format("one group that owns it; a loss without a group moves all. The groups: {}", names_of(groups)),
-         owners.empty() ? "none" : names_of(named));
+  refuse(
+      "ParameterGroup::owns", fmt::format("parameter \"{}\" {}", parameter.name, fault),
+      fmt::format("one group that owns it: that of a loss is a scope, with which its parameters' names begin; a loss "
+                  "without a group moves all. The groups: {}",
+                  names_of(groups)),
+      owners.empty() ? "none" : names_of(named));
 }
 
 }  // namespace

@@ -208,6 +208,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_by_the_members_name) {
   CompileOptions options = two_groups();
   options.groups[1].owns = owns_scope("c");
   refuses(options, "ParameterGroup::owns", "parameter \"b.fc.weight\" belongs to no group");
+  refuses(options, "ParameterGroup::owns", "that of a loss is a scope");
   options = two_groups();
   options.groups[1].owns = [](const Variable&) { return true; };
   refuses(options, "ParameterGroup::owns", "got:      \"a\", \"b\"");
