@@ -2,7 +2,10 @@
 
 #include <boost/test/results_collector.hpp>
 #include <boost/test/unit_test.hpp>
+#include <functional>
+#include <iostream>
 #include <source_location>
+#include <sstream>
 #include <stdexcept>
 #include <vector>
 
@@ -21,35 +24,50 @@ BOOST_AUTO_TEST_CASE(the_first_difference_is_shown_with_two_lines_before_it) {
   BOOST_TEST(first_difference("a\n", "a") == "@@ line 1 @@\n-a\n+a (no newline at the end)\n");
 }
 
-BOOST_AUTO_TEST_CASE(a_short_check_tells_both_values) {
-  using Result = boost::test_tools::assertion_result;
-  const auto text = [](const Result& result) {
-    if (result) return std::string("passed");
-    const boost::unit_test::const_string message = result.message();
-    return message.is_empty() ? "failed" : std::string(message.begin(), message.end());
-  };
-  const std::vector<int> both = {1, 2}, other = {1, 3};
-  const char *abc = "abc", same[] = "abc";
-  BOOST_TEST(text(CheckStart{} << both.size() + 1 == 3) == "passed");
-  BOOST_TEST(text(CheckStart{} << both.size() + 1 == 4) == " [3 != 4]");
-  BOOST_TEST(text(CheckStart{} << both.size() < 2) == " [2 >= 2]");
-  BOOST_TEST(text(CheckStart{} << both == other) == " [{ 1 2 } != { 1 3 }]");
-  BOOST_TEST(text(CheckStart{} << both != both) == " [{ 1 2 } == { 1 2 }]");
-  BOOST_TEST(text(CheckStart{} << abc == same) == "passed");
-  BOOST_TEST(text(CheckStart{} << both.empty()) == "failed");
-  BOOST_TEST(text(CheckStart{} << Result(true)) == "passed");
+// Returns what Boost.Test writes while `work` runs.
+std::string log_of(const std::function<void()>& work) {
+  std::ostringstream log;
+  boost::unit_test::unit_test_log.set_stream(log);
+  work();
+  boost::unit_test::unit_test_log.set_stream(std::cout);
+  return log.str();
 }
 
-// The check fails on purpose. If it were not counted, the requirement would end the test case.
-BOOST_AUTO_TEST_CASE(a_short_check_that_fails_is_counted, *boost::unit_test::expected_failures(1)) {
-  const auto failed = [] {
-    const auto id = boost::unit_test::framework::current_test_case().p_id;
-    return boost::unit_test::results_collector.results(id).p_assertions_failed.get();
-  };
-  BOOST_TEST(1 + 1 == 2);
-  BOOST_REQUIRE(failed() == 0);
-  BOOST_TEST(1 + 1 == 3);
-  BOOST_REQUIRE(failed() == 1);
+// These checks fail on purpose. If they were not counted, the requirement would end the test case.
+BOOST_AUTO_TEST_CASE(a_short_check_that_fails_tells_its_text_and_both_values, *boost::unit_test::expected_failures(7)) {
+  const std::vector<int> both = {1, 2}, other = {1, 3};
+  const std::string abc = "abc";
+  const std::string log = log_of([&] {
+    BOOST_TEST(both.size() + 1 == 4);
+    BOOST_TEST(both.size() < 2);
+    BOOST_TEST(both == other);
+    BOOST_TEST(both != both);
+    BOOST_TEST(abc == "abd");
+    BOOST_TEST(both.empty());
+    BOOST_CHECK_THROW(static_cast<void>(both.size()), std::exception);
+  });
+  const auto id = boost::unit_test::framework::current_test_case().p_id;
+  BOOST_REQUIRE(boost::unit_test::results_collector.results(id).p_assertions_failed.get() == 7);
+  for (const char* text :
+       {"check both.size() + 1 == 4 has failed [3 != 4]\n", "check both.size() < 2 has failed [2 >= 2]\n",
+        "check both == other has failed [{ 1 2 } != { 1 3 }]\n", "check both != both has failed [{ 1 2 } == { 1 2 }]\n",
+        "check abc == \"abd\" has failed [abc != abd]\n", "check both.empty() has failed\n",
+        "exception std::exception expected but not raised\n", "tests/support/support_test.cpp("})
+    BOOST_TEST(log.find(text) != log.npos, text << " is not in " << log);
+}
+
+BOOST_AUTO_TEST_CASE(a_short_check_that_holds_says_nothing) {
+  const std::vector<int> both = {1, 2};
+  const char *abc = "abc", same[] = "abc";
+  const std::string log = log_of([&] {
+    BOOST_TEST(both.size() + 1 == 3);
+    BOOST_TEST(abc == same);
+    BOOST_TEST(boost::test_tools::assertion_result(true));
+    BOOST_REQUIRE((both.empty() || both[0] == 1));
+    BOOST_CHECK_NO_THROW(static_cast<void>(both.at(1)));
+    BOOST_CHECK_EXCEPTION(static_cast<void>(both.at(2)), std::out_of_range, [](const std::exception&) { return true; });
+  });
+  BOOST_TEST(log == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_temporary_directory_is_new_and_goes_with_its_scope) {
