@@ -13,8 +13,9 @@ constexpr std::string_view kPrefix = "simt_";
 
 // Returns the compiler with the build's flags for kernels, but less optimisation, because the compiler takes most of a
 // test's time (watched, -Og takes two thirds of -O1; with the address and undefined sanitizers -O0 takes a third of it,
-// and checks that are calls a fifth less than inline ones). Structs are not split into scalars, so that an access to a
-// vector is seen with its own size and alignment. Sums and products of integers wrap (graph/dtype.h).
+// and checks that are calls a fifth less than inline ones; registers are allocated over whole functions, not loop by
+// loop, which takes an eighth off). Structs are not split into scalars, so that an access to a vector is seen with its
+// own size and alignment. Sums and products of integers wrap (graph/dtype.h).
 HostCompiler emulating_compiler(Instrument instrument) {
   RuntimeOptions options = RuntimeOptions::from_environment();
   options.compiler = KB_EMULATING_CXX;
@@ -30,7 +31,7 @@ HostCompiler emulating_compiler(Instrument instrument) {
   };
   add({"-fno-strict-aliasing", "-fno-tree-sra", "-fwrapv", sanitizers ? "-O0" : "-Og"});
   if (sanitizers) add({"-fno-sanitize=signed-integer-overflow", "--param=asan-instrumentation-with-call-threshold=0"});
-  if (!sanitizers) add({"-nostdlib"});
+  if (!sanitizers) add({"-nostdlib", "-fira-region=one"});
   if (instrument == Instrument::accesses) add({"-fsanitize=thread", "--param=tsan-instrument-func-entry-exit=0"});
   return compiler;
 }
