@@ -119,7 +119,9 @@ BOOST_AUTO_TEST_CASE(a_predicted_step_adds_up) {
 }
 
 BOOST_AUTO_TEST_CASE(every_box_has_the_users_line) {
-  for (const Box& part : Predicted().timeline.boxes) {
+  const Timeline timeline = Predicted().timeline;
+  BOOST_REQUIRE(!timeline.boxes.empty());
+  for (const Box& part : timeline.boxes) {
     BOOST_TEST(part.place.find(".cpp:") != std::string::npos, part.id + " " + part.name);
     BOOST_TEST(!part.name.empty());
   }
