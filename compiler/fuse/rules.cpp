@@ -72,12 +72,13 @@ bool joins_reductions(const Joining& joining) {
 }
 
 using Rule = bool (*)(const Joining& joining);
-constexpr Rule kRules[] = {joins_pointwise, joins_rows, makes_rows, makes_columns, joins_finish, joins_reductions};
+constexpr Rule kFusionRules[] = {joins_pointwise, joins_rows,   makes_rows,
+                                 makes_columns,   joins_finish, joins_reductions};
 
 }  // namespace
 
 bool joins(const Joining& joining) {
-  return std::ranges::any_of(kRules, [&](Rule rule) { return rule(joining); });
+  return std::ranges::any_of(kFusionRules, [&](Rule rule) { return rule(joining); });
 }
 
 }  // namespace kb

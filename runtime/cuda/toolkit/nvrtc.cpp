@@ -1,34 +1,30 @@
 // Checks our declarations of NVRTC against the toolkit's.
+#include "runtime/cuda/nvrtc.h"
+
 #include <nvrtc.h>
 
-#include <type_traits>
-
-#include "runtime/cuda/nvrtc.h"
+#include "runtime/cuda/toolkit/same_call.h"
 
 namespace {
 
-// Tells whether two functions are equal but for the result, which is an enumeration there and an int here.
-template <class Ours, class Theirs>
-struct SameCall : std::false_type {};
-template <class Result, class... Arguments>
-struct SameCall<int (*)(Arguments...), Result (*)(Arguments...)>
-    : std::bool_constant<sizeof(Result) == sizeof(int) && std::is_enum_v<Result>> {};
+using namespace kb::cuda;
 
-using kb::cuda::Nvrtc;
-#define KB_CHECK(symbol) static_assert(SameCall<decltype(Nvrtc::symbol), decltype(&::symbol)>::value)
-KB_CHECK(nvrtcVersion);
-KB_CHECK(nvrtcGetNumSupportedArchs);
-KB_CHECK(nvrtcGetSupportedArchs);
-KB_CHECK(nvrtcCreateProgram);
-KB_CHECK(nvrtcDestroyProgram);
-KB_CHECK(nvrtcCompileProgram);
-KB_CHECK(nvrtcGetCUBINSize);
-KB_CHECK(nvrtcGetCUBIN);
-KB_CHECK(nvrtcGetPTXSize);
-KB_CHECK(nvrtcGetPTX);
-KB_CHECK(nvrtcGetProgramLogSize);
-KB_CHECK(nvrtcGetProgramLog);
-static_assert(std::is_same_v<decltype(&::nvrtcGetErrorString), const char* (*)(nvrtcResult)>);
+#define KB_CHECK(member, function)                                                                               \
+  static_assert(SameCall<nvrtcResult, decltype(NvrtcFunctions::member)::Function, decltype(&::function)>::value, \
+                #function)
+KB_CHECK(version, nvrtcVersion);
+KB_CHECK(count_archs, nvrtcGetNumSupportedArchs);
+KB_CHECK(supported_archs, nvrtcGetSupportedArchs);
+KB_CHECK(create_program, nvrtcCreateProgram);
+KB_CHECK(destroy_program, nvrtcDestroyProgram);
+KB_CHECK(compile_program, nvrtcCompileProgram);
+KB_CHECK(cubin_size, nvrtcGetCUBINSize);
+KB_CHECK(cubin, nvrtcGetCUBIN);
+KB_CHECK(ptx_size, nvrtcGetPTXSize);
+KB_CHECK(ptx, nvrtcGetPTX);
+KB_CHECK(log_size, nvrtcGetProgramLogSize);
+KB_CHECK(log, nvrtcGetProgramLog);
+KB_CHECK(error_string, nvrtcGetErrorString);
 static_assert(NVRTC_SUCCESS == 0);
 
 }  // namespace
