@@ -300,7 +300,7 @@ class LayoutPass : Rewriter {
   std::pair<ImageLayout, ImageLayout> layouts_of(DType dtype, int64_t channels_in, int64_t channels_out,
                                                  int64_t spatial) const {
     const ImageLayout in = wanted(dtype, channels_in, spatial), out = wanted(dtype, channels_out, spatial);
-    const bool alike = in.is_logical() == out.is_logical() && in.blocked() == out.blocked();
+    const bool alike = in.block == out.block || (in.channels_last() && out.channels_last());
     if (alike || channels_in <= 3) return {in, out};
     return {{channels_in, channels_in, spatial}, {channels_out, channels_out, spatial}};
   }

@@ -88,9 +88,9 @@ BOOST_AUTO_TEST_CASE(both_images_of_a_convolution_lie_alike) {
                            node.attrs.has("block_out") ? node.attrs.integer("block_out") : 0);
     return found;
   };
-  for (const Row& row :
-       {Row{32, 64, 16, 16}, Row{24, 64, 24, 64}, Row{64, 24, 64, 24}, Row{64, 10, 64, 10}, Row{8, 32, 8, 32},
-        Row{24, 40, 24, 40}, Row{8, 10, 0, 0}, Row{3, 32, 0, 16}, Row{3, 24, 0, 24}})
+  for (const Row& row : {Row{32, 64, 16, 16}, Row{16, 32, 16, 16}, Row{16, 24, 16, 24}, Row{24, 64, 24, 64},
+                         Row{64, 24, 64, 24}, Row{64, 10, 64, 10}, Row{8, 32, 8, 32}, Row{24, 40, 24, 40},
+                         Row{8, 10, 0, 0}, Row{3, 32, 0, 16}, Row{3, 24, 0, 24}})
     BOOST_TEST((blocks(row) == std::vector<std::pair<int64_t, int64_t>>(3, {row.block_in, row.block_out})),
                row.in << " to " << row.out << " channels");
 }
