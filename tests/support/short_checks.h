@@ -19,7 +19,7 @@ struct Check {
 
 // Reports to Boost.Test that a check holds or fails.
 void report_check(const boost::test_tools::assertion_result& result, const Check& check);
-// The same of an outcome that `text` describes, not of a condition with this text.
+// Reports likewise, with a text that describes the outcome in place of the condition.
 void report_outcome(const boost::test_tools::assertion_result& result, const Check& check);
 // Tells Boost.Test that the test has come to this line, which it names if an exception or a signal ends the test.
 void pass_line(const char* file, int line);

@@ -1,5 +1,5 @@
-// What the kernels of this room compute, and the kernels by plain loops in place of the processor's tiles, for tests on
-// any processor.
+// Convolutions that the kernels of this room compute, and these kernels by plain loops in place of the processor's
+// tiles, for tests on any processor.
 #pragma once
 #include <memory>
 

@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(ragged_samples_are_padded_to_the_length_of_the_batch) {
   BOOST_CHECK_THROW(RaggedSource({one, two}, ""), Error);
 }
 
-// What is held out is of the samples as they are, without the training part's augmentation.
+// Samples that are held out are judged as they are, without the training part's augmentation.
 BOOST_AUTO_TEST_CASE(samples_held_out_are_the_plain_ones) {
   Task task;
   task.train_count = 30;
