@@ -295,8 +295,8 @@ class LayoutPass : Rewriter {
   }
 
   // Returns the layouts of a convolution's two images. The library's fast kernels want both in blocks or both channels
-  // last, so that an image whose channels are no whole blocks brings the other one to its side; but they have forms for
-  // the one to three channels of photographs in logical order.
+  // last, so that an image whose channels are no whole blocks brings the other one to its side. Photographs, of three
+  // channels at most, stay in logical order, in which they come.
   std::pair<ImageLayout, ImageLayout> layouts_of(DType dtype, int64_t channels_in, int64_t channels_out,
                                                  int64_t spatial) const {
     const ImageLayout in = wanted(dtype, channels_in, spatial), out = wanted(dtype, channels_out, spatial);
