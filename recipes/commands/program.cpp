@@ -19,11 +19,19 @@ struct Command {
   const char* name;
   CommandFunction* run;
 };
-constexpr Command kCommands[] = {
-    {"inspect", inspect_command},   {"bench", bench_command},         {"scale", scale_command},
-    {"trace", trace_steps_command}, {"export", export_command},       {"predict", predict_command},
-    {"sample", sample_command},     {"translate", translate_command}, {"curvature", curvature_command},
-    {"sweep", sweep_command},       {"trial", trial_command},         {"rank", rank_command}};
+constexpr Command kCommands[] = {{"inspect", inspect_command},
+                                 {"bench", bench_command},
+                                 {"scale", scale_command},
+                                 {"trace", trace_steps_command},
+                                 {"export", export_command},
+                                 {"predict", predict_command},
+                                 {"sample", sample_command},
+                                 {"translate", translate_command},
+                                 {"curvature", curvature_command},
+                                 {"sharpness", sharpness_command},
+                                 {"sweep", sweep_command},
+                                 {"trial", trial_command},
+                                 {"rank", rank_command}};
 
 const Command* find_command(const std::string& name) {
   for (const Command& command : kCommands)

@@ -6,6 +6,6 @@
 namespace kb {
 
 CommandFunction curvature_command, inspect_command, bench_command, scale_command, trace_steps_command, export_command,
-    predict_command, sample_command, translate_command, sweep_command;
+    predict_command, sample_command, sharpness_command, translate_command, sweep_command;
 
 }  // namespace kb

@@ -20,9 +20,7 @@ std::string to_text(const Ratio& ratio, const char* unit) {
 }
 
 void print_text(const LossCurvature& found) {
-  fmt::print("{}\n", found.description);
-  fmt::print("loss {:.6g}, mean over {} training samples in minibatches of {}; {} parameters\n", found.loss,
-             found.samples, found.per_minibatch, found.parameters);
+  fmt::print("{}", to_text(found.facts, found.loss));
   const Spectrum& ends = found.spectrum;
   for (const Eigenvalue& e : ends.largest)
     fmt::print("eigenvalue of the Hessian  {:<11.4g} residual {:.2g}{}\n", e.value, e.residual,
@@ -52,21 +50,17 @@ void print_json(const LossCurvature& found) {
   Json largest = Json::array();
   for (const Eigenvalue& e : found.spectrum.largest) largest.push_back(to_json(e));
   const CurvatureNoise& n = found.noise;
-  const Json object = {{"model", found.description},
-                       {"parameters", found.parameters},
-                       {"samples", found.samples},
-                       {"per_minibatch", found.per_minibatch},
-                       {"loss", found.loss},
-                       {"largest", std::move(largest)},
-                       {"smallest", to_json(found.spectrum.smallest)},
-                       {"products", found.spectrum.products},
-                       {"gradient2", n.gradient2},
-                       {"trace", n.trace},
-                       {"gradient_curvature", n.gradient_curvature},
-                       {"noise_curvature", n.noise_curvature},
-                       {"simple_noise_scale", to_json(n.simple_noise_scale)},
-                       {"noise_scale", to_json(n.noise_scale)},
-                       {"best_rate", to_json(n.best_rate)}};
+  Json object = to_json(found.facts, found.loss);
+  object["largest"] = std::move(largest);
+  object["smallest"] = to_json(found.spectrum.smallest);
+  object["products"] = found.spectrum.products;
+  object["gradient2"] = n.gradient2;
+  object["trace"] = n.trace;
+  object["gradient_curvature"] = n.gradient_curvature;
+  object["noise_curvature"] = n.noise_curvature;
+  object["simple_noise_scale"] = to_json(n.simple_noise_scale);
+  object["noise_scale"] = to_json(n.noise_scale);
+  object["best_rate"] = to_json(n.best_rate);
   fmt::print("{}\n", object.dump());
 }
 
@@ -81,19 +75,8 @@ int curvature_command(const ToolArguments& arguments) {
       "(section 2.2). The loss is that of training samples without augmentation, dropout and weight decay; batch norm "
       "takes the statistics of minibatches as large as a worker's.",
       tool_usage(arguments) + " RUN");
-  line.text({"RUN", "", "the run's folder"}, request.model.run)
-      .required()
-      .text({"--data", "DIR", "directory of the data, where it is no longer that of the run"}, request.data)
-      .text(
-          {"--checkpoint", "FILE", "one of RUN/checkpoints, or a path; the best state, else the newest that is whole"},
-          request.model.checkpoint)
-      .flag("--ema", request.model.averaged, "the averaged parameters of a run with --ema")
-      .whole({"--samples", "N",
-              "training samples that the loss is the mean of, rounded down to whole groups of minibatches"},
-             request.samples, 2)
-      .whole({"--per-worker", "N", "samples of a minibatch; 0: as many as a worker of the run has"},
-             request.per_minibatch, 0)
-      .whole({"--eigenvalues", "K", "eigenvalues to find, the largest first"}, request.eigenvalues, 1)
+  add_loss_flags(line, request.loss);
+  line.whole({"--eigenvalues", "K", "eigenvalues to find, the largest first"}, request.eigenvalues, 1)
       .positive({"--tolerance", "SHARE", "residuals to reach, as a share of the largest magnitude"}, request.tolerance,
                 1)
       .whole({"--products", "N", "products with the Hessian at most, for eigenvalues"}, request.most_products, 1)

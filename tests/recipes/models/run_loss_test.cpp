@@ -1,17 +1,21 @@
-// Tests the curvature of runs' losses: of one whose Hessian is known, and of a small net.
-#include "recipes/models/loss_curvature.h"
+// Tests the curvature and the sharpness of runs' losses: of one in closed form, and of a small net.
+#include "recipes/models/run_loss.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 #include <random>
 
 #include "graph/functions.h"
 #include "graph/layers.h"
+#include "recipes/models/loss_curvature.h"
+#include "recipes/models/loss_sharpness.h"
 #include "recipes/run/guarded_main.h"
 #include "tests/recipes/small_run.h"
 #include "tests/support/says.h"
 #include "tests/support/support.h"
 
-namespace kb::loss_curvature_test {
+namespace kb::run_loss_test {
 namespace {
 
 using boost::test_tools::tolerance;
@@ -61,11 +65,17 @@ Recipe quadratic_recipe() {
 
 LossCurvature curvature_of_run(const std::filesystem::path& run, const Recipe& recipe, int64_t samples,
                                int64_t groups = 16) {
-  CurvatureRequest request{.model = {.run = run}, .samples = samples};
+  CurvatureRequest request{.loss = {.model = {.run = run}, .samples = samples}};
   request.eigenvalues = 2;
   request.tolerance = 1e-4;
   request.groups = groups;
   return loss_curvature(request, recipe, [](const std::string& line) { BOOST_ERROR(line); });
+}
+
+LossSharpness sharpness_of_run(const std::filesystem::path& run, const Recipe& recipe, double epsilon) {
+  const SharpnessRequest request{
+      .loss = {.model = {.run = run}, .samples = 1 << 20}, .epsilon = epsilon, .iterations = 40};
+  return loss_sharpness(request, recipe, [](const std::string& line) { BOOST_ERROR(line); });
 }
 
 struct Folder {
@@ -74,15 +84,15 @@ struct Folder {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(loss_curvature_of_runs, Folder)
+BOOST_FIXTURE_TEST_SUITE(losses_of_runs, Folder)
 
 BOOST_AUTO_TEST_CASE(a_quadratic_loss_gives_its_closed_forms) {
   const auto run = directory / "run";
   BOOST_REQUIRE(test::run(run, {"--threads", "1"}, quadratic_recipe()) == 0);
   const LossCurvature found = curvature_of_run(run, quadratic_recipe(), 1 << 20);
-  BOOST_TEST(found.samples == kRows);
-  BOOST_TEST(found.per_minibatch == 16);
-  BOOST_TEST(found.parameters == kDims);
+  BOOST_TEST(found.facts.samples == kRows);
+  BOOST_TEST(found.facts.per_minibatch == 16);
+  BOOST_TEST(found.facts.parameters == kDims);
   BOOST_TEST(found.spectrum.largest.at(0).value == 4, tolerance(1e-5));
   BOOST_TEST(found.spectrum.largest.at(1).value == 3, tolerance(1e-5));
   BOOST_TEST(found.spectrum.smallest.value == -1, tolerance(1e-5));
@@ -121,8 +131,8 @@ BOOST_AUTO_TEST_CASE(a_net_with_batch_norm_has_one_hessian_for_all_groups) {
   BOOST_REQUIRE(test::run(run, {"--threads", "1", "--precision", "f64"}) == 0);
   const LossCurvature few = curvature_of_run(run, test::small_recipe(), 90, 3);
   const LossCurvature many = curvature_of_run(run, test::small_recipe(), 99, 9);
-  BOOST_TEST(few.samples == 90);
-  BOOST_TEST(many.samples == 90);
+  BOOST_TEST(few.facts.samples == 90);
+  BOOST_TEST(many.facts.samples == 90);
   BOOST_TEST(few.loss == many.loss);
   for (const size_t i : {0U, 1U}) BOOST_TEST(few.spectrum.largest[i].value == many.spectrum.largest[i].value);
   BOOST_TEST(few.spectrum.largest[0].value > 0);
@@ -132,6 +142,59 @@ BOOST_AUTO_TEST_CASE(a_net_with_batch_norm_has_one_hessian_for_all_groups) {
       says("--samples 59: expected 60 or more, 6 groups of a minibatch of 10; got 59 training samples"));
 }
 
+// The parameters are 1, so that each varies by 2 epsilon. The loss is a sum over them: a parabola that opens upwards is
+// greatest at an end, one that opens downwards at the mean of the points or at the end that is nearer to it.
+BOOST_AUTO_TEST_CASE(a_quadratic_loss_is_greatest_where_its_parabolas_are) {
+  const auto run = directory / "run";
+  BOOST_REQUIRE(test::run(run, {"--threads", "1", "--precision", "f64"}, quadratic_recipe()) == 0);
+  for (const double epsilon : {1e-3, 0.6}) {
+    const LossSharpness found = sharpness_of_run(run, quadratic_recipe(), epsilon);
+    const std::vector<float> x = points();
+    double loss = 0, greatest = 0;
+    for (int64_t i = 0; i < kDims; ++i) {
+      double mean = 0;
+      for (int64_t row = 0; row < kRows; ++row)
+        mean += static_cast<double>(x[static_cast<size_t>(row * kDims + i)]) / kRows;
+      const auto loss_at = [&](double w) {
+        double sum = 0;
+        for (int64_t row = 0; row < kRows; ++row)
+          sum += std::pow(w - static_cast<double>(x[static_cast<size_t>(row * kDims + i)]), 2) / kRows;
+        return curvature_of(i) * sum / 2;
+      };
+      const double low = 1 - 2 * epsilon, high = 1 + 2 * epsilon;
+      loss += loss_at(1);
+      greatest += std::max({loss_at(low), loss_at(high), loss_at(std::clamp(mean, low, high))});
+    }
+    BOOST_TEST(found.facts.samples == kRows);
+    BOOST_TEST(found.loss == loss, tolerance(1e-6));  // the training's rate is next to nothing
+    BOOST_TEST(found.greatest == greatest, tolerance(1e-6));
+    BOOST_TEST(found.sharpness == 100 * (greatest - loss) / (1 + loss), tolerance(1e-4));
+    BOOST_TEST(found.maximum.is_stationary == (epsilon < 0.1));  // only the large box holds a vertex
+  }
+}
+
+// In a box so small that the loss is linear, the first corner is the greatest: its gradient's 1-norm, weighted by the
+// half widths, decides. The state on the disk stays as it is.
+BOOST_AUTO_TEST_CASE(the_sharpness_of_a_net_is_the_size_of_its_gradient_in_a_tiny_box) {
+  const auto run = directory / "run";
+  BOOST_REQUIRE(test::run(run, {"--threads", "1", "--precision", "f64"}) == 0);
+  const SharpnessRequest request{.loss = {.model = {.run = run}, .samples = 90}, .epsilon = 1e-8, .iterations = 1};
+  const auto say = [](const std::string& line) { BOOST_ERROR(line); };
+  RunLoss loss(request.loss, test::small_recipe(), {.tool = "sharpness"}, say);
+  const std::vector<double> centre = loss.parameters();
+  const ValueAndGradient at = loss.at(centre);
+  double rise = 0;
+  for (size_t i = 0; i < centre.size(); ++i) rise += std::abs(at.gradient[i]) * 1e-8 * (std::abs(centre[i]) + 1);
+  const LossSharpness found = loss_sharpness(request, test::small_recipe(), say);
+  BOOST_TEST(found.loss == at.value);
+  BOOST_TEST(found.greatest - found.loss == rise, tolerance(1e-3));
+  BOOST_TEST(found.maximum.evaluations == 2);
+  BOOST_TEST(loss_sharpness(request, test::small_recipe(), say).greatest == found.greatest);
+  const SharpnessRequest few{.loss = {.model = {.run = run}, .samples = 9}};
+  BOOST_CHECK_EXCEPTION(loss_sharpness(few, test::small_recipe(), say), Error,
+                        says("--samples 9: expected 10 or more, 1 group of a minibatch of 10; got 9 training samples"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace kb::loss_curvature_test
+}  // namespace kb::run_loss_test
