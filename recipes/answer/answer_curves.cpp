@@ -13,8 +13,6 @@ namespace {
 
 using CoursePoints = std::vector<std::pair<double, double>>;
 
-constexpr double kCurvesWidth = 520, kCurvesHeight = 452;
-constexpr ChartBox kCurvesBox = {66, 94, 440, 308};
 constexpr double kLightest = 0.85;  // greatest shade used: the yellow beyond it is hard to see on white
 const Svg::Stroke kTargetStroke = {.color = "#333", .width = 1.5, .dashes = "6 4"};
 
@@ -46,19 +44,16 @@ AnswerFigure curves_figure(const StoreResults& results) {
     courses.push_back(course_of(run, target.metric));
     for (const auto& [x, y] : courses.back()) samples.take(x), values.take(y);
   }
-  Svg svg(kCurvesWidth, kCurvesHeight);
-  const ValueAxis x = logarithmic_values(samples);
-  ScatterChart chart(svg, kCurvesBox, x, logarithmic_values(values));
-  svg.text(16, 24, "The best training of each minibatch", {.size = 15, .bold = true});
-  chart.draw_axes({"samples seen", fmt::format("{} {}", results.best_runs.front().part, target.metric)});
-  chart.line({{x.low, target.value}, {x.high, target.value}}, kTargetStroke);
-  std::vector<ChartEntry> legend = {{"target", kTargetStroke}};
+  ScatterFigure figure("The best training of each minibatch", logarithmic_values(samples), logarithmic_values(values),
+                       94, 452);
+  figure.chart.draw_axes({"samples seen", fmt::format("{} {}", results.best_runs.front().part, target.metric)});
+  figure.chart.level(target.value, kTargetStroke);
+  figure.legend = {{"target", kTargetStroke}};
   for (size_t i = 0; i < courses.size(); ++i) {
-    chart.line(courses[i], stroke_of(i, courses.size()));
-    legend.push_back({fmt::to_string(results.best_runs[i].minibatch), stroke_of(i, courses.size())});
+    figure.chart.line(courses[i], stroke_of(i, courses.size()));
+    figure.legend.push_back({fmt::to_string(results.best_runs[i].minibatch), stroke_of(i, courses.size())});
   }
-  draw_entries(svg, 16, 46, kCurvesWidth, legend);
-  return {"curves", svg.str()};
+  return {"curves", figure.str()};
 }
 
 }  // namespace kb

@@ -14,8 +14,6 @@
 namespace kb {
 namespace {
 
-constexpr double kFigureWidth = 520, kFigureHeight = 436;
-constexpr ChartBox kFigureBox = {66, 78, 440, 308};
 constexpr const char* kMinibatchTitle = "minibatch, samples";
 const Svg::Stroke kFitStroke = {.color = kFirstColor, .width = 2};
 const Svg::Stroke kBandStroke = {.color = kFirstColor, .width = 0.8};
@@ -28,101 +26,31 @@ std::vector<double> minibatches(const StudyAnswer& answer) {
   return all;
 }
 
-// The frame of a figure: title, legend and a chart whose x axis has the measured minibatches.
-class FigureFrame {
- public:
-  FigureFrame(const StudyAnswer& answer, const std::string& title, ValueAxis y)
-      : answer_(answer), x_(axis_at(minibatches(answer))), y_(y), chart_(svg_, kFigureBox, x_, std::move(y)) {
-    svg_.text(16, 24, title, {.size = 15, .bold = true});
-  }
+ValueAxis axis_of_minibatches(const StudyAnswer& answer) { return axis_at(minibatches(answer)); }
 
-  ScatterChart& chart() { return chart_; }
-  const ValueAxis& y() const { return y_; }
-
-  // Shades the regions that the fit tells; does nothing without one.
-  void shade_regions() {
-    if (!answer_.fit) return;
-    const ScalingFit& fit = answer_.fit->answer;
-    const auto within = [&](double minibatch) { return std::clamp(minibatch, x_.low, x_.high); };
-    const ConfidenceInterval perfect = told_about(fit.perfect_end), gain = told_about(fit.gain_end);
-    shade(x_.low, within(perfect.low), "#009e731f", ScalingRegion::perfect);
-    shade(within(perfect.high), within(gain.low), "#e69f0021", ScalingRegion::diminishing);
-    shade(within(gain.high), x_.high, "#cc79a72b", ScalingRegion::no_gain);
-  }
-
-  // Draws both edges of a band: its steps times `unit` of their minibatch.
-  void draw_band(const FitBand& band, const std::function<double(double)>& unit) {
-    for (const auto* edge : {&band.low, &band.high}) {
-      std::vector<std::pair<double, double>> values;
-      for (const auto& [minibatch, steps] : *edge) values.emplace_back(minibatch, unit(minibatch) * steps);
-      chart_.clipped_line(values, kBandStroke);
-    }
-  }
-
-  // Marks B_crit by an upright line if it is known and the axis has it.
-  void mark_critical(std::vector<ChartEntry>& legend) {
-    if (!answer_.fit) return;
-    const auto& [at, interval] = answer_.fit->answer.b_crit;
-    if (at < x_.low || at > x_.high || !interval.has_low() || !interval.has_high()) return;
-    chart_.line({{at, y_.low}, {at, y_.high}}, kCriticalStroke);
-    legend.push_back({fmt::format("B_crit {}", count_text(at, 3)), kCriticalStroke});
-  }
-
-  std::string str(const std::vector<ChartEntry>& legend) {
-    draw_entries(svg_, 16, 46, kFigureWidth, legend);
-    return svg_.str();
-  }
-
- private:
-  void shade(double from, double to, const char* fill, ScalingRegion region) {
-    if (from < to) chart_.shade(from, to, fill, text_of(region));
-  }
-
-  const StudyAnswer& answer_;
-  const ValueAxis x_, y_;
-  Svg svg_{kFigureWidth, kFigureHeight};
-  ScatterChart chart_;
-};
-
-// Extends the range by what a fit says over the whole of x, so that its curve is not cut.
-void take_fit(CurveRange& range, const StudyAnswer& answer, const std::function<double(double)>& y) {
+// Shades the regions that the fit tells; does nothing without one.
+void shade_regions(ScatterChart& chart, const StudyAnswer& answer) {
   if (!answer.fit) return;
-  const ValueAxis x = axis_at(minibatches(answer));
-  range.take(y(x.low));  // the ends suffice: it falls, or grows, all the way
-  range.take(y(x.high));
+  const auto [low, high] = std::pair(chart.x().low, chart.x().high);
+  const auto shade = [&](double from, double to, const char* fill, ScalingRegion region) {
+    const double begin = std::clamp(from, low, high), end = std::clamp(to, low, high);
+    if (begin < end) chart.shade(begin, end, fill, text_of(region));
+  };
+  const ConfidenceInterval perfect = told_about(answer.fit->answer.perfect_end),
+                           gain = told_about(answer.fit->answer.gain_end);
+  shade(low, perfect.low, "#009e731f", ScalingRegion::perfect);
+  shade(perfect.high, gain.low, "#e69f0021", ScalingRegion::diminishing);
+  shade(gain.high, high, "#cc79a72b", ScalingRegion::no_gain);
 }
 
-// Returns the range of the steps, or of the samples, that a figure shows.
-CurveRange range_of(const StudyAnswer& answer, bool in_samples) {
-  CurveRange range;
-  take_fit(range, answer,
-           [&](double b) { return in_samples ? answer.fit->answer.samples_at(b) : answer.fit->answer.steps_at(b); });
-  for (const MissedResult& one : answer.missed)
-    if (one.least_steps) range.take((in_samples ? static_cast<double>(one.minibatch) : 1) * *one.least_steps);
-  for (const BestResult& one : answer.best) {
-    const double unit = in_samples ? static_cast<double>(one.minibatch) : 1;
-    range.take(unit * one.steps);
-    if (one.interval) {
-      range.take(unit * one.interval->low);
-      range.take(unit * one.interval->high);
-    }
-  }
-  return range;
-}
-
-void draw_measured(ScatterChart& chart, const StudyAnswer& answer, bool in_samples) {
-  for (const MissedResult& one : answer.missed)
-    if (one.least_steps)
-      chart.cross(static_cast<double>(one.minibatch),
-                  (in_samples ? static_cast<double>(one.minibatch) : 1) * *one.least_steps, kSecondColor);
-  for (const BestResult& one : answer.best) {
-    const auto minibatch = static_cast<double>(one.minibatch);
-    const double unit = in_samples ? minibatch : 1;
-    if (one.interval) chart.whisker(minibatch, unit * one.interval->low, unit * one.interval->high, kSecondColor);
-    chart.dot(minibatch, unit * one.steps, kSecondColor,
-              fmt::format("minibatch {}: {} steps, {} samples", one.minibatch, count_text(one.steps),
-                          count_text(one.samples)));
-  }
+// Marks B_crit by an upright line if it is known and the axis has it.
+void mark_critical(ScatterFigure& figure, const StudyAnswer& answer) {
+  if (!answer.fit) return;
+  const auto& [at, interval] = answer.fit->answer.b_crit;
+  const ValueAxis& x = figure.chart.x();
+  if (at < x.low || at > x.high || !interval.has_low() || !interval.has_high()) return;
+  figure.chart.upright(at, kCriticalStroke);
+  figure.legend.push_back({fmt::format("B_crit {}", count_text(at, 3)), kCriticalStroke});
 }
 
 std::vector<ChartEntry> measured_legend(const StudyAnswer& answer, bool shows_missed) {
@@ -138,61 +66,116 @@ std::vector<ChartEntry> measured_legend(const StudyAnswer& answer, bool shows_mi
   return legend;
 }
 
-std::string steps_figure(const StudyAnswer& answer, const FitBand& band) {
-  FigureFrame figure(answer, "Steps to the target", logarithmic_values(range_of(answer, false)));
-  std::vector<ChartEntry> legend = measured_legend(answer, true);
-  figure.shade_regions();
-  figure.chart().draw_axes({kMinibatchTitle, "steps"});
-  figure.mark_critical(legend);
-  figure.chart().curve([&](double b) { return answer.base_result().samples / b; }, kPerfectStroke);
-  if (answer.fit) figure.chart().curve([&](double b) { return answer.fit->answer.steps_at(b); }, kFitStroke);
-  figure.draw_band(band, [](double) { return 1.0; });
-  draw_measured(figure.chart(), answer, false);
-  return figure.str(legend);
-}
+// A number that follows from a minibatch and its steps to the target, as a figure shows it.
+struct StepsPlot {
+  std::string title, y;
+  bool is_logarithmic = false, shows_missed = true;
+  std::function<double(double minibatch, double steps)> value;
+  std::function<double(double minibatch)> perfect, fitted;  // it falls, or grows, all the way
+  std::function<std::string(const BestResult&)> tip;
+  FitBand band = {};
+  CurveRange range = {};  // values that the axis holds besides those that are drawn
+};
 
-std::string samples_figure(const StudyAnswer& answer, const FitBand& band) {
-  FigureFrame figure(answer, "Samples to the target", linear_values(range_of(answer, true)));
-  std::vector<ChartEntry> legend = measured_legend(answer, true);
-  figure.shade_regions();
-  figure.chart().draw_axes({kMinibatchTitle, "samples"});
-  figure.mark_critical(legend);
-  figure.chart().curve([&](double) { return answer.base_result().samples; }, kPerfectStroke);
-  if (answer.fit) figure.chart().curve([&](double b) { return answer.fit->answer.samples_at(b); }, kFitStroke);
-  figure.draw_band(band, [](double b) { return b; });
-  draw_measured(figure.chart(), answer, true);
-  return figure.str(legend);
-}
-
-std::string efficiency_figure(const StudyAnswer& answer) {
-  constexpr double kPercent = 100;
-  const double samples = answer.base_result().samples;
-  const auto percent = [&](const BestResult& one, double steps) {
-    return kPercent * samples / (static_cast<double>(one.minibatch) * steps);
+// Extends the range by what is drawn; by the fit over the whole of x, so that its curve is not cut.
+CurveRange range_of(const StepsPlot& plot, const StudyAnswer& answer) {
+  CurveRange range = plot.range;
+  const auto take = [&](int64_t minibatch, double steps) {
+    range.take(plot.value(static_cast<double>(minibatch), steps));
   };
-  const auto fitted = [&](double b) { return kPercent * samples / answer.fit->answer.samples_at(b); };
-  CurveRange range;
-  range.take(kPercent);
-  take_fit(range, answer, fitted);
-  for (const BestResult& one : answer.best) range.take(percent(one, one.interval ? one.interval->low : one.steps));
-  FigureFrame figure(answer,
-                     fmt::format("Efficiency: samples of minibatch {} over its own", answer.base_result().minibatch),
-                     linear_values(range));
-  std::vector<ChartEntry> legend = measured_legend(answer, false);
-  figure.shade_regions();
-  figure.chart().draw_axes({kMinibatchTitle, "%"});
-  figure.mark_critical(legend);
-  figure.chart().curve([&](double) { return kPercent; }, kPerfectStroke);
-  if (answer.fit) figure.chart().curve(fitted, kFitStroke);
+  const ValueAxis x = axis_of_minibatches(answer);
+  if (answer.fit) range.take(plot.fitted(x.low)), range.take(plot.fitted(x.high));
+  for (const MissedResult& one : answer.missed)
+    if (plot.shows_missed && one.least_steps) take(one.minibatch, *one.least_steps);
+  for (const BestResult& one : answer.best) {
+    take(one.minibatch, one.steps);
+    if (one.interval) take(one.minibatch, one.interval->low), take(one.minibatch, one.interval->high);
+  }
+  return range;
+}
+
+void draw_measured(ScatterChart& chart, const StepsPlot& plot, const StudyAnswer& answer) {
+  for (const MissedResult& one : answer.missed) {
+    const auto minibatch = static_cast<double>(one.minibatch);
+    if (plot.shows_missed && one.least_steps)
+      chart.cross(minibatch, plot.value(minibatch, *one.least_steps), kSecondColor);
+  }
   for (const BestResult& one : answer.best) {
     const auto minibatch = static_cast<double>(one.minibatch);
-    if (one.interval)
-      figure.chart().whisker(minibatch, percent(one, one.interval->high), percent(one, one.interval->low),
-                             kSecondColor);
-    figure.chart().dot(minibatch, percent(one, one.steps), kSecondColor,
-                       fmt::format("minibatch {}: {:.0f} %", one.minibatch, percent(one, one.steps)));
+    if (one.interval) {
+      const auto [low, high] =
+          std::minmax({plot.value(minibatch, one.interval->low), plot.value(minibatch, one.interval->high)});
+      chart.whisker(minibatch, low, high, kSecondColor);
+    }
+    chart.dot(minibatch, plot.value(minibatch, one.steps), kSecondColor, plot.tip(one));
   }
-  return figure.str(legend);
+}
+
+std::string steps_figure(const StepsPlot& plot, const StudyAnswer& answer) {
+  const CurveRange range = range_of(plot, answer);
+  ScatterFigure figure(plot.title, axis_of_minibatches(answer),
+                       plot.is_logarithmic ? logarithmic_values(range) : linear_values(range));
+  figure.legend = measured_legend(answer, plot.shows_missed);
+  shade_regions(figure.chart, answer);
+  figure.chart.draw_axes({kMinibatchTitle, plot.y});
+  mark_critical(figure, answer);
+  figure.chart.curve(plot.perfect, kPerfectStroke);
+  if (answer.fit) figure.chart.curve(plot.fitted, kFitStroke);
+  for (const auto* edge : {&plot.band.low, &plot.band.high}) {
+    std::vector<std::pair<double, double>> values;
+    for (const auto& [minibatch, steps] : *edge) values.emplace_back(minibatch, plot.value(minibatch, steps));
+    figure.chart.clipped_line(values, kBandStroke);
+  }
+  draw_measured(figure.chart, plot, answer);
+  return figure.str();
+}
+
+// Returns the figures of steps, samples and efficiency.
+std::vector<AnswerFigure> steps_figures(const StudyAnswer& answer) {
+  constexpr double kPercent = 100;
+  const double samples = answer.base_result().samples;
+  const ScalingFit* fit = answer.fit ? &answer.fit->answer : nullptr;
+  const FitBand band = band_of(answer);
+  const auto percent = [=](double minibatch, double steps) { return kPercent * samples / (minibatch * steps); };
+  const auto counts = [](const BestResult& one) {
+    return fmt::format("minibatch {}: {} steps, {} samples", one.minibatch, count_text(one.steps),
+                       count_text(one.samples));
+  };
+  const auto share = [=](const BestResult& one) {
+    return fmt::format("minibatch {}: {:.0f} %", one.minibatch, percent(static_cast<double>(one.minibatch), one.steps));
+  };
+  const StepsPlot steps{"Steps to the target",
+                        "steps",
+                        true,
+                        true,
+                        [](double, double taken) { return taken; },
+                        [=](double b) { return samples / b; },
+                        [=](double b) { return fit->steps_at(b); },
+                        counts,
+                        band};
+  const StepsPlot seen{"Samples to the target",
+                       "samples",
+                       false,
+                       true,
+                       [](double b, double taken) { return b * taken; },
+                       [=](double) { return samples; },
+                       [=](double b) { return fit->samples_at(b); },
+                       counts,
+                       band};
+  const StepsPlot efficiency{
+      fmt::format("Efficiency: samples of minibatch {} over its own", answer.base_result().minibatch),
+      "%",
+      false,
+      false,
+      percent,
+      [=](double) { return kPercent; },
+      [=](double b) { return kPercent * samples / fit->samples_at(b); },
+      share,
+      {},
+      {kPercent, kPercent}};
+  return {{"steps", steps_figure(steps, answer)},
+          {"samples", steps_figure(seen, answer)},
+          {"efficiency", steps_figure(efficiency, answer)}};
 }
 
 CurveRange range_of_rates(const StudyAnswer& answer) {
@@ -209,31 +192,31 @@ CurveRange range_of_rates(const StudyAnswer& answer) {
 std::string rates_figure(const StudyAnswer& answer) {
   const Svg::Stroke linear{.color = kFirstColor, .width = 1.5, .dashes = "6 4"};
   const Svg::Stroke square_root{.color = kThirdColor, .width = 1.5, .dashes = "2 3"};
-  FigureFrame figure(answer, fmt::format("Best learning rate, lines from minibatch {}", answer.base_result().minibatch),
-                     logarithmic_values(range_of_rates(answer)));
-  figure.chart().draw_axes({kMinibatchTitle, "learning rate"});
+  ScatterFigure figure(fmt::format("Best learning rate, lines from minibatch {}", answer.base_result().minibatch),
+                       axis_of_minibatches(answer), logarithmic_values(range_of_rates(answer)));
+  figure.chart.draw_axes({kMinibatchTitle, "learning rate"});
   const auto base = static_cast<double>(answer.base_result().minibatch);
   const double rate = *answer.base_result().best.rate;
-  figure.chart().curve([&](double b) { return rate * b / base; }, linear);
-  figure.chart().curve([&](double b) { return rate * std::sqrt(b / base); }, square_root);
+  figure.chart.curve([&](double b) { return rate * b / base; }, linear);
+  figure.chart.curve([&](double b) { return rate * std::sqrt(b / base); }, square_root);
   bool any_diverged = false, any_interval = false;
   for (const BestResult& one : answer.best) {
     const auto minibatch = static_cast<double>(one.minibatch);
     any_diverged |= one.diverged_from.has_value();
-    if (one.diverged_from) figure.chart().cross(minibatch, *one.diverged_from, "#333");
+    if (one.diverged_from) figure.chart.cross(minibatch, *one.diverged_from, "#333");
     any_interval |= one.rate_interval.has_value();
     if (one.rate_interval)  // an open end is drawn at the best rate itself: a better one may lie beyond
-      figure.chart().whisker(minibatch, one.rate_interval->has_low() ? one.rate_interval->low : *one.best.rate,
-                             one.rate_interval->has_high() ? one.rate_interval->high : *one.best.rate, kSecondColor);
+      figure.chart.whisker(minibatch, one.rate_interval->has_low() ? one.rate_interval->low : *one.best.rate,
+                           one.rate_interval->has_high() ? one.rate_interval->high : *one.best.rate, kSecondColor);
     if (one.best.rate)
-      figure.chart().dot(minibatch, *one.best.rate, kSecondColor,
-                         fmt::format("minibatch {}: {:.4g}", one.minibatch, *one.best.rate));
+      figure.chart.dot(minibatch, *one.best.rate, kSecondColor,
+                       fmt::format("minibatch {}: {:.4g}", one.minibatch, *one.best.rate));
   }
-  std::vector<ChartEntry> legend = {{any_interval ? "best, as good" : "best", {.color = kSecondColor}, ChartMark::dot},
-                                    {"linear", linear},
-                                    {"square root", square_root}};
-  if (any_diverged) legend.push_back({"diverged above it", {.color = "#333"}, ChartMark::cross});
-  return figure.str(legend);
+  figure.legend = {{any_interval ? "best, as good" : "best", {.color = kSecondColor}, ChartMark::dot},
+                   {"linear", linear},
+                   {"square root", square_root}};
+  if (any_diverged) figure.legend.push_back({"diverged above it", {.color = "#333"}, ChartMark::cross});
+  return figure.str();
 }
 
 constexpr const char *kDivergedFill = "#f6c9a8", *kNotReachedFill = "#d9d9d9", *kHopelessFill = "#ececec";
@@ -332,7 +315,7 @@ FitBand band_of(const StudyAnswer& answer) {
   FitBand band;
   if (!answer.fit) return band;
   constexpr int kPieces = 24;
-  const ValueAxis x = axis_at(minibatches(answer));
+  const ValueAxis x = axis_of_minibatches(answer);
   std::vector<double> at;
   for (int i = 0; i <= kPieces; ++i) at.push_back(x.low * std::pow(x.high / x.low, i / double{kPieces}));
   const std::vector<ConfidenceInterval> intervals = steps_band(answer.measured.means, at);
@@ -345,10 +328,7 @@ FitBand band_of(const StudyAnswer& answer) {
 }
 
 std::vector<AnswerFigure> answer_figures(const StudyAnswer& answer) {
-  const FitBand band = band_of(answer);
-  std::vector<AnswerFigure> figures = {{"steps", steps_figure(answer, band)},
-                                       {"samples", samples_figure(answer, band)},
-                                       {"efficiency", efficiency_figure(answer)}};
+  std::vector<AnswerFigure> figures = steps_figures(answer);
   if (!answer.base_result().best.rate) return figures;
   figures.push_back({"rates", rates_figure(answer)});
   const bool has_several =

@@ -9,8 +9,7 @@
 namespace kb {
 namespace {
 
-constexpr double kBranchesWidth = 520, kBranchesHeight = 436;
-constexpr ChartBox kBranchesBox = {66, 94, 440, 292};
+constexpr double kChartTop = 94;
 const Svg::Stroke kToleranceStroke = {.color = "#777", .width = 1.5, .dashes = "6 4"};
 const Svg::Stroke kWarmupStroke = {.color = kFirstColor, .width = 2};
 
@@ -43,23 +42,20 @@ std::string branch_losses_figure(const BranchesAnswer& answer) {
   range.take(2 * answer.tolerance);
   for (const PlaceAnswer& one : answer.places)
     for (const auto& [k, difference] : differences_of(one)) range.take(difference);
-  Svg svg(kBranchesWidth, kBranchesHeight);
-  const ValueAxis x = axis_at(factors);
-  ScatterChart chart(svg, kBranchesBox, x, values_around_zero(range));
-  svg.text(16, 24, "Loss of branches with k times the minibatch", {.size = 15, .bold = true});
-  chart.draw_axes({"k", fmt::format("loss less that of k = 1 ({})", answer.smoothing.text())});
-  chart.line({{x.low, answer.tolerance}, {x.high, answer.tolerance}}, kToleranceStroke);
-  std::vector<ChartEntry> legend = {{"tolerance", kToleranceStroke}};
+  ScatterFigure figure("Loss of branches with k times the minibatch", axis_at(factors), values_around_zero(range),
+                       kChartTop);
+  figure.chart.draw_axes({"k", fmt::format("loss less that of k = 1 ({})", answer.smoothing.text())});
+  figure.chart.level(answer.tolerance, kToleranceStroke);
+  figure.legend = {{"tolerance", kToleranceStroke}};
   for (size_t i = 0; i < answer.places.size(); ++i) {
     const FigurePoints points = differences_of(answer.places[i]);
-    chart.line(points, numbered_stroke(i));
+    figure.chart.line(points, numbered_stroke(i));
     for (const auto& [k, difference] : points)
-      chart.dot(k, difference, numbered_stroke(i).color,
-                fmt::format("place {}st, k {}: {:+.4f}", answer.places[i].place.step, k, difference));
-    legend.push_back({fmt::format("{}st", answer.places[i].place.step), numbered_stroke(i)});
+      figure.chart.dot(k, difference, numbered_stroke(i).color,
+                       fmt::format("place {}st, k {}: {:+.4f}", answer.places[i].place.step, k, difference));
+    figure.legend.push_back({fmt::format("{}st", answer.places[i].place.step), numbered_stroke(i)});
   }
-  draw_entries(svg, 16, 46, kBranchesWidth, legend);
-  return svg.str();
+  return figure.str();
 }
 
 // Returns the minibatch of the warmup that follows, as a staircase from the first place to the last.
@@ -123,23 +119,21 @@ bool draw_noise(ScatterChart& chart, const PlaceAnswer& one) {
 std::string local_minibatches_figure(const BranchesAnswer& answer) {
   std::vector<double> seen;
   for (const PlaceAnswer& one : answer.places) seen.push_back(static_cast<double>(one.place.samples));
-  Svg svg(kBranchesWidth, kBranchesHeight);
-  ScatterChart chart(svg, kBranchesBox, axis_at(seen), logarithmic_values(range_of_minibatches(answer)));
-  svg.text(16, 24, "The local critical minibatch", {.size = 15, .bold = true});
-  chart.draw_axes({"samples seen", "minibatch, samples"});
-  chart.line(warmup_stairs(answer), kWarmupStroke);
+  ScatterFigure figure("The local critical minibatch", axis_at(seen), logarithmic_values(range_of_minibatches(answer)),
+                       kChartTop);
+  figure.chart.draw_axes({"samples seen", "minibatch, samples"});
+  figure.chart.line(warmup_stairs(answer), kWarmupStroke);
   bool any_noise = false, any_below = false;
   for (const PlaceAnswer& one : answer.places) {
-    draw_local(chart, one);
+    draw_local(figure.chart, one);
     any_below = any_below || (one.high() && !one.low());
-    any_noise = draw_noise(chart, one) || any_noise;
+    any_noise = draw_noise(figure.chart, one) || any_noise;
   }
-  std::vector<ChartEntry> legend = {{"B_local, or at least", {.color = kSecondColor}, ChartMark::dot}};
-  if (any_below) legend.push_back({"below", {.color = kSecondColor}, ChartMark::cross});
-  if (any_noise) legend.push_back({"noise scale, 95 %", {.color = kThirdColor}, ChartMark::dot});
-  legend.push_back({"warmup that follows", kWarmupStroke});
-  draw_entries(svg, 16, 46, kBranchesWidth, legend);
-  return svg.str();
+  figure.legend = {{"B_local, or at least", {.color = kSecondColor}, ChartMark::dot}};
+  if (any_below) figure.legend.push_back({"below", {.color = kSecondColor}, ChartMark::cross});
+  if (any_noise) figure.legend.push_back({"noise scale, 95 %", {.color = kThirdColor}, ChartMark::dot});
+  figure.legend.push_back({"warmup that follows", kWarmupStroke});
+  return figure.str();
 }
 
 }  // namespace

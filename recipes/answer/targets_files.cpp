@@ -68,7 +68,6 @@ Json critical_law_json(const TargetsAnswer& answer) {
 
 // Returns a figure of B_crit against the targets; "" if no interval of it has both ends, or a target is not above 0.
 std::string critical_figure(const TargetsAnswer& answer) {
-  constexpr double kWidth = 520, kHeight = 436;
   std::vector<double> values;
   CurveRange range;
   for (const TargetAnswer* one : answer.enclosed()) {
@@ -80,23 +79,20 @@ std::string critical_figure(const TargetsAnswer& answer) {
   if (values.empty()) return "";
   std::sort(values.begin(), values.end());
   const Svg::Stroke fit{.color = kFirstColor, .width = 2};
-  std::vector<ChartEntry> legend = {{"fitted, 95 %", {.color = kSecondColor}, ChartMark::dot}};
-  Svg svg(kWidth, kHeight);
-  ScatterChart chart(svg, {66, 78, 440, 308}, axis_at(values), logarithmic_values(range));
-  svg.text(16, 24, "The critical minibatch against the target", {.size = 15, .bold = true});
-  chart.draw_axes({answer.own.metric, "B_crit, samples"});
+  ScatterFigure figure("The critical minibatch against the target", axis_at(values), logarithmic_values(range));
+  figure.legend = {{"fitted, 95 %", {.color = kSecondColor}, ChartMark::dot}};
+  figure.chart.draw_axes({answer.own.metric, "B_crit, samples"});
   if (const std::optional<PowerLaw> law = answer.law()) {
-    chart.curve([&](double value) { return law->at(value); }, fit);
-    legend.push_back({"B* / L^(1 / alpha)", fit});
+    figure.chart.curve([&](double value) { return law->at(value); }, fit);
+    figure.legend.push_back({"B* / L^(1 / alpha)", fit});
   }
   for (const TargetAnswer* one : answer.enclosed()) {
     const Estimate& b_crit = one->fit()->b_crit;
-    chart.whisker(one->target.value, b_crit.interval.low, b_crit.interval.high, kSecondColor);
-    chart.dot(one->target.value, b_crit.value, kSecondColor,
-              fmt::format("{}: B_crit {}", one->target.text(), estimate_text(b_crit)));
+    figure.chart.whisker(one->target.value, b_crit.interval.low, b_crit.interval.high, kSecondColor);
+    figure.chart.dot(one->target.value, b_crit.value, kSecondColor,
+                     fmt::format("{}: B_crit {}", one->target.text(), estimate_text(b_crit)));
   }
-  draw_entries(svg, 16, 46, kWidth, legend);
-  return svg.str();
+  return figure.str();
 }
 
 std::string target_fits_table(const TargetsAnswer& answer) {

@@ -104,4 +104,14 @@ void draw_entries(Svg& svg, double x, double y, double right, const std::vector<
   }
 }
 
+ScatterFigure::ScatterFigure(const std::string& title, ValueAxis x, ValueAxis y, double top, double height)
+    : svg_(kWidth, height), chart(svg_, {66, top, 440, height - top - kBelow}, std::move(x), std::move(y)) {
+  svg_.text(16, 24, title, {.size = 15, .bold = true});
+}
+
+std::string ScatterFigure::str() {
+  draw_entries(svg_, 16, 46, kWidth, legend);
+  return svg_.str();
+}
+
 }  // namespace kb

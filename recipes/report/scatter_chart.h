@@ -25,6 +25,7 @@ class ScatterChart {
   // `svg` must outlive this object.
   ScatterChart(Svg& svg, const ChartBox& box, ValueAxis x, ValueAxis y)
       : svg_(svg), box_(box), x_axis_(std::move(x)), y_axis_(std::move(y)) {}
+  const ValueAxis& x() const { return x_axis_; }
 
   // Shades the range from one x to another, cut at the ends of the axis; its label stands above the chart. Call it
   // before what is drawn on it.
@@ -35,6 +36,8 @@ class ScatterChart {
   // Draws a function over the whole of x; leaves out what is outside the axis of y.
   void curve(const std::function<double(double)>& y, const Svg::Stroke& stroke);
   void line(const std::vector<std::pair<double, double>>& values, const Svg::Stroke& stroke);
+  void level(double y, const Svg::Stroke& stroke) { line({{x_axis_.low, y}, {x_axis_.high, y}}, stroke); }
+  void upright(double x, const Svg::Stroke& stroke) { line({{x, y_axis_.low}, {x, y_axis_.high}}, stroke); }
   // Draws a line; leaves out the points that are outside the axis of y.
   void clipped_line(const std::vector<std::pair<double, double>>& values, const Svg::Stroke& stroke);
   void whisker(double x, double low, double high, const std::string& color);
@@ -59,5 +62,18 @@ struct ChartEntry {
 };
 // Draws a legend from `x` on, its first line at `y`; entries that would pass `right` go to the next line.
 void draw_entries(Svg& svg, double x, double y, double right, const std::vector<ChartEntry>& entries);
+
+// A picture of one chart, 520 pixels wide, below a title and a legend.
+class ScatterFigure {
+  static constexpr double kWidth = 520, kBelow = 50;
+  Svg svg_;  // declared first, since the chart draws on it
+
+ public:
+  // `top`: where the chart begins; a legend of two lines needs 94.
+  ScatterFigure(const std::string& title, ValueAxis x, ValueAxis y, double top = 78, double height = 436);
+  ScatterChart chart;
+  std::vector<ChartEntry> legend = {};
+  std::string str();  // draws the legend; call it once
+};
 
 }  // namespace kb
