@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "recipes/answer/store_results.h"
 #include "recipes/answer/study_answer.h"
 
 namespace kb {
@@ -24,5 +25,9 @@ FitBand band_of(const StudyAnswer& answer);  // returns an empty band without a 
 // rates were noted, another figure has the best ones beside the linear and the square-root law and, if a minibatch has
 // several rates, a map has all.
 std::vector<AnswerFigure> answer_figures(const StudyAnswer& answer);
+
+// Returns a figure of the target's metric at every evaluation against the samples seen, both logarithmic: a curve for
+// each minibatch, darker for smaller ones, and a line at the target. Expects at least one best run.
+AnswerFigure curves_figure(const StoreResults& results);
 
 }  // namespace kb

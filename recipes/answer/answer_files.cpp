@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "recipes/answer/answer_notes.h"
 #include "recipes/answer/answer_text.h"
 #include "recipes/answer/csv.h"
-#include "recipes/answer/trial_rates.h"
+#include "recipes/answer/target_cost.h"
 
 namespace kb {
 namespace {

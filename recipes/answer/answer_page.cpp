@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "recipes/answer/answer_text.h"
-#include "recipes/answer/trial_rates.h"
+#include "recipes/answer/target_cost.h"
 #include "recipes/report/count_text.h"
 #include "recipes/report/html_page.h"
 #include "recipes/report/svg.h"

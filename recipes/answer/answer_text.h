@@ -7,6 +7,11 @@
 
 namespace kb {
 
+// Returns notes on where an answer is less sure than its intervals say: runs that were given up contradict the fit;
+// runs that missed the target are left out; seeds tie, as steps that are rounded to evaluations do; seeds do not
+// scatter equally.
+std::vector<std::string> answer_notes(const StudyAnswer& answer);
+
 // Returns "12345 [12000, 12700]"; ">= 12000" or "<= 12700" if an end of the interval is open, "unknown" if both are.
 std::string estimate_text(const Estimate& estimate);
 
@@ -27,7 +32,7 @@ struct FitRow {
 };
 std::vector<FitRow> fit_rows(const CriticalBatch& fit);
 
-// Returns sentences: notes (recipes/answer/answer_notes.h), how the fit was made and what it leaves, whether the law
+// Returns sentences: notes (recipes/answer/answer_text.h), how the fit was made and what it leaves, whether the law
 // with k = 1 holds, what bounds mean, where regions end, the linear fit beside it, which minibatches did not reach the
 // target.
 std::vector<std::string> answer_sentences(const StudyAnswer& answer);

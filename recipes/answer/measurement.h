@@ -25,8 +25,8 @@ struct Measurement {
   // it was stopped there, or would have been if the best one had been done before.
   bool hopeless = false;
   PolicyFlags policy = {};  // how its workers were kept alike
-  // Virtual seconds, and bytes that a process sent (recipes/answer/run_costs.h): to the target, or until it was given
-  // up. Nothing: not known.
+  // Virtual seconds, and bytes that a process sent (recipes/answer/store_results.h): to the target, or until it was
+  // given up. Nothing: not known.
   std::optional<double> clock_s = {}, sent_bytes = {};
 
   // Returns the steps at which the target was crossed: the middle between the evaluation that reached it and the one

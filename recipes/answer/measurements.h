@@ -16,7 +16,7 @@
 //   the target; the run counts with half of it less, and intervals take in that its steps are known to within it
 // - policy: flags by which workers were kept alike, "policy=local replicas=4 every=8" (recipes/trials/policy_flags.h);
 //   such words in `setting` count, too
-// - clock_s, sent_bytes: virtual seconds of the run, and bytes that a process sent (recipes/answer/run_costs.h)
+// - clock_s, sent_bytes: virtual seconds of the run, and bytes that a process sent (recipes/answer/store_results.h)
 //
 // Any cell but minibatch may be empty. true and false stand for 1 and 0. Other columns are ignored.
 #pragma once

@@ -11,7 +11,6 @@
 #include "graph/error.h"
 #include "optim/law_comparison.h"
 #include "recipes/answer/answer_files.h"
-#include "recipes/answer/answer_notes.h"
 #include "recipes/answer/answer_page.h"
 #include "recipes/answer/answer_text.h"
 #include "recipes/answer/policy_claims.h"

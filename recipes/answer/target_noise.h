@@ -8,7 +8,6 @@
 #include <span>
 
 #include "recipes/trials/run_reader.h"
-#include "recipes/trials/target_crossing.h"
 
 namespace kb {
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "recipes/report/box_label.h"
 #include "recipes/report/shades.h"
 #include "recipes/report/svg.h"
 

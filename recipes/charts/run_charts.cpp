@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "recipes/report/box_label.h"
 #include "recipes/report/curve_chart.h"
 #include "recipes/report/curve_points.h"
+#include "recipes/report/svg.h"
 
 namespace kb {
 namespace {

@@ -1,6 +1,5 @@
 #include "recipes/commands/program.h"
 
-#include "graph/error.h"
 #include "recipes/commands/recipe_main.h"
 #include "recipes/config/check_recipe.h"
 #include "recipes/papers/table.h"

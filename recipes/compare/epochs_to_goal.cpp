@@ -7,11 +7,9 @@
 #include <map>
 
 #include "graph/error.h"
-#include "recipes/compare/seed_lines.h"
+#include "recipes/compare/report_runs.h"
 #include "recipes/config/target_figure.h"
 #include "recipes/run/run_folder.h"
-#include "recipes/trials/run_reader.h"
-#include "runtime/input_file.h"
 #include "runtime/json_reader.h"
 
 namespace kb {

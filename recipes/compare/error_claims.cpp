@@ -8,8 +8,6 @@
 #include <tuple>
 
 #include "recipes/compare/report_table.h"
-#include "recipes/compare/seed_lines.h"
-#include "recipes/trials/stated_claims.h"
 
 namespace kb {
 namespace {

@@ -9,7 +9,6 @@
 #include "recipes/run/run_folder.h"
 #include "recipes/trials/run_reader.h"
 #include "recipes/trials/statistics.h"
-#include "runtime/input_file.h"
 #include "runtime/json.h"
 #include "runtime/json_reader.h"
 

@@ -9,7 +9,6 @@
 #include "recipes/charts/heat_map.h"
 #include "recipes/charts/run_charts.h"
 #include "recipes/compare/report_table.h"
-#include "recipes/compare/seed_lines.h"
 #include "recipes/report/html_page.h"
 #include "recipes/report/svg.h"
 

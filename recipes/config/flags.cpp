@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "recipes/config/command_line.h"
-#include "recipes/config/flag_rows.h"
 #include "recipes/config/group_rows.h"
 #include "recipes/config/learning.h"
 #include "recipes/config/learning_rows.h"

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <optional>
 
 #include "graph/parsed_number.h"
 #include "recipes/config/values.h"

@@ -5,12 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <map>
-#include <memory>
 
 #include "compiler/passes/layout_table.h"
-
-#include "runtime/cpu/library.h"
 
 namespace kb {
 namespace {

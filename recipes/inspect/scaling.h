@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "recipes/perf/step_profiles.h"
+#include "recipes/perf/overlap_report.h"
 #include "runtime/comm/cluster.h"
 
 namespace kb {
@@ -69,5 +69,18 @@ struct ScaleWords {
 // Returns an SVG of charts over the number of workers: images/s, efficiency, the communication of a step with the part
 // of it that compute waits for, and the time of 90 epochs.
 std::string scale_picture(const std::vector<ScaleLine>& lines, double epoch, const ScaleWords& words);
+
+// Returns the forecast as JSON, for programs and for `study --cluster`: {"title", "worker", "nodes", "policy": flags,
+// "epoch": samples, "forecasts": [{"algorithm", "rows": [{"workers", "minibatch", "step_s", "compute_s",
+// "communication_s", "exposed_s", "waiting", "samples_per_s", "efficiency", "sent_bytes", "sent_between_bytes"}]}]}
+std::string scale_json(const std::vector<ScaleLine>& lines, int64_t epoch, const ScaleWords& words);
+
+// A forecast that was read: for each number of workers the row of the algorithm whose step takes least.
+struct ScaleForecast {
+  std::string title, nodes, policy;
+  std::vector<ScaleRow> rows;  // rows by ascending number of workers, 1 first; their `of_node` and bytes are not set
+};
+// Reads what scale_json() wrote. Throws Error, which names `file`, for any other text.
+ScaleForecast parse_scale_json(const std::string& text, const std::string& file);
 
 }  // namespace kb

@@ -1,5 +1,6 @@
-// Writes and reads order.jsonl (recipes/orders/order_lines.h) a line at a time: the memory does not grow with the
-// number of gradients.
+// Writes and reads order.jsonl, which holds an order of gradients as data: one JSON object a line, first the head, that
+// is the plan of the order, and then a line for each gradient, in the order in which fates were decided. A line at a
+// time is in memory.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -8,11 +9,13 @@
 #include <string_view>
 
 #include "graph/text_buffer.h"
-#include "recipes/orders/order_lines.h"
+#include "recipes/orders/order_plan.h"
 #include "recipes/orders/order_rules.h"
 #include "runtime/input_file.h"
 
 namespace kb {
+
+inline constexpr const char* kOrderFile = "order.jsonl";
 
 // Reads an order, and checks that it keeps to the rules of its policy: every gradient is of a worker that computes, and
 // has the number, version, fate, piece and begin that follow from the lines before it.

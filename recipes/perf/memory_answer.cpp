@@ -6,7 +6,6 @@
 #include <set>
 
 #include "compiler/passes/parameter_space.h"
-#include "compiler/schedule/describe_steps.h"
 #include "compiler/schedule/plan_memory.h"
 #include "runtime/three_digits.h"
 

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <map>
 
-#include "recipes/report/box_label.h"
 #include "recipes/report/svg.h"
 #include "runtime/three_digits.h"
 

@@ -21,6 +21,12 @@ std::string places_of(const Svg::Points& points) {
   return places;
 }
 
+constexpr double kFreeAlong = 6, kFreeAcross = 3;  // pixels that stay free along a label and across it
+
+bool fits(const std::string& words, double along, double across) {
+  return text_width(words, kLabelSize) + kFreeAlong <= along && kLabelSize + kFreeAcross <= across;
+}
+
 }  // namespace
 
 std::vector<double> round_ticks(double most) {
@@ -144,6 +150,25 @@ void Svg::text(double x, double y, const std::string& text, const Letters& lette
                        "\n",
                        x, y, letters.size, letters.anchor, letters.color, letters.bold ? R"( font-weight="bold")" : "",
                        turn, xml_text(text));
+}
+
+BoxLabel box_label(const std::string& name, const std::string& shorter, double width, double height) {
+  for (const std::string& words : {name, shorter}) {
+    if (words.empty()) continue;
+    if (fits(words, width, height)) return {words, false};
+    if (fits(words, height, width)) return {words, true};
+  }
+  return {};
+}
+
+std::string shortened(const std::string& text, double width, double size) {
+  if (text_width(text, size) <= width) return text;
+  std::string part = text;
+  while (!part.empty() && text_width(part + "...", size) > width) {
+    while (part.size() > 1 && (static_cast<unsigned char>(part.back()) & 0xC0) == 0x80) part.pop_back();
+    part.pop_back();
+  }
+  return part + "...";
 }
 
 }  // namespace kb

@@ -54,4 +54,17 @@ double text_width(std::string_view text, double size);
 // every character that XML does not allow.
 std::string xml_text(std::string_view text);
 
+constexpr double kLabelSize = 10;  // size of the letters of a label inside a box, in pixels
+
+struct BoxLabel {
+  std::string words;     // text of the label; empty if none fits
+  bool upright = false;  // whether it is turned by 90 degrees
+};
+
+// Returns `name` if it fits into a box of these pixels, horizontally or else upright; otherwise `shorter` if that fits.
+BoxLabel box_label(const std::string& name, const std::string& shorter, double width, double height);
+
+// Returns `text`, or its beginning and "..." if it is wider than `width` pixels in letters of `size` pixels.
+std::string shortened(const std::string& text, double width, double size);
+
 }  // namespace kb

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "recipes/config/flags.h"
 #include "recipes/config/learning.h"
 #include "recipes/config/preset.h"
 #include "recipes/run/command_words.h"

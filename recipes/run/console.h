@@ -3,11 +3,21 @@
 // and standard error says so once, because a run goes on when its terminal is closed or the disk with its log is full.
 #pragma once
 #include <chrono>
+#include <string>
 #include <string_view>
 
-#include "recipes/train/progress.h"
+#include "recipes/train/evaluation.h"
 
 namespace kb {
+
+constexpr int kUnlimited = 0;
+
+// Returns a line of at most `columns` characters: a bar, the share done, the time left, epoch of how many, loss, best
+// figure, speed, and then as much of step, learning rate and data wait as fits. With kUnlimited it has all but the bar.
+std::string progress_line(const Progress& progress, int columns);
+
+// Returns "45 s", "12:05" (minutes and seconds), "3 h 25 min" or "2 d 3 h".
+std::string time_left_text(double seconds);
 
 // Returns how many columns of the terminal at standard output can be written without a line break: all but one, since
 // some terminals break after the last one. Returns `elsewhere` if there is no terminal.

@@ -10,7 +10,6 @@
 #include <typeinfo>
 
 #include "data/error.h"
-#include "recipes/config/flags.h"
 #include "runtime/standard_streams.h"
 #include "runtime/threads.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "recipes/perf/step_profiles.h"
+#include "recipes/perf/overlap_report.h"
 
 namespace kb {
 

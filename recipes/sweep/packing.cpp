@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <limits>
-#include <memory>
 #include <system_error>
 #include <thread>
 

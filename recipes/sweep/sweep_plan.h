@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "recipes/sweep/sweep_definition.h"
-#include "recipes/sweep/trial_run.h"
 
 namespace kb {
 

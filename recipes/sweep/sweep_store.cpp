@@ -10,7 +10,6 @@
 #include "recipes/run/run_folder.h"
 #include "recipes/trials/run_reader.h"
 #include "recipes/trials/study_folder.h"
-#include "recipes/trials/target_crossing.h"
 #include "runtime/atomic_file.h"
 #include "runtime/file_error.h"
 #include "runtime/input_file.h"

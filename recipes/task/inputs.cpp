@@ -8,7 +8,6 @@
 
 #include "data/images/image_set.h"
 #include "data/sets/load_dataset.h"
-#include "data/sets/synthetic.h"
 #include "graph/error.h"
 #include "runtime/options.h"
 #include "runtime/usable_processors.h"

@@ -12,7 +12,6 @@
 #include "recipes/config/flag_names.h"
 #include "recipes/config/run_task.h"
 #include "recipes/inspect/conv_times.h"
-#include "recipes/inspect/measured_step.h"
 #include "recipes/inspect/schedule_table.h"
 #include "recipes/inspect/step_times.h"
 #include "recipes/perf/copy_bandwidth.h"

@@ -11,7 +11,7 @@
 #include "recipes/config/command_line.h"
 #include "recipes/config/values.h"
 #include "recipes/perf/memory_answer.h"
-#include "recipes/run/progress_line.h"
+#include "recipes/run/console.h"
 #include "recipes/run/tool.h"
 #include "runtime/options.h"
 #include "runtime/usable_processors.h"

@@ -1,5 +1,6 @@
 // summary: forecasts a recipe's speed on 1 to 4096 workers of a described cluster
 #include <fmt/format.h>
+#include "recipes/inspect/scaling.h"
 #include "recipes/tools/commands.h"
 
 #include <thread>
@@ -8,10 +9,8 @@
 #include "recipes/config/network.h"
 #include "recipes/config/run_plan.h"
 #include "recipes/config/run_task.h"
-#include "recipes/inspect/scale_json.h"
 #include "recipes/inspect/scale_policy.h"
-#include "recipes/inspect/scaling.h"
-#include "recipes/perf/step_profiles.h"
+#include "recipes/perf/overlap_report.h"
 #include "recipes/run/step_picture.h"
 #include "recipes/run/tool.h"
 #include "recipes/train/device.h"

@@ -9,7 +9,7 @@
 
 #include <filesystem>
 
-#include "recipes/answer/answer_curves.h"
+#include "recipes/answer/answer_figures.h"
 #include "recipes/answer/answer_page.h"
 #include "recipes/answer/answer_text.h"
 #include "recipes/answer/branches_files.h"
@@ -23,7 +23,7 @@
 #include "recipes/answer/targets_text.h"
 #include "recipes/config/command_line.h"
 #include "recipes/config/values.h"
-#include "recipes/inspect/scale_json.h"
+#include "recipes/inspect/scaling.h"
 #include "recipes/run/command_words.h"
 #include "recipes/run/run_folder.h"
 #include "recipes/trials/study_process.h"

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstring>
 
-#include "recipes/config/network.h"
 #include "recipes/config/plan.h"
 #include "recipes/perf/copy_bandwidth.h"
 #include "recipes/perf/multiply_rate.h"

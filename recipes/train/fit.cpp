@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "recipes/config/plan.h"
-#include "recipes/perf/memory_answer.h"
 #include "recipes/train/programs.h"
 
 namespace kb {

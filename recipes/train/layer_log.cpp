@@ -2,15 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <map>
-#include <span>
 #include <sstream>
-#include <string>
-#include <vector>
 
-#include "compiler/passes/passes.h"
 #include "recipes/train/instruments.h"
 #include "runtime/input_file.h"
 #include "runtime/json_reader.h"

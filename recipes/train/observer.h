@@ -5,8 +5,8 @@
 
 #include "recipes/config/dump.h"
 #include "recipes/train/evaluate.h"
+#include "recipes/train/evaluation.h"
 #include "recipes/train/metrics.h"
-#include "recipes/train/progress.h"
 #include "runtime/checkpoint.h"
 #include "runtime/session.h"
 

@@ -6,8 +6,6 @@
 #include <cmath>
 #include <utility>
 
-#include "recipes/train/worker_gradient.h"
-
 namespace kb {
 namespace {
 

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "optim/wrapped_rules.h"
-#include "recipes/config/learning.h"
 
 namespace kb {
 

@@ -4,7 +4,7 @@
 
 #include <future>
 
-#include "recipes/config/config_check.h"
+#include "recipes/config/check_recipe.h"
 #include "recipes/task/checked_task.h"
 #include "recipes/task/validation.h"
 #include "recipes/train/device.h"

@@ -11,8 +11,31 @@
 #include "runtime/comm/communicator.h"
 #include "runtime/comm/heartbeat.h"
 #include "runtime/comm/measured.h"
+#include "runtime/usable_processors.h"
 
 namespace kb {
+
+// The processors that a process may use: the machine's name, the processors' numbers there, and the quotas of the
+// process's control groups.
+struct Processors {
+  std::string machine;
+  std::vector<int> numbers;
+  std::vector<CpuQuota> quotas = {};
+
+  std::string text() const;  // "MACHINE 0 1 5 | 4711:1.5", with GROUP:PROCESSORS for each quota
+  static Processors parse(const std::string& text);
+};
+
+// Returns the processors to which a launcher has bound this process, or else all of the machine, with this process's
+// quotas.
+Processors own_processors();
+
+// Returns how many threads `rank` may keep busy, at least 1, if the processes that share a processor have equal parts
+// of it, and the processes that share a quota have equal parts of the quota.
+int share_of_processors(const std::vector<Processors>& ranks, size_t rank);
+
+// Collective call. Returns this process's share, as the function above counts it.
+int share_of_processors(Communicator& communicator);
 
 class World {
  public:
@@ -29,7 +52,7 @@ class World {
   int64_t rank() const { return communicator_->rank(); }
   int64_t size() const { return communicator_->size(); }
   Heartbeat* heartbeat() { return heartbeat_.get(); }  // null if there is one process
-  int processors() const { return processors_; }       // this process's share of the machine's processors (placement.h)
+  int processors() const { return processors_; }       // this process's share of the machine's processors
   bool leads() const { return leads_; }                // true for the process that writes files and the console
   // Returns a line for a person if processes on other machines cannot be watched; "" if all processes are watched.
   std::string note() const;

@@ -6,8 +6,6 @@
 #include <cmath>
 
 #include "recipes/run/interrupt.h"
-#include "recipes/run/progress_line.h"
-#include "recipes/trials/executor.h"
 #include "recipes/trials/study_folder.h"
 #include "recipes/trials/summary.h"
 

@@ -2,7 +2,6 @@
 
 #include "recipes/config/flags.h"
 #include "recipes/config/run_task.h"
-#include "recipes/inspect/measured_step.h"
 #include "recipes/inspect/step_times.h"
 #include "recipes/papers/table.h"
 #include "recipes/perf/copy_bandwidth.h"

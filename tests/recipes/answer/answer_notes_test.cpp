@@ -1,5 +1,5 @@
 // Tests the notes of an answer: seeds that tie, and seeds that do not scatter equally.
-#include "recipes/answer/answer_notes.h"
+#include "recipes/answer/answer_text.h"
 
 #include <boost/test/unit_test.hpp>
 

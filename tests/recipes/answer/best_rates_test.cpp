@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-#include "recipes/answer/contradictions.h"
+#include "recipes/answer/study_answer.h"
 #include "tests/recipes/answer/study_cases.h"
 
 namespace kb::best_rates_test {

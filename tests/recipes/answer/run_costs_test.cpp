@@ -1,5 +1,5 @@
 // Virtual time and bytes of runs, against closed forms.
-#include "recipes/answer/run_costs.h"
+#include "recipes/answer/store_results.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Tests trials an hour, whose closed forms follow from S(B) = S_min (1 + B_crit / B).
-#include "recipes/answer/trial_rates.h"
+#include "recipes/answer/target_cost.h"
 
 #include <boost/test/unit_test.hpp>
 #include <sstream>

@@ -1,6 +1,6 @@
 // A program may ask train() and a machine for no more than flags take: switches that have no effect and numbers of
 // threads are refused as on a command line.
-#include "recipes/config/config_check.h"
+#include "recipes/config/check_recipe.h"
 
 #include <fmt/format.h>
 

@@ -8,8 +8,8 @@
 #include "recipes/config/flags.h"
 #include "recipes/config/learning.h"
 #include "recipes/config/run_plan.h"
+#include "recipes/hour/hour_plan.h"
 #include "recipes/hour/hour_report.h"
-#include "recipes/hour/hour_search.h"
 #include "recipes/papers/table.h"
 
 namespace kb::hour_test {

@@ -1,12 +1,12 @@
 // Tests forecasts under a policy for steps made by hand, whose times have closed forms.
 #include "recipes/inspect/scale_policy.h"
+#include "recipes/inspect/scaling.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <sstream>
 
 #include "graph/error.h"
-#include "recipes/inspect/scale_json.h"
 #include "tests/recipes/inspect/hand_worker.h"
 #include "tests/support/says.h"
 #include "tests/support/support.h"

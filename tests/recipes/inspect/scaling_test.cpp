@@ -1,9 +1,9 @@
 // Tests forecasts for steps made by hand, whose times have closed forms.
-#include "recipes/inspect/scaling.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
+#include "recipes/inspect/scaling.h"
 #include "tests/recipes/inspect/hand_worker.h"
 #include "tests/support/support.h"
 

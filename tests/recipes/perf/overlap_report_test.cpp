@@ -7,7 +7,6 @@
 
 #include "recipes/config/plan.h"
 #include "recipes/papers/table.h"
-#include "recipes/perf/step_profiles.h"
 #include "recipes/train/bucket_choice.h"
 #include "recipes/train/programs.h"
 #include "tests/recipes/ranks.h"

@@ -1,5 +1,4 @@
 // Labels of boxes: they fit, or are left out.
-#include "recipes/report/box_label.h"
 
 #include <boost/test/unit_test.hpp>
 

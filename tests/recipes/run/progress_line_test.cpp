@@ -1,5 +1,5 @@
 // The line of progress at the widths of terminals.
-#include "recipes/run/progress_line.h"
+#include "recipes/run/console.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,4 @@
 // How processes of a run share a machine's processors, from the affinity masks that launchers set.
-#include "recipes/train/placement.h"
 
 #include <boost/test/unit_test.hpp>
 
