@@ -17,6 +17,7 @@
 #include "recipes/papers/batch_rows.h"
 #include "recipes/papers/table.h"
 #include "recipes/task/masked_tokens.h"
+#include "recipes/task/token_task.h"
 
 namespace kb {
 namespace {
@@ -186,17 +187,11 @@ MaskRule rule_of_bytes(MaskRule rule, const OptionValues& values) {
   return rule;
 }
 
-// The drawn language, which is known before its text is read.
 Task task_of_words(const BertOptions& options, const OptionValues& values, bool is_noise) {
-  const WordsSpec words;
-  Task task = task_of_bert(options, is_noise ? 0 : words_unigram_loss(words));
-  task.train_count = words.train_bytes / options.rule.length;
-  task.test_count = words.test_bytes / options.rule.length;
-  task.read = [declared = task, words, rule = options.rule, values] {
-    Task read = declared;
-    set_masked_sources(read, words_text(words), rule_of_bytes(rule, values));
-    return read;
-  };
+  Task task = task_of_bert(options, is_noise ? 0 : words_unigram_loss(WordsSpec()));
+  set_words(task, options.rule.length, [rule = options.rule, values](Task& read, const TokenText& text) {
+    set_masked_sources(read, text, rule_of_bytes(rule, values));
+  });
   return task;
 }
 

@@ -104,19 +104,6 @@ ModelOutput gpt_model(Inputs& in, const GptOptions& options, const TokenFacts& t
   return {loss, token_metrics(text, loss), reshape(logits, {whole[0], whole[1], options.vocabulary})};
 }
 
-// The drawn language, which is known before its text is read.
-void set_words(Task& task) {
-  const WordsSpec words;
-  const int64_t length = task.fields[0].shape[0];
-  task.train_count = words.train_bytes / length;
-  task.test_count = words.test_bytes / length;
-  task.read = [declared = task, words] {
-    Task read = declared;
-    set_token_sources(read, words_text(words));
-    return read;
-  };
-}
-
 Task gpt_task(const TaskRequest& request) {
   const GptOptions options = options_of(request.options);
   const bool is_drawn = request.data.empty(), are_bytes = is_drawn || !has_token_files(request.data);
@@ -127,7 +114,7 @@ Task gpt_task(const TaskRequest& request) {
       .model = [options, facts](Inputs& in) { return gpt_model(in, options, facts); },
       .sequence = options.context};
   if (is_drawn)
-    set_words(task);
+    set_words(task, options.context + 1, set_token_sources);
   else
     set_token_sources(task,
                       are_bytes ? read_byte_text(request.data) : open_token_files(request.data, options.vocabulary));

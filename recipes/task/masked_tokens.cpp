@@ -1,6 +1,7 @@
 #include "recipes/task/masked_tokens.h"
 
 #include <cstring>
+#include <utility>
 
 #include "data/hash_random.h"
 #include "recipes/task/token_task.h"
@@ -29,32 +30,6 @@ int32_t seen_token(const MaskRule& rule, int32_t token, HashStream& random) {
   return kind < kHiddenShare + kRandomShare ? random_token(rule, random) : token;
 }
 
-class MaskedWindows : public SampleSource {
- public:
-  MaskedWindows(std::string fingerprint, std::shared_ptr<const TokenSequence> tokens, const MaskRule& rule)
-      : SampleSource(field_sizes(rule)),
-        fingerprint_(std::move(fingerprint)),
-        tokens_(std::move(tokens)),
-        rule_(rule) {}
-
-  int64_t count() const override { return tokens_->count() / rule_.length; }
-  std::string fingerprint() const override { return fingerprint_; }
-  void read(const SampleRequest& sample, std::span<const std::span<std::byte>> fields) const override {
-    std::vector<int32_t> tokens(static_cast<size_t>(rule_.length));
-    std::vector<int32_t> places(static_cast<size_t>(rule_.predictions)), labels(places.size());
-    tokens_->copy(sample.number * rule_.length, tokens);
-    hide_tokens(rule_, hash_words(kMaskStream, sample.seed, sample.epoch, sample.number), tokens, places, labels);
-    const std::vector<int32_t>* const values[] = {&tokens, &places, &labels};
-    for (size_t f = 0; f < fields.size(); ++f)
-      if (!fields[f].empty()) std::memcpy(fields[f].data(), values[f]->data(), fields[f].size());
-  }
-
- private:
-  const std::string fingerprint_;
-  const std::shared_ptr<const TokenSequence> tokens_;
-  const MaskRule rule_;
-};
-
 }  // namespace
 
 // Places are chosen by selection sampling (Knuth, The Art of Computer Programming, volume 2, section 3.4.2, algorithm
@@ -74,8 +49,15 @@ void hide_tokens(const MaskRule& rule, uint64_t key, std::span<int32_t> tokens, 
 
 std::shared_ptr<const Source> masked_windows(const TokenText& text, std::shared_ptr<const TokenSequence> tokens,
                                              const MaskRule& rule) {
-  check_windows(text, *tokens, rule.length);
-  return std::make_shared<MaskedWindows>(text.fingerprint, std::move(tokens), rule);
+  const auto write = [rule](const SampleRequest& sample, std::span<int32_t> tokens,
+                            std::span<const std::span<std::byte>> fields) {
+    std::vector<int32_t> places(static_cast<size_t>(rule.predictions)), labels(places.size());
+    hide_tokens(rule, hash_words(kMaskStream, sample.seed, sample.epoch, sample.number), tokens, places, labels);
+    const std::span<const int32_t> values[] = {tokens, places, labels};
+    for (size_t f = 0; f < fields.size(); ++f)
+      if (!fields[f].empty()) std::memcpy(fields[f].data(), values[f].data(), fields[f].size());
+  };
+  return token_windows(text, std::move(tokens), rule.length, field_sizes(rule), write);
 }
 
 std::vector<Field> masked_fields(const MaskRule& rule, int64_t vocabulary) {

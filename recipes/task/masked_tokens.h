@@ -26,9 +26,9 @@ struct MaskRule {
 void hide_tokens(const MaskRule& rule, uint64_t key, std::span<int32_t> tokens, std::span<int32_t> places,
                  std::span<int32_t> labels);
 
-// Returns a source of windows of rule.length tokens, one after another: windows do not overlap, and tokens after the
-// last whole window are left out. What is hidden follows from the seed, the epoch and the number of the window, so that
-// it is drawn anew each epoch, and is fixed in evaluations. Throws Error where the tokens are fewer.
+// Returns a source of windows (token_windows) of rule.length tokens. What is hidden follows from the seed, the epoch
+// and the number of the window, so that it is drawn anew each epoch, and is fixed in evaluations. Throws Error where
+// the tokens are fewer.
 std::shared_ptr<const Source> masked_windows(const TokenText& text, std::shared_ptr<const TokenSequence> tokens,
                                              const MaskRule& rule);
 
