@@ -262,27 +262,6 @@ std::vector<FlagRow> table_beside(const Recipe& recipe, const std::vector<ToolSw
   return table;
 }
 
-std::string help_with(const Recipe& recipe, const std::string& usage, const std::vector<ToolSwitch>& switches,
-                      const RunConfig& defaults, HelpScope scope) {
-  std::vector<HelpRow> rows;
-  for (const ToolSwitch& item : switches) rows.push_back({rows.empty() ? "This tool" : "", item.text});
-  std::string heading;  // last heading that no row in the text has yet
-  for (const FlagRow& row : table_beside(recipe, switches)) {
-    if (!row.heading.empty()) heading = row.heading;
-    if (scope != HelpScope::all && !row.is_common) continue;
-    FlagText text = row.text;
-    if (scope != HelpScope::all) text.doc = first_idea(text.doc);
-    rows.push_back({heading, text, text.value.empty() ? "" : row.print(defaults)});
-    heading.clear();
-  }
-  rows.push_back({"", {"--help", "", "this text"}});
-  if (scope != HelpScope::all) rows.push_back({"", {"--help all", "", "every flag"}});
-  std::string title = fmt::format("{}: {}\n{}\n\nusage: {} [flags] (defaults stand in brackets)", recipe.name,
-                                  recipe.summary, recipe.paper, usage);
-  for (const std::string& note : preset_notes(recipe, defaults)) title += "\n" + note;
-  return help_text(title, rows, scope != HelpScope::all);
-}
-
 void set_switch(const ToolSwitch& item, const std::vector<std::string>& values) {
   const std::string &name = item.text.name, &value = values.back();
   if (bool* const* set = std::get_if<bool*>(&item.variable)) **set = true;
@@ -313,8 +292,25 @@ GivenFlags given_flags(const std::vector<FlagRow>& table, const std::vector<std:
 }  // namespace
 
 std::string flags_help(const Recipe& recipe, const std::string& usage, HelpScope scope,
-                       const std::vector<ToolSwitch>& switches) {
-  return help_with(recipe, usage, switches, default_config(recipe), scope);
+                       const std::vector<ToolSwitch>& switches, const GivenFlags& given) {
+  const RunConfig defaults = preset_config(recipe, given);
+  std::vector<HelpRow> rows;
+  for (const ToolSwitch& item : switches) rows.push_back({rows.empty() ? "This tool" : "", item.text});
+  std::string heading;  // last heading that no row in the text has yet
+  for (const FlagRow& row : table_beside(recipe, switches)) {
+    if (!row.heading.empty()) heading = row.heading;
+    if (scope != HelpScope::all && !row.is_common) continue;
+    FlagText text = row.text;
+    if (scope != HelpScope::all) text.doc = first_idea(text.doc);
+    rows.push_back({heading, text, text.value.empty() ? "" : row.print(defaults)});
+    heading.clear();
+  }
+  rows.push_back({"", {"--help", "", "this text"}});
+  if (scope != HelpScope::all) rows.push_back({"", {"--help all", "", "every flag"}});
+  std::string title = fmt::format("{}: {}\n{}\n\nusage: {} [flags] (defaults stand in brackets)", recipe.name,
+                                  recipe.summary, recipe.paper, usage);
+  for (const std::string& note : preset_notes(recipe, defaults)) title += "\n" + note;
+  return help_text(title, rows, scope != HelpScope::all);
 }
 
 std::optional<RunConfig> parse_flags(const Recipe& recipe, const std::string& usage,
@@ -332,7 +328,7 @@ std::optional<RunConfig> parse_flags(const Recipe& recipe, const std::string& us
       set_switch(item, values->second);
   const GivenFlags given = given_flags(table, of_groups, split);
   if (split.help != HelpScope::none) {
-    fmt::print("{}", help_with(recipe, usage, switches, preset_config(recipe, given), split.help));
+    fmt::print("{}", flags_help(recipe, usage, split.help, switches, given));
     return std::nullopt;
   }
   RunConfig config = base ? *base : preset_config(recipe, given);

@@ -33,9 +33,10 @@ std::optional<RunConfig> parse_flags(const Recipe& recipe, const std::string& us
 // are two words.
 std::vector<std::string> words_without(const std::vector<ToolSwitch>& switches, const std::vector<std::string>& words);
 
-// Returns the text of --help: under headings, the common flags or all flags, each with its default, and the tool's own.
+// Returns the text of --help: under headings, the common flags or all flags, each with its default beside the
+// flags `given`, and the tool's own.
 std::string flags_help(const Recipe& recipe, const std::string& usage, HelpScope scope,
-                       const std::vector<ToolSwitch>& switches = {});
+                       const std::vector<ToolSwitch>& switches = {}, const GivenFlags& given = {});
 
 // Returns the words of a command line that gives the same run: every flag that has an effect, except those of
 // FlagEffect::call, in the order of the table.
