@@ -4,11 +4,51 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "optim/distributions.h"
+#include "recipes/trials/statistics.h"
 
 namespace kb {
 namespace {
+
+// Sets what is counted over the runs.
+void count_runs(RateResult& result) {
+  result.steps.clear();
+  result.given_up.clear();
+  result.runs = result.seeds.size();
+  result.diverged = result.hopeless = 0;
+  for (const Measurement& run : result.seeds) {
+    result.diverged += run.diverged;
+    result.hopeless += run.hopeless;
+    if (run.steps) result.steps.push_back(*run.crossing());
+    if (const std::optional<double> steps = run.given_up()) result.given_up.push_back(*steps);
+  }
+}
+
+RateResult rate_result(const RateSetting& at, const std::vector<Measurement>& runs) {
+  RateResult result;
+  result.rate = at.first;
+  result.setting = at.second;
+  result.policy = runs.front().policy;
+  result.seeds = runs;
+  count_runs(result);
+  std::vector<double> seconds;
+  for (const Measurement& run : runs) {
+    if (!run.steps) continue;
+    result.eval_every = std::max(result.eval_every, run.eval_every.value_or(0));
+    if (run.seconds) seconds.push_back(*run.seconds);
+  }
+  if (!seconds.empty() && seconds.size() == result.steps.size()) result.seconds = mean_of(seconds)->mean;
+  return result;
+}
+
+std::set<int64_t> seeds_of(const RateResult& one) {
+  std::set<int64_t> seeds;
+  for (const Measurement& run : one.seeds)
+    if (run.seed) seeds.insert(*run.seed);
+  return seeds;
+}
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
@@ -89,6 +129,47 @@ std::map<double, double> least_steps_by_rate(const MinibatchResults& at, double 
 }
 
 }  // namespace
+
+double RateResult::mean_steps() const {
+  std::vector<double> all = steps;
+  all.insert(all.end(), given_up.begin(), given_up.end());
+  return geometric_mean(all);
+}
+
+StepsToTarget RateResult::steps_to_target(int64_t minibatch) const {
+  return {minibatch, steps, given_up, steps.empty() ? 0 : eval_every / geometric_mean(steps)};
+}
+
+std::vector<MinibatchResults> results_by_minibatch(std::span<const Measurement> runs) {
+  std::map<int64_t, std::map<RateSetting, std::vector<Measurement>>> groups;
+  for (const Measurement& run : runs) groups[run.minibatch][{run.rate, run.setting}].push_back(run);
+  std::vector<MinibatchResults> results;
+  for (const auto& [minibatch, rates] : groups) {
+    results.push_back({minibatch});
+    for (const auto& [at, group] : rates) results.back().rates.push_back(rate_result(at, group));
+  }
+  return results;
+}
+
+std::set<int64_t> common_seeds(const MinibatchResults& at) {
+  std::optional<std::set<int64_t>> common;
+  for (const RateResult& one : at.rates) {
+    std::set<int64_t> seeds = seeds_of(one);
+    if (common) std::erase_if(seeds, [&](int64_t seed) { return !common->contains(seed); });
+    common = std::move(seeds);
+  }
+  return common.value_or(std::set<int64_t>());
+}
+
+MinibatchResults of_common_seeds(MinibatchResults at) {
+  const std::set<int64_t> common = common_seeds(at);
+  if (common.empty()) return at;
+  for (RateResult& one : at.rates) {
+    std::erase_if(one.seeds, [&](const Measurement& run) { return !run.seed || !common.contains(*run.seed); });
+    count_runs(one);
+  }
+  return at;
+}
 
 std::vector<std::optional<BestRate>> best_rates(std::span<const MinibatchResults> all) {
   constexpr int kMostRounds = 10;  // another sigma may change a choice, and another choice sigma

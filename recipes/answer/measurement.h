@@ -32,6 +32,10 @@ struct Measurement {
   // Returns the steps at which the target was crossed: the middle between the evaluation that reached it and the one
   // before.
   std::optional<double> crossing() const { return steps ? *steps - eval_every.value_or(0) / 2 : steps; }
+  // Returns the steps of a run that neither reached the target nor diverged; nothing: they are not known.
+  std::optional<double> given_up() const {
+    return !steps && !diverged && samples ? std::optional(*samples / static_cast<double>(minibatch)) : std::nullopt;
+  }
 };
 
 // A learning rate (nothing: it was not noted), and the setting of other values that were varied.

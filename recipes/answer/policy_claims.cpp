@@ -19,14 +19,14 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Returns the logarithms of the steps to the target, a value a run; infinity for a run that missed it.
 std::vector<double> log_steps(const RateResult& runs) {
   std::vector<double> values;
-  for (const SeedResult& run : runs.seeds) values.push_back(run.steps ? std::log(*run.steps) : kInfinity);
+  for (const Measurement& run : runs.seeds) values.push_back(run.steps ? std::log(*run.crossing()) : kInfinity);
   return values;
 }
 
 // Returns those of the virtual seconds; nothing if a run that reached the target has no clock.
 std::optional<std::vector<double>> log_clocks(const RateResult& runs) {
   std::vector<double> values;
-  for (const SeedResult& run : runs.seeds) {
+  for (const Measurement& run : runs.seeds) {
     if (run.steps && !(run.clock_s && *run.clock_s > 0)) return std::nullopt;
     values.push_back(run.steps ? std::log(*run.clock_s) : kInfinity);
   }

@@ -27,7 +27,7 @@ struct ScaledClocks {
 std::optional<ScaledClocks> scaled_clocks(const BestResult& one) {
   ScaledClocks scaled{{.minibatch = one.minibatch}};
   scaled.clocks.resolution = one.best.steps_to_target(one.minibatch).resolution;
-  for (const SeedResult& run : one.best.seeds) {
+  for (const Measurement& run : one.best.seeds) {
     if (!run.steps && (run.diverged || !run.clock_s)) continue;
     if (!run.clock_s || !(*run.clock_s > 0)) return std::nullopt;
     (run.steps ? scaled.clocks.steps : scaled.clocks.given_up).push_back(*run.clock_s);
@@ -41,7 +41,7 @@ std::optional<ScaledClocks> scaled_clocks(const BestResult& one) {
 
 std::optional<double> mean_bytes(const RateResult& best) {
   std::vector<double> bytes;
-  for (const SeedResult& run : best.seeds)
+  for (const Measurement& run : best.seeds)
     if (run.steps && run.sent_bytes) bytes.push_back(*run.sent_bytes);
   if (bytes.empty() || bytes.size() < best.steps.size()) return std::nullopt;
   return mean_of(bytes)->mean;

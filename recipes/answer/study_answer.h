@@ -9,8 +9,8 @@
 
 #include "optim/critical_batch.h"
 #include "optim/scaling_regions.h"
+#include "recipes/answer/best_rates.h"
 #include "recipes/answer/measurement.h"
-#include "recipes/answer/rate_results.h"
 #include "recipes/answer/target_cost.h"
 #include "recipes/answer/target_noise.h"
 
