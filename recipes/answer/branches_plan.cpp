@@ -146,10 +146,10 @@ void check_place(const BranchesPlan& plan, const BranchPlace& place, const std::
         kBranches, plan.run.string(), place.step, last, grows->minibatch, grows->begin_step, grows->begin_step));
 }
 
-BranchPlace place_at(const BranchesPlan& plan, const Duration& when, const Period& window) {
+BranchPlace place_at(const BranchesPlan& plan, const Period& when, const Period& window) {
   const RunPlan& run = plan.plan;
   BranchPlace place;
-  place.step = when.is_epochs ? run.steps_in(when.count) : when.steps(1);
+  place.step = run.steps_in(when);
   place.samples = run.samples_in(place.step);
   place.minibatch = run.minibatch_at(place.step);
   const int64_t unit = place.minibatch * plan.factors.back();
@@ -210,7 +210,7 @@ void read_places(const std::string& flag, const std::string& text, BranchesReque
   request.run = text.substr(0, at);
   request.places.clear();
   for (const std::string& word : comma_separated(text.substr(at + 1))) {
-    const std::optional<Duration> place = find_duration(word);
+    const std::optional<Period> place = find_duration(word);
     if (!place) refuse_value(flag, kPlacesExpectation, text);
     request.places.push_back(*place);
   }
@@ -235,7 +235,7 @@ BranchesPlan plan_branches(const BranchesRequest& request) {
   plan.plan = make_plan(plan.config, manifest.at("data").get<int64_t>("train"));
   plan.has_noise = plan.config.batch.per_worker < plan.config.batch.minibatch;
   std::set<int64_t> steps;
-  for (const Duration& when : request.places)
+  for (const Period& when : request.places)
     if (const BranchPlace place = place_at(plan, when, request.window); steps.insert(place.step).second)
       plan.places.push_back(place);
   std::sort(plan.places.begin(), plan.places.end(), [](const auto& a, const auto& b) { return a.step < b.step; });

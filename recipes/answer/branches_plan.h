@@ -15,7 +15,7 @@ namespace kb {
 
 struct BranchesRequest {
   std::filesystem::path run = {};              // folder of the run
-  std::vector<Duration> places = {};           // steps or epochs after which branches leave it
+  std::vector<Period> places = {};             // steps or epochs after which branches leave it
   Period window = {512, Period::Unit::steps};  // how long a branch is trained; steps are the run's own
   std::vector<int64_t> factors = {2, 4, 8};    // k of the branches besides 1, ascending, each > 1
   std::string rule = "sqrt";                   // scaling rule by which k moves the learning rate

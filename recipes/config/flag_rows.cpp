@@ -147,7 +147,7 @@ FlagRow bucket_lengths(Member<std::vector<int64_t>> member) {
       });
 }
 
-FlagRow rounds_begin(Member<std::optional<Duration>> member) {
+FlagRow rounds_begin(Member<std::optional<Period>> member) {
   return row_of({"--from", "WHEN",
                  "begin with replicas after 500st (steps) or 4ep (epochs), and sum gradients in every step before; "
                  "none"},
@@ -156,7 +156,7 @@ FlagRow rounds_begin(Member<std::optional<Duration>> member) {
                 });
 }
 
-FlagRow log_layers(Member<std::optional<Duration>> member) {
+FlagRow log_layers(Member<std::optional<Period>> member) {
   return row_of(
       {"--log-layers", "EVERY",
        "write the norms of every layer's weights and gradient and its trust ratio into metrics.jsonl, each 50st "

@@ -145,7 +145,7 @@ FlagRow stop_at(Member<StopAt> member);
 FlagRow target(Member<std::optional<TargetFigure>> member);
 FlagRow minibatch_schedule(Member<std::vector<Growth>> member);
 FlagRow bucket_lengths(Member<std::vector<int64_t>> member);
-FlagRow log_layers(Member<std::optional<Duration>> member);
-FlagRow rounds_begin(Member<std::optional<Duration>> member);
+FlagRow log_layers(Member<std::optional<Period>> member);
+FlagRow rounds_begin(Member<std::optional<Period>> member);
 
 }  // namespace kb

@@ -47,7 +47,7 @@ bool set_rate(double& rate, std::string_view digits) {
 bool set_restart(Growth& growth) { return !std::exchange(growth.restarts, true); }
 
 bool set_warmup(Growth& growth, std::string_view duration) {
-  growth.warmup = find_duration(std::string(duration));
+  growth.warmup = find_duration(duration);
   return growth.warmup && set_restart(growth);
 }
 

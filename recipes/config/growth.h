@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "recipes/config/duration.h"
 #include "recipes/config/period.h"
 
 namespace kb {
@@ -26,7 +25,7 @@ struct Growth {
   // Whether the schedule of the learning rate begins anew, over the steps that are left or up to the next restart; and
   // its warmup, if it has one (warm restarts: Loshchilov and Hutter 2017, arXiv 1608.03983).
   bool restarts = false;
-  std::optional<Duration> warmup = {};
+  std::optional<Period> warmup = {};
 
   std::string text() const;  // "30ep:x5", "2000st:x2:sqrt", "18ep:x2:long4:rate0.7:warm0.2ep"
   bool operator==(const Growth&) const = default;

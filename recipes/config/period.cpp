@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "graph/parsed_number.h"
@@ -10,7 +11,7 @@
 namespace kb {
 namespace {
 
-constexpr const char* kGeometric = "geo:";
+constexpr const char *kGeometric = "geo:", *kDurationExpectation = "steps or epochs such as 500st, 2.5ep";
 
 struct UnitWord {
   const char* word;
@@ -69,6 +70,39 @@ Period parse_period(const std::string& flag, const std::string& text, Period::Un
                              plain == Period::Unit::steps ? "steps" : "epochs"),
                  text);
   return *period;
+}
+
+int64_t Period::steps(int64_t steps_per_epoch) const {
+  const double steps = unit == Unit::epochs ? count * static_cast<double>(steps_per_epoch) : count;
+  return std::max<int64_t>(1, std::llround(steps));
+}
+
+std::optional<Period> find_duration(std::string_view text) {
+  const std::optional<Period> period = find_period(text);
+  return period && period->unit != Period::Unit::kilosamples ? period : std::nullopt;
+}
+
+Period parse_duration(const std::string& flag, const std::string& text) {
+  const std::optional<Period> duration = find_duration(text);
+  if (!duration) refuse_value(flag, kDurationExpectation, text);
+  return *duration;
+}
+
+std::string StopAt::text() const {
+  if (percent) return fmt::format("{}%", *percent);
+  return duration ? duration->text() : "";
+}
+
+StopAt parse_stop_at(const std::string& text) {
+  StopAt stop;
+  if (text.empty()) return stop;
+  const std::optional<double> percent =
+      text.ends_with('%') ? number_of(std::string_view(text).substr(0, text.size() - 1)) : std::nullopt;
+  if (percent && *percent > 0 && *percent <= 100)
+    stop.percent = percent;
+  else if (!(stop.duration = find_duration(text)))
+    refuse_value("--stop-at", std::string(kDurationExpectation) + ", or an error such as 8.5%", text);
+  return stop;
 }
 
 }  // namespace kb

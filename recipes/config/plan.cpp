@@ -108,8 +108,9 @@ MinibatchPhase grown_phase(const RunPlan& plan, const Order& before, int64_t beg
   const MinibatchPhase last = plan.phase(plan.grown.size());
   const int64_t factor = last.factor * growth.factor, minibatch = last.minibatch * growth.factor;
   const Order order = enlarged_order(before.seed(), counted(plan.buckets), factor).after(before, begin);
-  const auto warmup_epochs = [&](const Duration& warmup) {
-    return warmup.is_epochs ? warmup.count : warmup.count / static_cast<double>(order.steps_per_epoch());
+  const auto warmup_epochs = [&](const Period& warmup) {
+    return warmup.unit == Period::Unit::epochs ? warmup.count
+                                               : warmup.count / static_cast<double>(order.steps_per_epoch());
   };
   return {.begin_step = begin,
           .begin_epoch = order.first_epoch(),
@@ -268,8 +269,7 @@ Rounds make_rounds(const TrainConfig& config, const BatchPlan& batch, const RunP
   if (config.sync.policy != Policy::local) return {};
   check_local(config, batch);
   Rounds rounds{replicas_of(config, batch), config.sync.every, 0, plan.steps, batch.processes};
-  if (const std::optional<Duration>& from = config.sync.from)
-    rounds.first = from->is_epochs ? plan.steps_in(from->count) : from->steps(1);
+  if (config.sync.from) rounds.first = plan.steps_in(*config.sync.from);
   if (rounds.first >= plan.steps && plan.steps > 0)
     throw Error(fmt::format("sync.from = {}: expected replicas before the end of the run, after {} steps, got step {}",
                             config.sync.from->text(), plan.steps, rounds.first));
@@ -332,8 +332,7 @@ bool is_due(const Period& every, const RunPlan& plan, int64_t done) {
 
 int64_t last_step(const StopAt& stop, const RunPlan& plan) {
   if (!stop.duration) return plan.steps;
-  const int64_t steps = stop.duration->is_epochs ? plan.steps_in(stop.duration->count) : stop.duration->steps(1);
-  return std::min(std::max<int64_t>(1, steps), plan.steps);
+  return std::min(std::max<int64_t>(1, plan.steps_in(*stop.duration)), plan.steps);
 }
 
 namespace {

@@ -88,7 +88,8 @@ struct RunPlan {
   size_t judging_phase(size_t number) const;  // first phase of samples in as many pieces, whose evaluations judge it
   double epochs(int64_t done) const;          // epochs in the first `done` steps
   int64_t steps_in(double epochs) const;      // steps in the first `epochs` epochs, rounded to the nearest
-  int64_t samples_in(int64_t done) const;     // samples in the first `done` steps, of the mean minibatch each
+  int64_t steps_in(const Period& duration) const;
+  int64_t samples_in(int64_t done) const;  // samples in the first `done` steps, of the mean minibatch each
   int64_t minibatch_at(int64_t step) const { return phase(phase_of(step)).minibatch; }
   bool ends_epoch(int64_t done) const;      // true if `done` steps are whole epochs, at least one
   int64_t left_out() const;                 // samples of an epoch that fill no minibatch of the first phase

@@ -51,6 +51,10 @@ int64_t RunPlan::steps_in(double epochs) const {
   return number < grown.size() ? std::min(steps, grown[number].begin_step) : steps;
 }
 
+int64_t RunPlan::steps_in(const Period& duration) const {
+  return duration.unit == Period::Unit::epochs ? steps_in(duration.count) : duration.steps(1);
+}
+
 int64_t RunPlan::samples_in(int64_t done) const {
   int64_t count = 0;
   for (size_t number = 0; number < phase_count(); ++number) {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "recipes/config/duration.h"
+#include "recipes/config/period.h"
 #include "recipes/config/values.h"
 #include "runtime/comm/algorithm.h"
 
@@ -45,9 +45,9 @@ inline constexpr Choice<MomentumAt> kMomentumAt[] = {{"server", MomentumAt::serv
 
 struct Synchronising {
   Policy policy = Policy::sync;
-  int64_t replicas = 1;               // each has an equal share of the workers; 0: one a worker
-  int64_t every = 1;                  // steps from one join to the next
-  std::optional<Duration> from = {};  // steps before are synchronous; nothing: none
+  int64_t replicas = 1;             // each has an equal share of the workers; 0: one a worker
+  int64_t every = 1;                // steps from one join to the next
+  std::optional<Period> from = {};  // steps before are synchronous; nothing: none
   // The rule that updates the joined parameters, whose gradient is the mean over replicas of the joined parameters less
   // the replica's own. With sgd and a rate of 1 the result is the mean of the replicas.
   std::string outer = "sgd";

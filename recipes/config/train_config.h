@@ -11,7 +11,6 @@
 #include "compiler/target.h"
 #include "graph/update_rule.h"
 #include "optim/batch_plan.h"
-#include "recipes/config/duration.h"
 #include "recipes/config/growth.h"
 #include "recipes/config/period.h"
 #include "recipes/config/synchronising.h"
@@ -114,7 +113,7 @@ struct Judging {
   int64_t validation = 0;  // training samples that are held out to judge by
   int64_t recompute_bn = 0;
   bool eval_ema = false, eval_on_stop = false, train_metrics = false, noise_scale = false;
-  std::optional<Duration> log_layers = {};
+  std::optional<Period> log_layers = {};
   bool check_finite = false, keep_going = false;
 };
 

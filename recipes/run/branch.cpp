@@ -79,9 +79,9 @@ fs::path checkpoint_of(const fs::path& run, const std::string& when, const RunPl
     if (files.empty()) refuse("at all");
     return files.front();
   }
-  const std::optional<Duration> duration = find_duration(when);
+  const std::optional<Period> duration = find_duration(when);
   if (!duration) refuse_value(kBranchFlag, "RUN@20ep, RUN@500st, RUN@best or RUN@last", run.string() + "@" + when);
-  const int64_t step = duration->is_epochs ? plan.steps_in(duration->count) : duration->steps(1);
+  const int64_t step = plan.steps_in(*duration);
   const auto at =
       std::find_if(files.begin(), files.end(), [&](const fs::path& f) { return checkpoint_step(f) == step; });
   if (at == files.end()) refuse(fmt::format("after {} = {} steps", when, step));

@@ -271,7 +271,7 @@ RunConfig config_of_trial(const Recipe& recipe, const SweepDefinition& definitio
   if (config.learning.schedule == kConstantSchedule)
     config.length.steps = trial.most_steps;
   else
-    config.length.stop_at.duration = Duration{static_cast<double>(trial.most_steps), false};
+    config.length.stop_at.duration = Period{static_cast<double>(trial.most_steps), Period::Unit::steps};
   return config;
 }
 

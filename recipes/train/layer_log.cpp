@@ -64,11 +64,10 @@ Histogram histogram(std::span<const Number> values) {
 class LayerLog : public Instrument {
  public:
   // `parts` must outlive this object.
-  explicit LayerLog(const LoopParts& parts) : parts_(parts), layers_(logged_layers(parts.training().compiled().space)) {
-    if (!parts.config.judging.log_layers) return;
-    const auto [count, is_epochs] = *parts.config.judging.log_layers;
-    every_ = {count, is_epochs ? Period::Unit::epochs : Period::Unit::steps};
-  }
+  explicit LayerLog(const LoopParts& parts)
+      : parts_(parts),
+        every_(parts.config.judging.log_layers.value_or(Period{})),
+        layers_(logged_layers(parts.training().compiled().space)) {}
 
   // Returns true for a step with histograms: they need the gradient, which the device keeps only until the next step.
   bool reads_at_once(int64_t step) const override { return is_due(step) && parts_.observer.wants_histograms(); }
@@ -118,7 +117,7 @@ class LayerLog : public Instrument {
   }
 
   const LoopParts& parts_;
-  Period every_;  // period between logged steps; a count of 0 means never
+  const Period every_;  // period between logged steps; a count of 0 means never
   std::vector<LoggedLayer> layers_;
 };
 

@@ -37,7 +37,7 @@ void read_member(const std::string& text, bool& value) {
 }
 
 void read_member(const std::string& text, std::string& value) { value = text; }
-void read_member(const std::string& text, std::optional<Duration>& value) { value = parse_duration("", text); }
+void read_member(const std::string& text, std::optional<Period>& value) { value = parse_duration("", text); }
 void read_member(const std::string& text, std::optional<Network>& value) { value = parse_network(text); }
 void read_member(const std::string& text, Policy& value) { value = choice_of("", kPolicies, text); }
 void read_member(const std::string& text, LateGradients& value) { value = choice_of("", kLateGradients, text); }

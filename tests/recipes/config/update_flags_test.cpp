@@ -2,9 +2,9 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
-#include "recipes/config/duration.h"
 #include "recipes/config/flags.h"
 #include "recipes/config/learning.h"
+#include "recipes/config/period.h"
 #include "recipes/config/run_plan.h"
 #include "recipes/config/run_task.h"
 #include "recipes/models/export.h"

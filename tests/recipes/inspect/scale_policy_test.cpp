@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(what_has_no_forecast_is_refused_by_name) {
   sync.slots = LocalSlots::mean;
   refuses(sync, "--local-slots", "keep or zero", "--local-slots keep");
   sync = local(4);
-  sync.from = Duration{};
+  sync.from = Period{};
   refuses(sync, "--from", "steps with replicas", "--policy sync");
   check_scale_policy(backup(1, "exponential"));
   check_scale_policy(backup(1, "constant"));

@@ -280,7 +280,7 @@ BOOST_AUTO_TEST_CASE(every_split_gives_the_same_bits) {
   config.batch.per_worker = 8;
   const auto on = [&](int ranks, const TrainingState* from = nullptr, int64_t stop = 0) {
     TrainConfig own = config;
-    if (stop > 0) own.length.stop_at.duration = Duration{static_cast<double>(stop), false};
+    if (stop > 0) own.length.stop_at.duration = Period{static_cast<double>(stop), Period::Unit::steps};
     std::vector<TrainingState> states(static_cast<size_t>(ranks));
     test::on_ranks(ranks, [&](int rank, Machine machine) {
       Observer silent;

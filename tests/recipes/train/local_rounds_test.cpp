@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(slots_that_are_zeroed_count_their_steps_anew) {
   for (const int64_t first : {0, 3}) {
     TrainConfig config = local(config_of_run(14), 1, 4);
     config.sync.slots = LocalSlots::zero;
-    if (first > 0) config.sync.from = Duration{static_cast<double>(first), false};
+    if (first > 0) config.sync.from = Period{static_cast<double>(first), Period::Unit::steps};
     config.learning.optimizer = "adam";
     config.learning.hyper = {};
     double w = 0.5, mean = 0, square = 0, t = 0;

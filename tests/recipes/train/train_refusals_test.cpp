@@ -181,7 +181,7 @@ BOOST_FIXTURE_TEST_CASE(programs_larger_than_the_memory_are_refused_with_both_fi
 
 BOOST_FIXTURE_TEST_CASE(a_state_that_is_not_the_trainings_is_refused, Fixture) {
   TrainConfig half = short_config();
-  half.length.stop_at.duration = Duration{6, false};
+  half.length.stop_at.duration = Period{6, Period::Unit::steps};
   const TrainingState state = trained(task, half).state;
   BOOST_REQUIRE(state.step == 6);
   const auto refused_with = [&](const std::string& expected, const std::function<void(TrainingState&)>& change) {
