@@ -12,7 +12,6 @@
 #include "optim/distributions.h"
 #include "optim/power_law.h"
 #include "optim/scaling.h"
-#include "recipes/answer/best_rates.h"
 
 namespace kb {
 namespace {

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "graph/error.h"
-#include "recipes/perf/overlap_report.h"
 #include "runtime/json.h"
 #include "runtime/json_reader.h"
 
