@@ -2,6 +2,7 @@
 #include <numbers>
 
 #include "graph/building.h"
+#include "graph/sub_network.h"
 
 namespace kb {
 namespace {
@@ -119,6 +120,7 @@ Tensor scalar_input(Graph& graph, const std::string& name, DType dtype, Where wh
 
 Tensor iota(Graph& graph, DType dtype, int64_t length, Where where) {
   const Call call(where);
+  if (is_float(dtype)) return cast(iota(graph, DType::i32, length), dtype);
   return {graph, graph.add(Op::iota, {}, {{"dtype", dtype}, {"shape", Dims{length}}})};
 }
 
@@ -187,7 +189,7 @@ Tensor parameter(Graph& graph, const std::string& name, Role role, Type type, In
                          "the learning rate of a step is multiplied by it"});
   Variable variable{scoped(name), std::move(type), VariableKind::parameter, role, init, {}};
   variable.rate = rate;
-  return {graph, declared(graph, std::move(variable))};
+  return in_place_of({graph, declared(graph, std::move(variable))});
 }
 
 Tensor state(Graph& graph, const std::string& name, Type type, Init init, Where where) {
@@ -237,6 +239,7 @@ void write_state(Tensor state, Tensor value, Where where) {
   if (graph.mode == Mode::inference)
     report("write_state", {"'" + variable->name + "' is written in inference", "a graph of Mode::training",
                            "graph '" + graph.name + "' of Mode::inference", "ask graph().mode before writing"});
+  if (replaces_parameters()) return;
   if (node.op != Op::variable) return graph.replace_write(variable->name, value.value());
   if (!graph.add_write(variable->name, value.value()))
     report("write_state", {"'" + variable->name + "' is written a second time", "one write a step", "two", ""});

@@ -54,7 +54,7 @@ Type infer_constant(const Attrs& attrs) {
 Type infer_iota(const Attrs& attrs) {
   Type type = declared_type(attrs);
   if (type.dtype != DType::i32 && type.dtype != DType::u32)
-    throw Mistake{"dtype is no index type", "i32 or u32", std::string(name(type.dtype)), "cast(iota(...), DType::f32)"};
+    throw Mistake{"dtype is no index type", "i32 or u32", std::string(name(type.dtype)), "cast(iota(...), dtype)"};
   if (type.rank() != 1)
     throw Mistake{"wrong number of dimensions", "one axis", shape_text(type), "reshape or broadcast the result"};
   check_i32_numbers(type.shape[0], "numbers", type);

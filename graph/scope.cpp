@@ -59,7 +59,7 @@ std::string_view function_name(std::string_view signature) {
 Scope::Scope(const std::string& name) {
   Place& here = place();
   here.lengths.push_back(here.path.size());
-  if (!here.path.empty()) here.path += '.';
+  if (!here.path.empty() && !name.empty()) here.path += '.';
   here.path += name;
 }
 

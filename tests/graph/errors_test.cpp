@@ -282,7 +282,7 @@ const Case kCases[] = {
     KB_CASE("argmax_too_long", argmax(broadcast_to(m.scalar, {int64_t{1} << 31}), 0)),
     KB_CASE("count_too_large_for_bytes", count(m.pixels, {})),
     KB_CASE("count_of_booleans", count(m.mask, {0})),
-    KB_CASE("iota_float", iota(m.graph, f32, 10)),
+    KB_CASE("iota_of_bytes", iota(m.graph, DType::u8, 10)),
     KB_CASE("write_state_parameter", write_state(m.weight, m.weight * 2)),
     KB_CASE("write_state_result", write_state(m.x * 2, m.x)),
     KB_CASE("write_state_type", write_state(m.running, m.x)),

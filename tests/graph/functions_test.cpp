@@ -316,6 +316,7 @@ BOOST_AUTO_TEST_CASE(small_composites) {
   Tensor image = reshape(x, {1, 1, 2, 2});
   BOOST_TEST(values_of(avg_pool2d(image, {.kernel = 2, .stride = 1, .padding = 1}), {2, 2}, v).at(0) == -0.75);
   BOOST_TEST(values_of(global_avg_pool(image), {2, 2}, v) == (std::vector<double>{0.25}));
+  BOOST_TEST(values_of(x + iota(graph, f64, 2), {2, 2}, v) == (std::vector<double>{-3, 5, 0, 1}));
   Tensor right = argmax_equals(x, constant(graph, i32, {2}, {1, 1}));
   BOOST_TEST(values_of(right, {2, 2}, v) == (std::vector<double>{1, 0}));
 }

@@ -69,6 +69,23 @@ BOOST_AUTO_TEST_CASE(a_second_call_has_the_parameters_of_the_first) {
   BOOST_TEST(result.outputs.at("a").data == result.outputs.at("b").data);
 }
 
+// A function that opens its own scope is called again under the name "", inside of another scope, too.
+BOOST_AUTO_TEST_CASE(an_empty_name_reuses_the_open_scope) {
+  const auto net = [](const Tensor& x) {
+    const Scope own("head");
+    return linear("fc", x, 3);
+  };
+  Two two;
+  const Scope outer("net");
+  net(two.a);
+  {
+    const Reuse again("");
+    BOOST_TEST(scope_path() == "net");
+    net(two.b);
+  }
+  BOOST_TEST(two.graph.variables.size() == 2u);
+}
+
 BOOST_AUTO_TEST_CASE(each_call_draws_masks_of_its_own) {
   const auto net = [](const Tensor& x) { return dropout("drop", x, 0.5); };
   Two two;
