@@ -159,4 +159,72 @@ Tensor sinusoidal_positions(Graph& graph, int64_t count, int64_t features, DType
   return constant(graph, dtype, {count, features}, std::move(values));
 }
 
+namespace {
+
+void check_rotary(Tensor x, const RotaryOptions& options) {
+  require_same_graph("rotary", {x});
+  require_float("rotary", x.type());
+  require_rank("rotary", x.type(), 3, "x [N, T, features]");
+  if (options.heads < 1 || x.size(2) % (2 * options.heads) != 0)
+    report("rotary", {"heads do not divide the features into pairs",
+                      "an even number of features for each of " + std::to_string(options.heads) + " heads",
+                      shape_text(x.type()), ""});
+  if (!(std::isfinite(options.base) && options.base > 0))
+    report("rotary", {"base out of range", "a finite number > 0", number_text(options.base), ""});
+  const Tensor at = options.positions;
+  if (!at.valid()) return;
+  require_same_graph("rotary", {x, at});
+  if (at.dtype() != DType::i32 || (at.shape() != Dims{x.size(1)} && at.shape() != Dims{x.size(0), x.size(1)}))
+    report("rotary",
+           {"positions do not fit", "i32 [T=" + std::to_string(x.size(1)) + "] or [N, T], a position for each of x's",
+            to_string(at.type()), ""});
+}
+
+// The cosine and the sine of the angles, in dtype: [1 or N, T, 1, pairs].
+struct Turn {
+  Tensor cos, sin;
+};
+
+Turn turn_of_all(Graph& graph, int64_t positions, int64_t pairs, double base, DType dtype) {
+  std::vector<double> c, s;
+  for (int64_t p = 0; p < positions; ++p)
+    for (int64_t i = 0; i < pairs; ++i) {
+      const double angle =
+          static_cast<double>(p) * std::pow(base, -static_cast<double>(i) / static_cast<double>(pairs));
+      c.push_back(std::cos(angle));
+      s.push_back(std::sin(angle));
+    }
+  const Dims shape = {1, positions, 1, pairs};
+  return {constant(graph, dtype, shape, std::move(c)), constant(graph, dtype, shape, std::move(s))};
+}
+
+Turn turn_of(Tensor positions, int64_t pairs, double base, DType dtype) {
+  Graph& graph = positions.graph();
+  const Tensor frequency = exp(iota(graph, DType::f64, pairs) * (-std::log(base) / static_cast<double>(pairs)));
+  const bool alike = positions.rank() == 1;
+  const Tensor at = reshape(positions, {alike ? 1 : positions.size(0), positions.size(-1), 1, 1});
+  const Tensor angle = cast(at, DType::f64) * frequency;
+  return {cast(cos(angle), dtype), cast(sin(angle), dtype)};
+}
+
+}  // namespace
+
+Tensor rotary(Tensor x, const RotaryOptions& options, Where where) {
+  const Call call(where);
+  check_rotary(x, options);
+  const int64_t n = x.size(0), t = x.size(1), heads = options.heads, pairs = x.size(2) / (2 * heads);
+  const Turn turn = options.positions.valid() ? turn_of(options.positions, pairs, options.base, x.dtype())
+                                              : turn_of_all(x.graph(), t, pairs, options.base, x.dtype());
+  const Dims split = options.adjacent ? Dims{n, t, heads, pairs, 2} : Dims{n, t, heads, 2, pairs};
+  const int64_t axis = options.adjacent ? 4 : 3;
+  const Tensor y = reshape(x, split);
+  const auto half = [&](int64_t i) { return reshape(slice(y, axis, i, i + 1), {n, t, heads, pairs}); };
+  const Tensor a = half(0), b = half(1);
+  Dims one = split;
+  one[static_cast<size_t>(axis)] = 1;
+  const Tensor turned =
+      concat({reshape(a * turn.cos - b * turn.sin, one), reshape(a * turn.sin + b * turn.cos, one)}, axis);
+  return reshape(turned, x.shape());
+}
+
 }  // namespace kb

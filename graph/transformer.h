@@ -76,4 +76,17 @@ Tensor sinusoids(Tensor positions, int64_t features, DType dtype = DType::f32, W
 Tensor sinusoidal_positions(Graph& graph, int64_t count, int64_t features, DType dtype = DType::f32,
                             Where where = Where::current());
 
+struct RotaryOptions {
+  int64_t heads = 1;
+  double base = 10000;    // pair i of the d / 2 pairs of a head turns by base^(-2i / d) radians a position
+  bool adjacent = false;  // whether a pair is the features 2i and 2i + 1 of a head, or i and i + d / 2
+  // i32 [T], or [N, T] for samples that differ; 0 to T - 1 if not given.
+  Tensor positions = {};
+};
+// Rotary positions: x [N, T, heads d], queries or keys before attention(), with each pair of features of a head turned
+// by an angle that grows with the position (Su et al. 2021, arXiv 2104.09864, eq. 34), so that the product of a query
+// and a key depends on how far they are apart. The paper's pairs are adjacent, as those of Llama's own code; the pairs
+// of transformers' Llama, and of weights for it, are d / 2 apart. Angles are computed in f64.
+Tensor rotary(Tensor x, const RotaryOptions& options = {}, Where where = Where::current());
+
 }  // namespace kb

@@ -241,6 +241,34 @@ BOOST_AUTO_TEST_CASE(sinusoids_of_positions) {
   }
 }
 
+// Each pair (a, b) becomes (a cos u - b sin u, a sin u + b cos u) with u = p base^(-2i / d) at position p.
+BOOST_AUTO_TEST_CASE(rotary_turns_pairs) {
+  constexpr int64_t n = 2, t = 3, pairs = 2, d = 2 * pairs;
+  constexpr double kBase = 100;
+  Array x{{f64, {n, t, kHeads * d}, ""}, {}};
+  for (int64_t i = 0; i < x.type.elements(); ++i) x.data.push_back(std::sin(1.7 * static_cast<double>(i)));
+  const Array places = {{DType::i32, {n, t}, ""}, {0, 1, 2, 7, 5, 30}};
+  for (const bool adjacent : {false, true})
+    for (const bool given : {false, true}) {
+      Graph graph;
+      RotaryOptions options{.heads = kHeads, .base = kBase, .adjacent = adjacent};
+      if (given) options.positions = input(graph, "places", DType::i32, {n, t});
+      const Value y = rotary(input(graph, "x", f64, x.type.shape), options).value();
+      const Array got = interpret_values(graph, {{"x", x}, {"places", places}}, std::span(&y, 1))[0];
+      for (int64_t head = 0; head < n * t * kHeads; ++head)
+        for (int64_t i = 0; i < pairs; ++i) {
+          const int64_t row = head / kHeads;
+          const double place = given ? places.data[static_cast<size_t>(row)] : static_cast<double>(row % t);
+          const double u = place * std::pow(kBase, -2.0 * static_cast<double>(i) / d);
+          const auto first = static_cast<size_t>(head * d + (adjacent ? 2 * i : i)),
+                     second = first + (adjacent ? 1 : pairs);
+          const double a = x.data[first], b = x.data[second];
+          BOOST_TEST(std::fabs(got.data[first] - (a * std::cos(u) - b * std::sin(u))) < 1e-13);
+          BOOST_TEST(std::fabs(got.data[second] - (a * std::sin(u) + b * std::cos(u))) < 1e-13);
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(arguments_that_do_not_fit_are_refused) {
   Graph graph;
   const Tensor x = input(graph, "x", DType::f32, {2, 3, 16}), other = input(graph, "other", DType::f32, {2, 3, 8});
@@ -253,6 +281,9 @@ BOOST_AUTO_TEST_CASE(arguments_that_do_not_fit_are_refused) {
   refused([&] { encoder_layer("d", x, {.heads = 3}); }, "attention: ", "3 heads");
   refused([&] { encoder_layer("e", x, {.hidden = 0}); }, "linear: ", "features out of range");
   refused([&] { project(in_projection(x), x, 2, 2); }, "project: ", "first 2, count 2");
+  refused([&] { rotary(x, {.heads = 16}); }, "rotary: ", "an even number of features for each of 16 heads");
+  refused([&] { rotary(x, {.base = 0}); }, "rotary: ", "base out of range");
+  refused([&] { rotary(x, {.positions = iota(graph, DType::i32, 4)}); }, "rotary: ", "i32 [T=3] or [N, T]");
   refused([&] { sinusoidal_positions(graph, 0, 4); }, "sinusoidal_positions: ", "count out of range");
 }
 
