@@ -32,6 +32,7 @@ struct Resume {
   std::string config = {};      // manifest, or run folder, with flags
   std::string init = {};        // file, or run folder, with initial weights
   bool init_partial = false;
+  std::string init_scope = {};  // scope of the model's part that `init` is of; empty: all of the model
 };
 
 // Reports about a run, and runs that are only planned or repeated under several seeds.

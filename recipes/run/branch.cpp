@@ -121,6 +121,7 @@ std::optional<RunConfig> parse_with_origin(const Recipe& recipe, const std::stri
     base.length.target = {};
     base.resume.init.clear();
     base.resume.init_partial = false;
+    base.resume.init_scope.clear();
   }
   std::optional<RunConfig> config = parse_flags(recipe, usage, arguments, {}, &base);
   if (!given->resume.branch.empty()) check_gains_of_branch(base, *config);

@@ -157,7 +157,8 @@ void Run::load_state(StateStore& store, const std::function<void(const std::stri
   if (origin())
     load_checkpoint(store, *origin());
   else if (!resume.init.empty())
-    init_weights(store, resume.init, resume.init_partial ? InitExtent::partial : InitExtent::whole, say);
+    init_weights(store, resume.init, resume.init_partial ? InitExtent::partial : InitExtent::whole, resume.init_scope,
+                 say);
 }
 
 std::string Run::algorithm_choices() const {

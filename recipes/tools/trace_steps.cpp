@@ -6,9 +6,9 @@
 // group of parameters learns, which tensors decay and are adapted, their rates, samples and length of each step, and
 // all else that a step depends on). With --gradients also gradients.safetensors, of all steps as "NAME.S"; with
 // --logits logits.safetensors: "logits", what the state after the last step gives for its samples in evaluation.
-// Optimizers and learning rates are those of a run of as many steps with the same flags. The training samples are not
-// augmented. They come in their own order, or, where their lengths decide the steps (recipes/config/buckets.h), in that
-// of a run. A batch has the rows of all virtual workers, one worker after another.
+// Initial weights (--init), optimizers and learning rates are those of a run of as many steps with the same flags. The
+// training samples are not augmented. They come in their own order, or, where their lengths decide the steps
+// (recipes/config/buckets.h), in that of a run. A batch has the rows of all virtual workers, one worker after another.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -19,6 +19,7 @@
 #include "recipes/inspect/traced_steps.h"
 #include "recipes/tools/commands.h"
 #include "recipes/train/device.h"
+#include "recipes/train/init_weights.h"
 #include "recipes/train/programs.h"
 #include "runtime/atomic_file.h"
 #include "runtime/json.h"
@@ -56,13 +57,16 @@ class Trace {
         task_(load_task(recipe_, config_).task),
         device_(choose_device(config_.machine, config_.arithmetic.shards)),
         settled_(settle_to_trace(task_, config_, device_.backend->target())),
-        groups_(learning_of_groups(config_, groups_of(task_))),
+        groups_(learning_of_groups(config_, groups_of(task_, config_.batch))),
         scalars_(rules_of(task_), groups_, settled_.plan),
         store_(*device_.backend),
         steps_(task_, settled_, *device_.backend, store_, scalars_) {}
 
   void run() {
     std::filesystem::create_directories(config_.out.folder);
+    if (const Resume& from = config_.resume; !from.init.empty())
+      init_weights(store_, from.init, from.init_partial ? InitExtent::partial : InitExtent::whole, from.init_scope,
+                   [](const std::string& line) { fmt::print("{}\n", line); });
     write("initial", store_.canonical(false));
     std::vector<NamedTensor> batches, gradients;
     for (int64_t step = 0; step < settled_.plan.steps; ++step) {

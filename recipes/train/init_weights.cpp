@@ -119,6 +119,23 @@ bool strip_parallel_prefix(std::vector<NamedTensor>& tensors) {
   return all;
 }
 
+// Returns the tensors of the model that a file of its part under `scope` shall have: all of them if it is empty. Puts
+// the scope before the file's names.
+std::vector<TensorView> part_under(const std::string& scope, std::vector<TensorView> wanted,
+                                   std::vector<NamedTensor>& given) {
+  if (scope.empty()) return wanted;
+  const std::string prefix = scope + ".";
+  const size_t all = wanted.size();
+  std::erase_if(wanted, [&](const TensorView& place) { return !place.name.starts_with(prefix); });
+  if (wanted.empty())
+    throw Error(
+        fmt::format("resume.init_scope = {}: expected a scope of the model, got one under which none of its {} "
+                    "tensors stands\n  hint:     ./run inspect RECIPE, or PROGRAM inspect, lists their names",
+                    scope, all));
+  for (NamedTensor& tensor : given) tensor.name.insert(0, prefix);
+  return wanted;
+}
+
 void check_match(const Match& found, const std::filesystem::path& file, InitExtent extent) {
   if (found.taken.empty())
     throw Error(fmt::format("resume.init = {}: nothing matches\n  the model has: {}\n  the file has:  {}",
@@ -152,12 +169,12 @@ std::filesystem::path init_file(const std::filesystem::path& given) {
                   given.string(), kRunModel));
 }
 
-void init_weights(StateStore& store, const std::filesystem::path& given, InitExtent extent,
+void init_weights(StateStore& store, const std::filesystem::path& given, InitExtent extent, const std::string& scope,
                   const std::function<void(const std::string&)>& say) {
   const std::filesystem::path file = init_file(given);
   std::vector<NamedTensor> tensors = read_weights(file);
   const bool is_stripped = strip_parallel_prefix(tensors);
-  const std::vector<TensorView> wanted = store.views(false);
+  const std::vector<TensorView> wanted = part_under(scope, store.views(false), tensors);
   const Match found = match(wanted, tensors);
   check_match(found, file, extent);
   store.load(found.taken);

@@ -107,10 +107,15 @@ UpdateRule rule_of(const Task& task, const Learning& learning, const Learning& a
   return learning.ema > 0 ? with_averaged_parameters(std::move(rule)) : rule;
 }
 
+// Returns the shape of a graph that is declared for its names alone. It has the samples of a worker, because a model
+// may need several, as batch norm over samples alone does.
+BatchShape any_shape(const Batching& batch) { return batch.per_worker > 0 ? batch.per_worker : batch.minibatch; }
+
 }  // namespace
 
 void check_target(const TrainConfig& config, const Task& task) {
-  if (config.length.target) check_target(config, figures_of(declare_inference(task, 1, DType::f32).metrics));
+  if (!config.length.target) return;
+  check_target(config, figures_of(declare_inference(task, any_shape(config.batch), DType::f32).metrics));
 }
 
 std::vector<std::string> groups_of(const std::vector<Objective>& objectives) {
@@ -120,8 +125,8 @@ std::vector<std::string> groups_of(const std::vector<Objective>& objectives) {
   return groups;
 }
 
-std::vector<std::string> groups_of(const Task& task) {
-  return groups_of(declare_training(task, 1, DType::f32, false).objectives);
+std::vector<std::string> groups_of(const Task& task, const Batching& batch) {
+  return groups_of(declare_training(task, any_shape(batch), DType::f32, false).objectives);
 }
 
 namespace {

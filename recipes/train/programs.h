@@ -77,7 +77,7 @@ CompileOptions training_options(const Task& task, const TrainingGraph& training,
 
 // Return the names of the parameter groups that the losses train, in the order in which the losses name them.
 std::vector<std::string> groups_of(const std::vector<Objective>& objectives);
-std::vector<std::string> groups_of(const Task& task);
+std::vector<std::string> groups_of(const Task& task, const Batching& batch);
 
 // Compiles only the training step of the plan's first phase and of the first bucket.
 Compiled compile_training(const Task& task, const Settled& settled);

@@ -18,7 +18,7 @@ void fill_timed_inputs(Session& session, const Task& noise, const TrainConfig& c
   batch.fill(noise.train->gather(Order::training(0, config.batch.minibatch, config.batch.minibatch), 0), 0);
   batch.feed(session);
   const RunPlan plan{config.batch.minibatch, config.batch.minibatch, 1, 1};
-  RunScalars scalars(rules_of(noise), learning_of_groups(config, groups_of(noise)), plan);
+  RunScalars scalars(rules_of(noise), learning_of_groups(config, groups_of(noise, config.batch)), plan);
   for (const NamedScalar& scalar : scalars.at(0))
     session.set_scalar(scalar.name, is_learning_rate(scalar.name) ? 0 : scalar.value);  // keeps the parameters
   session.set_scalar(kLabelSmoothing, config.learning.label_smoothing);

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "graph/element.h"
+#include "graph/layers.h"
 #include "recipes/task/ragged_source.h"
 #include "recipes/tools/commands.h"
 #include "runtime/safetensors.h"
@@ -52,6 +54,26 @@ Recipe ragged_recipe() {
             .fields = {ragged_field("x", kBelow), length_field("x")},
             .model = linear_model,
             .length = 16,
+            .train = source,
+            .test = source};
+  };
+  return recipe;
+}
+
+// A model over the samples of a worker, of which it needs more than one.
+Recipe recipe_over_samples() {
+  Recipe recipe;
+  recipe.name = "over samples";
+  recipe.defaults = {.minibatch = 8, .optimizer = "sgd", .lr = 0.1, .schedule = "constant"};
+  recipe.task = [](const TaskRequest&) -> Task {
+    const std::vector<float> x = {1, -2, 3, 0, 5, 4, -1, 2};
+    const auto source = std::make_shared<TableSource>(8, std::vector{field_bytes(x)});
+    return {.name = "over samples",
+            .fields = {{"x", DType::f32, {1}}},
+            .model = [](Inputs& in) -> ModelOutput {
+              const Tensor y = batch_norm("part.bn", in["x"]);
+              return {sum(y * y, {1})};
+            },
             .train = source,
             .test = source};
   };
@@ -121,6 +143,23 @@ BOOST_AUTO_TEST_CASE(lengths_and_samples_of_steps_are_those_asked_for) {
   BOOST_TEST((one.facts.at("lengths") == nlohmann::json{12, 12}));
   BOOST_TEST((one.facts.at("minibatches") == nlohmann::json{8, 8}));
   BOOST_TEST((by_tokens.facts.at("minibatches") == nlohmann::json{5, 5}));
+}
+
+// The mean of (2 (x - mean) / sqrt(var + epsilon))^2 is 4 var / (var + epsilon), where 2 is the weight of the file.
+BOOST_AUTO_TEST_CASE(the_steps_begin_with_given_weights) {
+  const test::TemporaryDirectory directory;
+  NamedTensor weight{"bn.weight", {DType::f64, {1}, ""}, std::vector<std::byte>(sizeof(double))};
+  store_element(DType::f64, weight.data.data(), 0, 2);
+  write_safetensors(directory / "w", views_of({weight}));
+  BOOST_REQUIRE(
+      trace_steps_command({"trace",
+                           recipe_over_samples(),
+                           {"--out", (directory / "trace").string(), "--precision", "f64", "--steps", "1", "--init",
+                            (directory / "w").string(), "--init-scope", "part", "--init-partial"}}) == 0);
+  const auto facts = nlohmann::json::parse(test::read_file(directory / "trace" / "trace.json"));
+  const double variance = 60.0 / 8 - 1.5 * 1.5;
+  BOOST_TEST(facts.at("losses").at(0).get<double>() == 4 * variance / (variance + 1e-5),
+             boost::test_tools::tolerance(1e-12));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

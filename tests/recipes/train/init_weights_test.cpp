@@ -43,13 +43,14 @@ struct Fixture {
         {});
     store.initialise(1);
   }
-  void init_from(const fs::path& path, InitExtent extent = InitExtent::whole) {
+  void init_from(const fs::path& path, InitExtent extent = InitExtent::whole, const std::string& scope = "") {
     said.clear();
-    init_weights(store, path, extent, [&](const std::string& line) { said += line + "\n"; });
+    init_weights(store, path, extent, scope, [&](const std::string& line) { said += line + "\n"; });
   }
-  void init(const std::vector<NamedTensor>& tensors, InitExtent extent = InitExtent::whole) {
+  void init(const std::vector<NamedTensor>& tensors, InitExtent extent = InitExtent::whole,
+            const std::string& scope = "") {
     write_safetensors(directory / "w", views_of(tensors));
-    init_from(directory / "w", extent);
+    init_from(directory / "w", extent, scope);
   }
   double element(const std::string& name, int64_t i) { return load_element(DType::f32, store.data(name), i); }
 };
@@ -100,6 +101,20 @@ BOOST_AUTO_TEST_CASE(what_does_not_match_is_refused_without_it) {
           "resume.init_partial takes the 1 that fit"));
   BOOST_TEST(element("fc.bias", 0) == 9.0);
   BOOST_TEST(said.empty());
+}
+
+// fc.weight of the store is "weight" of the file, whose names are those of the part.
+BOOST_AUTO_TEST_CASE(a_scope_stands_before_the_names) {
+  const std::vector<NamedTensor> part = {tensor("weight", DType::f32, {2, 3}, {1, 2, 3, 4, 5, 6}),
+                                         tensor("bias", DType::f32, {2}, {7, 8})};
+  init(part, InitExtent::whole, "fc");
+  BOOST_TEST(element("fc.weight", 5) == 6.0);
+  BOOST_TEST(element("fc.bias", 0) == 7.0);
+  BOOST_TEST(element("bn.running_mean", 0) == 9.0);
+  BOOST_TEST(contains(said, ": 2 of 2 tensors taken\n"), said);
+  BOOST_CHECK_EXCEPTION(init({part[0]}, InitExtent::whole, "fc"), Error, test::says("not in the file: fc.bias\n"));
+  BOOST_CHECK_EXCEPTION(init(part, InitExtent::whole, "f"), Error,
+                        test::says("resume.init_scope = f", "got one under which none of its 3 tensors stands"));
 }
 
 BOOST_AUTO_TEST_CASE(a_prefix_of_every_name_is_taken_off) {
