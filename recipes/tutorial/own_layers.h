@@ -7,6 +7,7 @@
 
 #include "compiler/passes/passes.h"
 #include "graph/functions.h"
+#include "graph/sub_network.h"
 
 // A linear layer without bias under weight normalisation: its matrix is g v / |v|, row by row (Salimans and Kingma
 // 2016, equation 2). x [N, I] -> [N, features]. weight_g has the role of a norm's scale, which recipes spare from
@@ -53,6 +54,39 @@ inline kb::Tensor gradient_penalty(kb::Tensor critic, kb::Tensor x) {
   Tensor slope = gradients(sum(critic), {x})[0];
   Tensor excess = norm(reshape(slope, {x.size(0), -1}), {1}) - 1.0;
   return excess * excess;
+}
+
+// The linear recurrence h_t = a_t h_(t-1) + b_t along axis 1 with h = 0 before the first, for a and b [N, T, ...] of
+// one shape, as in diagonal state-space layers (Gu and Dao 2023, arXiv 2312.00752, equation 2a). It takes log2(T) steps
+// (Hillis and Steele 1986), each of which doubles the number of terms that an element has seen.
+inline kb::Tensor linear_recurrence(kb::Tensor a, kb::Tensor b) {
+  using namespace kb;
+  const auto later = [](Tensor x, int64_t by) {  // x moved by so many places; 0 comes in
+    Ints low(static_cast<size_t>(x.rank()), 0), none = low;
+    low[1] = by;
+    return pad(slice(x, 1, 0, x.size(1) - by), low, none);
+  };
+  for (int64_t by = 1; by < a.size(1); by *= 2) {
+    b = b + a * later(b, by);
+    a = a * later(a, by);
+  }
+  return b;
+}
+
+// The parameters w moved by `distance` along the gradient g of a mean loss, w + distance g / |g|, where sharpness-aware
+// minimisation takes its gradient (Foret et al. 2021, equations 2 and 3). |g| is over all of them; no gradient goes
+// through the move. With several workers each moves by the gradient of its own samples, as in section 4.1 of the paper.
+//   { const Scope scope("net"); loss = cross_entropy(net(x), y); }
+//   const std::vector<Tensor> w = parameters_under(x.graph(), "net"), there = uphill(mean(loss), w, 0.05);
+//   { const Reuse again("net"); const Replaced moved(w, there); loss = cross_entropy(net(x), y); }
+inline std::vector<kb::Tensor> uphill(kb::Tensor mean_loss, const std::vector<kb::Tensor>& w, double distance) {
+  using namespace kb;
+  std::vector<Tensor> moved, slopes = gradients(mean_loss, w);
+  Tensor squares = full_like(mean_loss, 0);
+  for (const Tensor& slope : slopes) squares = squares + sum(slope * slope);
+  const Tensor share = distance / (sqrt(squares) + 1e-12);
+  for (size_t i = 0; i < w.size(); ++i) moved.push_back(w[i] + stop_gradient(share * slopes[i]));
+  return moved;
 }
 
 // x [N, K] minus a moving average of its minibatch's mean (the centre of Caron et al. 2021, equation 4), a state that

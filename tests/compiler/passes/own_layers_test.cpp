@@ -73,6 +73,52 @@ BOOST_AUTO_TEST_CASE(gradient_penalty_of_a_plane) {
   BOOST_TEST(slope[1] == 8 * 0.8, kClose);
 }
 
+BOOST_AUTO_TEST_CASE(a_recurrence_is_its_loop) {
+  for (const int64_t length : {1, 2, 7, 8}) {
+    constexpr int64_t kWide = 3;
+    Reals a, b, expected(static_cast<size_t>(2 * length * kWide));
+    for (size_t i = 0; i < expected.size(); ++i) {
+      a.push_back(std::sin(1.7 * static_cast<double>(i)));
+      b.push_back(std::cos(2.3 * static_cast<double>(i)));
+      const bool is_first = static_cast<int64_t>(i) / kWide % length == 0;
+      expected[i] = b[i] + (is_first ? 0 : a[i] * expected[i - kWide]);
+    }
+    Graph graph;
+    const Dims shape = {2, length, kWide};
+    const Tensor h = linear_recurrence(input(graph, "a", DType::f64, shape), input(graph, "b", DType::f64, shape));
+    BOOST_TEST(values(h, {{"a", array(shape, a)}, {"b", array(shape, b)}}) == expected,
+               kClose << boost::test_tools::per_element());
+  }
+}
+
+// The loss (w1^2 + 4 w2^2) / 2 has the gradient (w1, 4 w2), here (3, 4) of length 5: the point uphill is w + (0.6,
+// 0.8), where the gradient is (3.6, 7.2). It reaches w as if w were there.
+BOOST_AUTO_TEST_CASE(uphill_lies_along_the_gradient) {
+  Graph graph;
+  const auto loss = [&] {
+    const Tensor w1 = parameter(graph, "w1", Role::weight, {DType::f64, {1}, ""}, {}),
+                 w2 = parameter(graph, "w2", Role::weight, {DType::f64, {1}, ""}, {});
+    return sum(w1 * w1 + 4.0 * w2 * w2) / 2.0;
+  };
+  Tensor here, there;
+  {
+    const Scope scope("net");
+    here = loss();
+  }
+  const std::vector<Tensor> w = parameters_under(graph, "net"), moved = uphill(here, w, 1);
+  {
+    const Reuse again("net");
+    const Replaced other(w, moved);
+    there = loss();
+  }
+  const Bindings bindings = {{"net.w1", array({1}, {3})}, {"net.w2", array({1}, {1})}};
+  BOOST_TEST(values(moved[0], bindings) == Reals{3.6}, kClose << boost::test_tools::per_element());
+  BOOST_TEST(values(moved[1], bindings) == Reals{1.8}, kClose << boost::test_tools::per_element());
+  const std::vector<Tensor> slopes = gradients(there, w);
+  BOOST_TEST(values(slopes[0], bindings) == Reals{3.6}, kClose << boost::test_tools::per_element());
+  BOOST_TEST(values(slopes[1], bindings) == Reals{7.2}, kClose << boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(the_centre_follows_the_mean) {
   Graph graph;
   const Tensor y = centred("centre", input(graph, "x", DType::f64, {2, 1}), 0.75);
