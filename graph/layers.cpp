@@ -4,6 +4,7 @@
 
 #include "graph/building.h"
 #include "graph/infer_rules.h"
+#include "graph/sub_network.h"
 
 namespace kb {
 namespace {
@@ -99,7 +100,7 @@ Tensor batch_norm(const std::string& name, Tensor x, const BatchNormOptions& opt
   Ints axes{0};
   for (int64_t axis = 2; axis < x.rank(); ++axis) axes.push_back(axis);
   const bool of_batch = x.graph().mode != Mode::inference;
-  if (x.graph().mode == Mode::statistics && reuses_variables())
+  if (x.graph().mode == Mode::statistics && reuses_variables() && !replaces_parameters())
     report("batch_norm", {"a second call in a graph that averages statistics over minibatches",
                           "one call of each batch_norm in Mode::statistics", "another one, under Reuse",
                           "evaluate with the running statistics of the training"});

@@ -138,9 +138,10 @@ std::vector<TensorView> part_under(const std::string& scope, std::vector<TensorV
 
 void check_match(const Match& found, const std::filesystem::path& file, InitExtent extent) {
   if (found.taken.empty())
-    throw Error(fmt::format("resume.init = {}: nothing matches\n  the model has: {}\n  the file has:  {}",
-                            file.string(), list(found.missing),
-                            list(found.other.empty() ? found.unexpected : found.other)));
+    throw Error(
+        fmt::format("resume.init = {}: nothing matches\n  the model has: {}\n  the file has:  {}\n  hint:          "
+                    "resume.init_scope names the scope of the model under which the file's names stand",
+                    file.string(), list(found.missing), list(found.other.empty() ? found.unexpected : found.other)));
   if (extent == InitExtent::whole && !(found.missing.empty() && found.other.empty())) {
     std::string faults;
     if (!found.missing.empty()) faults += "\n  not in the file: " + list(found.missing);
