@@ -72,7 +72,7 @@ Recipe recipe_over_samples() {
             .fields = {{"x", DType::f32, {1}}},
             .model = [](Inputs& in) -> ModelOutput {
               const Tensor y = batch_norm("part.bn", in["x"]);
-              return {sum(y * y, {1})};
+              return {sum(y * y, {1}), {}};
             },
             .train = source,
             .test = source};
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(the_steps_begin_with_given_weights) {
   const test::TemporaryDirectory directory;
   NamedTensor weight{"bn.weight", {DType::f64, {1}, ""}, std::vector<std::byte>(sizeof(double))};
   store_element(DType::f64, weight.data.data(), 0, 2);
-  write_safetensors(directory / "w", views_of({weight}));
+  write_safetensors(directory / "w", views_of(std::vector{weight}));
   BOOST_REQUIRE(
       trace_steps_command({"trace",
                            recipe_over_samples(),
