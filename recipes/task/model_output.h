@@ -31,9 +31,9 @@ struct Losses : std::vector<Loss> {
 };
 
 struct ModelOutput {
-  Losses losses;                // one loss, or several with different names
-  std::vector<Metric> metrics;  // the first figure is the goal, by which the best state and length.stop_at judge
-  Tensor logits = {};           // float [N, ..., classes] of a classifier, for build_logits_graph(); else invalid
+  Losses losses;                     // one loss, or several with different names
+  std::vector<Metric> metrics = {};  // the first figure is the goal, by which the best state and length.stop_at judge
+  Tensor logits = {};                // float [N, ..., classes] of a classifier, for build_logits_graph(); else invalid
   std::vector<Drawing> drawings = {};  // images that every evaluation draws
 };
 
