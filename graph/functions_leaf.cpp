@@ -187,6 +187,10 @@ Tensor parameter(Graph& graph, const std::string& name, Role role, Type type, In
   if (!(std::isfinite(rate) && rate > 0))
     report("parameter", {"the rate of '" + scoped(name) + "' is out of range", "a finite number > 0", number_text(rate),
                          "the learning rate of a step is multiplied by it"});
+  if (replaces_parameters() && !reuses_variables())
+    report("parameter", {"'" + scoped(name) + "' is new, where a Replaced gives other values of parameters",
+                         "a call under Reuse, of the parameters that it names", "a call that makes parameters",
+                         "{ Reuse again(\"net\"); Replaced other(w, values); y = net(x); }"});
   Variable variable{scoped(name), std::move(type), VariableKind::parameter, role, init, {}};
   variable.rate = rate;
   return in_place_of({graph, declared(graph, std::move(variable))});

@@ -18,7 +18,7 @@ std::vector<Tensor> parameters_under(Graph& graph, const std::string& scope,
 // PyTorch's torch.func.functional_call. It stands beside the Reuse that calls the sub-network again:
 // { Reuse again("net"); Replaced other(w, moved); y = net(x); }. States, such as running statistics, are read and keep
 // what the call on the parameters themselves writes. Of several that live, the innermost counts. Throws Error unless
-// from[i] is a parameter and to[i] has its dtype and shape.
+// from[i] is a parameter and to[i] has its dtype and shape, and at a new parameter that is made while it lives.
 class Replaced {
  public:
   Replaced(const std::vector<Tensor>& from, const std::vector<Tensor>& to,

@@ -147,6 +147,10 @@ BOOST_AUTO_TEST_CASE(mistakes_are_told) {
   BOOST_CHECK_EXCEPTION(Replaced(std::vector{w[0]}, std::vector{w[1]}), Error,
                         says("the value does not fit 'fc.weight'", "f64[O=2,I=3]"));
   BOOST_TEST(!replaces_parameters());
+  {
+    const Replaced other(w, w);
+    BOOST_CHECK_EXCEPTION(linear("new", x, 2), Error, says("'new.weight' is new", "a call under Reuse"));
+  }
   BOOST_CHECK_EXCEPTION(moving_averages("target", w, 1.5), Error, says("the decay is out of range", "got:      1.5"));
   BOOST_CHECK_EXCEPTION(moving_averages("target", std::vector{x}, 0.5), Error,
                         says("moving_averages: a tensor is no parameter"));
