@@ -335,6 +335,14 @@ std::vector<ProgramSpec> programs_of(const Task& task, const Settled& settled, P
   return specs;
 }
 
+// Returns the bytes of the slots of the outer optimizer. Those of averaged parameters belong to synchronous steps, too.
+int64_t outer_bytes(const Compiled& join) {
+  int64_t bytes = 0;
+  for (const Variable& variable : join.variables)
+    if (variable.kind == VariableKind::slot && !variable.name.ends_with(kEmaOffset)) bytes += variable.type.bytes();
+  return bytes;
+}
+
 }  // namespace
 
 Programs compile_programs(const Task& task, const Settled& settled, const std::vector<Dump>& dump) {
@@ -372,18 +380,6 @@ std::vector<const Compiled*> all_of(const Programs& programs) {
   for (const CompiledProgram& program : programs.list) all.push_back(&program.compiled);
   return all;
 }
-
-namespace {
-
-// Returns the bytes of the slots of the outer optimizer. Those of averaged parameters belong to synchronous steps, too.
-int64_t outer_bytes(const Compiled& join) {
-  int64_t bytes = 0;
-  for (const Variable& variable : join.variables)
-    if (variable.kind == VariableKind::slot && !variable.name.ends_with(kEmaOffset)) bytes += variable.type.bytes();
-  return bytes;
-}
-
-}  // namespace
 
 int64_t total_memory(const Programs& programs, const ParameterCopies& copies, Processor processor) {
   std::vector<const Compiled*> all;
