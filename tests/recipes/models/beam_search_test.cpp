@@ -1,5 +1,5 @@
 // Beam search beside greedy decoding and beside the best of all sequences.
-#include "recipes/models/translate.h"
+#include "recipes/models/beam_search.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

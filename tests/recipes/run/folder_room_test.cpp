@@ -1,5 +1,5 @@
 // The note about a disk that is too small for a run's files.
-#include "recipes/run/process_memory.h"
+#include "recipes/run/folder_room.h"
 
 #include <boost/test/unit_test.hpp>
 #include <limits>
