@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "graph/error.h"
+#include "optim/distributions.h"
 #include "tests/optim/synthetic_study.h"
 #include "tests/support/says.h"
 
@@ -129,6 +130,19 @@ BOOST_AUTO_TEST_CASE(a_law_that_fits_by_chance_is_not_known_exactly) {
     BOOST_TEST(one.interval.low < 0.85 * one.value);
     BOOST_TEST(one.interval.high > 1.15 * one.value);
   }
+}
+
+// Means that lie on the law have intervals of their seeds alone, by Student's t of the degrees that sigma has.
+BOOST_AUTO_TEST_CASE(intervals_of_a_law_that_fits_are_those_of_the_seeds) {
+  const ScalingLaw law{300, 64, 1};
+  const auto half = [&](double degrees) {
+    std::vector<MeanSteps> means;
+    for (const int64_t minibatch : {8, 64, 512, 4096})
+      means.push_back({minibatch, law.steps_at(static_cast<double>(minibatch)), 1e-8, {}, degrees});
+    const Estimate s_min = fit_critical_batch(means).answer.s_min;
+    return std::log(s_min.interval.high / s_min.value);
+  };
+  BOOST_TEST(half(1) / half(20) == student_t(0.025, 1) / student_t(0.025, 20), boost::test_tools::tolerance(0.01));
 }
 
 BOOST_AUTO_TEST_CASE(another_bend_is_noticed) {

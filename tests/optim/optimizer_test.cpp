@@ -278,6 +278,25 @@ BOOST_AUTO_TEST_CASE(scalars_follow_the_step) {
   BOOST_TEST(scalars.at(0)[1].value == 0.2);
 }
 
+// AdaScale takes steps of the schedule that are longer than one: the rate has its step's gain, and the updates count.
+BOOST_AUTO_TEST_CASE(scalars_follow_the_place_in_the_schedule_and_its_gain) {
+  const ScheduleSpec falling{
+      .shape = "polynomial", .learning_rate = 0.2, .power = 1, .steps_per_epoch = 5, .total_steps = 10};
+  const auto near = boost::test_tools::tolerance(1e-14);
+  StepScalars scalars(LearningRate(falling), row("adam"), {});
+  const std::span<const NamedScalar> adam = scalars.at(3, {.step = 6, .gain = 3}, {.step = 4, .gain = 2});
+  BOOST_TEST(adam[0].value == 3 * 0.08, near);
+  BOOST_TEST(adam[1].value == 2 * 0.12, near);
+  BOOST_TEST(adam[2].value == 4);
+  StepScalars at_place(LearningRate(falling), row("rmsprop-warmup"), {}),
+      by_steps(LearningRate(falling), row("rmsprop-warmup"), {});
+  const std::span<const NamedScalar> place = at_place.at(3, {.step = 6}, {.step = 5}), step = by_steps.at(6);
+  for (size_t i = 3; i < step.size(); ++i) BOOST_TEST(place[i].value == step[i].value, step[i].name);
+  StepScalars mean(LearningRate(falling), row("schedule-free-adamw"), {}),
+      all(LearningRate(falling), row("schedule-free-adamw"), {});
+  BOOST_TEST(mean.at(3, {.step = 6}, {.step = 5}).back().value == all.at(6).back().value);
+}
+
 BOOST_AUTO_TEST_CASE(wrong_hyper_parameters_are_refused) {
   auto given = [](const char* name, double value) {
     return test::error_of([&] {

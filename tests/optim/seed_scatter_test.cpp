@@ -57,6 +57,10 @@ BOOST_AUTO_TEST_CASE(degrees_of_freedom_are_those_that_the_runs_have) {
   const std::vector<ScatterSample> one = {{64, 4, 0.36}};
   BOOST_TEST(fit_scatter(one).at(64).degrees == 4, boost::test_tools::tolerance(1e-12));
   BOOST_TEST(fit_scatter(one).at(64).deviation == 0.3, boost::test_tools::tolerance(1e-12));
+  for (const double rounding : {0.0, 1e-30}) {
+    const std::vector<ScatterSample> equal = {{64, 4, rounding}};
+    BOOST_TEST(fit_scatter(equal).at(64).deviation == 1e-9, boost::test_tools::tolerance(1e-12));
+  }
   const ScatterLaw law = fit_scatter(kSamples);
   BOOST_TEST(law.at(std::exp(law.middle)).degrees == 8, boost::test_tools::tolerance(1e-12));
   BOOST_TEST(law.at(8).degrees < 6);

@@ -29,10 +29,12 @@ double value_at(int64_t i, int64_t step) { return std::sin(0.7 * static_cast<dou
 class Trained {
  public:
   explicit Trained(const UpdateRule& rule, bool log_layers = false, int64_t workers = 1)
+      : Trained(std::vector<ParameterGroup>{{.rule = rule}}, log_layers, workers) {}
+  explicit Trained(std::vector<ParameterGroup> groups, bool log_layers = false, int64_t workers = 1)
       : backend_(make_cpu_backend({1, 1, ""})),
         store_(*backend_),
         workers_(workers),
-        session_(*backend_, store_, compiled(rule, log_layers)) {
+        session_(*backend_, store_, compiled(std::move(groups), log_layers)) {
     store_.initialise(1);
     session_.set_scalar("learning_rate", 0.01);
     session_.set_scalar("momentum", 0.9);
@@ -62,11 +64,11 @@ class Trained {
   StateStore& store() { return store_; }
 
  private:
-  Compiled compiled(const UpdateRule& rule, bool log_layers) {
+  Compiled compiled(std::vector<ParameterGroup> groups, bool log_layers) {
     CompileOptions options;
     options.target = backend_->target();
     options.precision = Precision::f64;
-    options.groups = {{.rule = rule}};
+    options.groups = std::move(groups);
     options.log_layers = log_layers;
     options.workers = {1, workers_};
     return compile(linear_model(), options);
@@ -153,6 +155,33 @@ BOOST_AUTO_TEST_CASE(the_gradient_is_clipped_once_behind_the_sum_over_workers) {
     for (size_t i = 0; i < values.size(); ++i) values[i] -= 0.01 * share * g.at(name)[i];
   const Tensors got = trained.state();
   for (const auto& [name, values] : expected) BOOST_TEST(difference(got.at(name), values) < 1e-12, name);
+}
+
+// Two groups with a limit each, which is one of the whole gradient or, where the rule asks for that, of the group's
+// own.
+BOOST_AUTO_TEST_CASE(a_group_is_clipped_by_the_norm_that_its_rule_asks_for) {
+  const std::map<std::string, double> limits = {{"fc.weight", 20}, {"fc.bias", 3}};
+  for (const ClippedNorm which : {ClippedNorm::of_losses, ClippedNorm::of_group}) {
+    std::vector<ParameterGroup> groups;
+    for (const auto& [name, limit] : limits)
+      groups.push_back({.name = name,
+                        .rule = with_clipped_gradient(sgd_update, which),
+                        .owns = [own = name](const Variable& parameter) { return parameter.name == own; }});
+    Trained trained(std::move(groups));
+    const Tensors before = trained.state(), g = gradients(0);
+    for (const auto& [name, limit] : limits) {
+      trained.session().set_scalar(name + ".learning_rate", 0.01);
+      trained.session().set_scalar(name + "." + kClipNorm, limit);
+    }
+    trained.step(0);
+    for (const auto& [name, limit] : limits) {
+      const double of = which == ClippedNorm::of_group ? std::sqrt(squares(g.at(name))) : norm(g);
+      BOOST_TEST(limit < of);
+      std::vector<double> expected = before.at(name);
+      for (size_t i = 0; i < expected.size(); ++i) expected[i] -= 0.01 * limit / (of + 1e-6) * g.at(name)[i];
+      BOOST_TEST(difference(trained.state().at(name), expected) < 1e-12, name);
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_limit_that_is_not_reached_changes_no_bit) {

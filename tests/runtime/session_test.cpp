@@ -104,6 +104,8 @@ BOOST_AUTO_TEST_CASE(an_index_outside_is_refused_with_its_sample) {
   reinterpret_cast<int32_t*>(lent->data())[9] = 1;
   gathers.step();
   BOOST_TEST(gathers.read_scalar("sum") == 30);
+  reinterpret_cast<int32_t*>(lent->data())[9] = 7;  // the session reads memory that was lent no more
+  BOOST_CHECK_THROW(gathers.step(), InternalError);
 }
 
 BOOST_AUTO_TEST_CASE(an_input_may_be_an_output) {

@@ -160,6 +160,10 @@ BOOST_AUTO_TEST_CASE(minibatches_that_grow_are_counted_as_they_grew) {
   point.checkpoint.step = 10;
   BOOST_TEST(steps_done(point, {100, 20, 5, 100}) == 5);
   BOOST_TEST(steps_done(point, {100, 10, 10, 100}) == 10);  // the growth comes behind
+  const fs::path grew = directory / "grew";
+  BOOST_REQUIRE(run(grew, {"--minibatch-schedule", "1ep:x2", "--save-every", "3", "--keep", "9"}) == 0);
+  for (const auto& [when, step] : {std::pair("0.6ep", 6), {"1.4ep", 12}, {"2ep", 15}})
+    BOOST_TEST(open_branch(grew.string() + "@" + when).checkpoint.step == step);
 }
 
 // The flags of a run that end it early, and its first weights, are not those of a branch.

@@ -222,7 +222,16 @@ BOOST_AUTO_TEST_CASE(bytes_know_their_type) {
   refused({"label", DType::f32}, numbers, "expected: training samples whose bytes are f32\n  got:      bytes of i32");
   refused({.name = "label", .dtype = DType::i32, .below = 3}, floats, "field 'label' is declared as i32");
   refused({"label", DType::f32}, floats, "cross_entropy: labels have the wrong dtype");
-  BOOST_CHECK_NO_THROW(trained(labelled({.name = "label", .dtype = DType::i32, .below = 3}, numbers), config));
+  const Task whole = labelled({.name = "label", .dtype = DType::i32, .below = 3}, numbers);
+  BOOST_CHECK_NO_THROW(trained(whole, config));
+  const auto wrong = std::make_shared<TableSource>(kRows, std::vector{field_bytes(ramp()), floats});
+  for (const auto& [part, name] :
+       {std::pair(&Task::plain, "training"), {&Task::test, "test"}, {&Task::valid, "validation"}}) {
+    Task task = whole;
+    task.*part = wrong;
+    BOOST_CHECK_EXCEPTION(trained(task, config), Error,
+                          test::says(fmt::format("expected: {} samples whose bytes are i32", name), "bytes of f32"));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(classes_that_no_label_can_have_are_refused) {

@@ -299,6 +299,16 @@ BOOST_AUTO_TEST_CASE(what_the_network_takes_is_slept) {
   BOOST_TEST(seconds_of(sleeps, 1 << 16, 4) > 0.95 * seconds_of(counted(network), 1 << 16, 4));
 }
 
+BOOST_AUTO_TEST_CASE(a_network_has_a_latency_and_a_bandwidth) {
+  const auto ranks = make_in_process_network(1);
+  const auto link = [&](Network network) {
+    return throttled(make_in_process_link(ranks, 0, 30), &network, Throttle::counts)->name();
+  };
+  for (const Network& wrong : {Network{-1e-9, 1e9}, {1e-6, 0}, {1e-6, -1}, {NAN, 1e9}, {1e-6, NAN}})
+    BOOST_CHECK_THROW(link(wrong), InternalError);
+  BOOST_TEST(link({0, 1e9}).ends_with(" as over 0 us, 1 GB/s"));
+}
+
 // A rank sleeps while it waits for the network, so that its core is free for other work.
 BOOST_AUTO_TEST_CASE(uses_no_core) {
   const auto processor_seconds = [] { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; };
