@@ -233,6 +233,11 @@ BOOST_AUTO_TEST_CASE(error_texts) {
   BOOST_TEST(text([] { Order::training(1, 8, 3).after(Order::training(1, 7, 2), 1); }) ==
              "sample order: it goes on an order of other samples\n  expected: 7 samples in 1 buckets\n"
              "  got:      8 in 1\n  hint:     both must be training orders of one seed");
+  const Order before = Order::training(0, 7, 2);  // an evaluation has the seed 0, too
+  BOOST_CHECK_THROW(Order::evaluation(7, 2).after(before, 1), DataError);
+  BOOST_CHECK_THROW(before.after(Order::evaluation(7, 2), 1), DataError);
+  BOOST_CHECK_THROW(before.after(Order::training(2, 7, 2), 1), DataError);
+  BOOST_CHECK_THROW(Order::training(0, std::vector<OrderBucket>{{3, 2}, {4, 2}}).after(before, 1), DataError);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -180,6 +180,7 @@ BOOST_AUTO_TEST_CASE(arguments_that_do_not_fit_are_refused) {
   refused(q, tensor(graph, 2, 5, 4), v, {}, "q and k do not fit");
   refused(q, tensor(graph, 3, 5, 8), v, {}, "q and k do not fit");
   refused(q, k, tensor(graph, 2, 4, 6), {}, "k and v do not fit");
+  refused(q, k, tensor(graph, 3, 5, 6), {}, "k and v do not fit");
   refused(q, k, v, {.causal = true}, "as many positions of q as of k");
   refused(q, k, v, {.heads = 4}, "a divisor of 6");
   refused(q, k, v, {.heads = 0}, "0 heads");

@@ -156,6 +156,7 @@ const Case kCases[] = {
     KB_CASE("scatter_add_booleans", scatter_add(m.labels, m.mask, 10)),
     KB_CASE("index_order_floats", index_order(m.x, 10)),
     KB_CASE("index_order_rows", index_order(m.labels, int64_t{1} << 31)),
+    KB_CASE("index_order_indices", index_order(input(m.graph, "indices", i32, {1 << 16, 1 << 15}), 9)),
     KB_CASE("scatter_add_rows", scatter_add(m.labels, m.x, 0)),
     KB_CASE("crop_window", crop(m.images, m.labels, {32, 32})),
     KB_CASE("crop_size", crop(m.images, constant(m.images.graph(), DType::i32, 0, {m.images.size(0), 3}), {32, 0})),

@@ -102,6 +102,9 @@ BOOST_AUTO_TEST_CASE(operands_that_do_not_fit_are_refused) {
   BOOST_CHECK_EXCEPTION(add({in[0], in[1], in[2], in[3]}, attrs(false)), InternalError,
                         test::says("wrong number of inputs"));
   BOOST_CHECK_EXCEPTION(add({in[0], in[2], in[2]}, attrs(false)), InternalError, test::says("q, k and v do not fit"));
+  const Tensor more = input(c.graph, "more", DType::f64, {2, 4, 6});
+  BOOST_CHECK_EXCEPTION(add({more.value(), in[1], in[2]}, attrs(false)), InternalError,
+                        test::says("q, k and v do not fit"));
   BOOST_CHECK_EXCEPTION(add({in[0], in[1], in[2]}, attrs(true)), InternalError,
                         test::says("causal, over other positions"));
   BOOST_CHECK_EXCEPTION(add({in[0], in[1], in[2], in[0], in[4]}, attrs(false)), InternalError,

@@ -3,6 +3,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "graph/error.h"
+#include "graph/infer.h"
+
 namespace kb::interpreter_test {
 
 BOOST_AUTO_TEST_SUITE(interpreter)
@@ -29,6 +32,10 @@ BOOST_AUTO_TEST_CASE(bits_of_bytes) {
   const Tensor back(c.graph, c.graph.add(Op::unpack_bits, {bits.value()}));
   BOOST_TEST((back.dtype() == DType::boolean));
   c.check(back, {2, 16}, c.value(c.x[0]).data);
+  for (const Type& odd : {Type{DType::boolean, {2, 12}, ""}, {DType::boolean, {}, ""}, {DType::u8, {2, 16}, ""}})
+    BOOST_CHECK_THROW(infer(Op::pack_bits, std::vector{odd}, {}), Mistake);
+  for (const Type& odd : {Type{DType::boolean, {2, 2}, ""}, {DType::u8, {}, ""}})
+    BOOST_CHECK_THROW(infer(Op::unpack_bits, std::vector{odd}, {}), Mistake);
 }
 
 BOOST_AUTO_TEST_CASE(reductions) {
@@ -148,6 +155,11 @@ BOOST_AUTO_TEST_CASE(convolution_by_definition) {
     }
     BOOST_TEST(std::abs(y.data[static_cast<size_t>(i)] - sum) <= 1e-14);
   }
+  // All taps but the middle one lie outside of an image of one pixel.
+  const Case one({array({1, 2, 1, 1}, {3, 5}), wave({1, 2, 3, 3})});
+  const Reals& taps = one.bindings.at("b").data;
+  one.check(convolution(one.x[0], one.x[1], {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}}), {1, 1, 1, 1},
+            {3 * taps[4] + 5 * taps[13]});
 }
 
 BOOST_AUTO_TEST_CASE(convolution_adjoints) {
