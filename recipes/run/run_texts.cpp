@@ -41,7 +41,6 @@ std::string line_numbers(std::span<const int64_t> lines) {
                      fmt::join(lines.first(std::min(lines.size(), kMost)), ", "), rest);
 }
 
-// If the final parameters were not evaluated, the averaged evaluation is of an earlier step, and is left out, too.
 std::vector<std::string> final_lines(const LoopResult& result) {
   if (!result.evaluation) return {};
   std::vector<std::string> lines = {"", evaluation_text(*result.evaluation, result.part)};

@@ -40,10 +40,10 @@ Evaluator Evaluations::made(std::span<Session* const> sessions, const Source& so
 
 void Evaluations::restore(const FlatJson& line) {
   if (is_step(line)) {
-    evaluation_.reset();
     evaluated_at_ = -1;
   } else if (is_evaluation(line)) {
     evaluation_ = evaluation_of(line, parts_.metrics.test);
+    averaged_ = averaged_of(line, parts_.metrics.test);
     evaluated_at_ = parts_.start.step;
   }
 }
@@ -94,10 +94,12 @@ void Evaluations::test(int64_t done) {
   for (const auto& instrument : instruments_) instrument->tested({done, *evaluation_, own});
 }
 
-// The result has no evaluation if the last one is of an earlier state than the final one.
+// The result has no evaluations if the last ones are of an earlier state than the final one.
 void Evaluations::tell(LoopResult& result) const {
-  if (has(result.steps)) result.evaluation = evaluation_;
-  result.averaged = averaged_;
+  if (has(result.steps)) {
+    result.evaluation = evaluation_;
+    result.averaged = averaged_;
+  }
   result.part = part_;
 }
 

@@ -43,7 +43,7 @@ struct LoopResult {
   double train_seconds = 0;              // seconds of training, without evaluations
   double host_seconds = 0;               // seconds that the host took to begin the steps, without waiting for data
   std::optional<Evaluation> evaluation;  // evaluation of the final parameters on `part`, if it was made
-  std::optional<Evaluation> averaged;    // last evaluation of the averaged parameters, if they are evaluated
+  std::optional<Evaluation> averaged;    // that of their averages, if those are evaluated too (judging.eval_ema)
   // Part of the data on which the last evaluation was made. It is kValidPart if samples are held out and either the run
   // did not finish or there is no test part.
   const char* part = kTestPart;

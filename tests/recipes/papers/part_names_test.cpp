@@ -73,8 +73,8 @@ BOOST_AUTO_TEST_CASE(averaged_parameters_are_told_by_the_part_of_the_others) {
   };
   LoopResult result;
   result.part = kValidPart;
+  BOOST_TEST(final_lines(result).empty());
   result.averaged = with_error(0.2, 0.25);
-  BOOST_TEST(final_lines(result).empty());  // without an evaluation of this step, the average is of an earlier one
   result.evaluation = with_error(0.25, 0.5);
   BOOST_TEST(final_lines(result) ==
                  (std::vector<std::string>{"", "valid error 25.00 % (10 of 40), valid loss 0.5000",

@@ -41,6 +41,14 @@ BOOST_AUTO_TEST_CASE(a_loss_that_is_worse_than_a_guess_is_told) {
   BOOST_TEST(contains(watch.evaluation(60, true, 0.89, 1000), "nothing is learned"));
 }
 
+// A loss that may be negative has no factor by which it grew.
+BOOST_AUTO_TEST_CASE(a_first_loss_that_is_not_above_0_tells_nothing) {
+  for (const double first : {0.0, -1.0}) {
+    LearningWatch watch(0, 0);
+    BOOST_TEST(watch.step(0, first, kLr) + watch.step(1, 5000, kLr) == "");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(what_learns_is_left_alone) {
   for (const auto& [loss, error] : {std::pair(0.9 * kGuess, 0.8), {kGuess, 0.5}, {0.1, 0.9}}) {
     LearningWatch watch(10, 0);

@@ -5,11 +5,14 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <thread>
 
 #include "recipes/config/learning.h"
 #include "recipes/config/run_task.h"
+#include "recipes/train/parts.h"
+#include "runtime/flat_json.h"
 #include "tests/recipes/ranks.h"
 #include "tests/support/says.h"
 #include "tests/support/support.h"
@@ -150,6 +153,62 @@ BOOST_AUTO_TEST_CASE(metrics_of_training_are_means_over_the_steps) {
   const std::string without = test::hash(trained(config, silent).state);
   config.judging.train_metrics = true;
   BOOST_TEST(test::hash(trained(config, seen).state) == without);
+}
+
+// Resumes a run whose metrics are these lines.
+struct Resumed : Counting {
+  std::vector<std::string> lines;
+  explicit Resumed(std::vector<std::string> kept) : lines(std::move(kept)) {}
+  bool ready(const Ready&, LoopStart& start) override {
+    start.past = [this](const std::function<void(const FlatJson&)>& take) {
+      for (const std::string& text : lines) {
+        FlatJson line;
+        BOOST_REQUIRE(line.parse(text));
+        take(line);
+      }
+    };
+    return true;
+  }
+};
+
+constexpr const char *kStep4 = R"({"kind":"step","step":4,"loss":0.5})",
+                     *kEval = R"({"kind":"eval","step":5,"loss":0.5,"rms":0.7,"count":101,"ema_loss":2,"ema_rms":1})";
+
+// The evaluations of the final state are told, also by a training that is resumed with them behind its last step, and
+// none of an earlier state.
+BOOST_AUTO_TEST_CASE(parameters_and_their_averages_are_told_of_the_final_state) {
+  TrainConfig config = small_config();
+  config.length.steps = 5;
+  config.learning.ema = 0.5;
+  config.judging.eval_ema = true;
+  Counting seen, stopped;
+  Resumed resumed({kStep4, kEval});
+  const Result whole = trained(config, seen), again = trained(config, resumed, &whole.state);
+  BOOST_TEST(whole.loop.averaged.value().loss != whole.loop.evaluation.value().loss);
+  BOOST_TEST(again.loop.evaluation.value().loss == 0.5);
+  BOOST_TEST(again.loop.averaged.value().loss == 2);
+  config.length.steps = 60;
+  config.judging.eval_on_stop = false;
+  stopped.stop_after = 25;
+  const Result middle = trained(config, stopped);
+  BOOST_TEST(stopped.evaluations == 1);
+  BOOST_TEST(!middle.loop.evaluation);
+  BOOST_TEST(!middle.loop.averaged);
+}
+
+// A run that reached the target without being asked for it went on.
+BOOST_AUTO_TEST_CASE(a_target_that_a_run_went_on_from_is_sought_again) {
+  TrainConfig config = small_config();
+  config.length.steps = 5;
+  Counting seen;
+  const Result whole = trained(config, seen);
+  config.length.steps = 7;
+  config.length.target = TargetFigure{"loss", 0.6};
+  Resumed at_once({kStep4, kEval}), went_on({kEval, kStep4});
+  BOOST_TEST(trained(config, at_once, &whole.state).loop.target.value().step == 5);
+  BOOST_TEST(at_once.steps == 0);
+  trained(config, went_on, &whole.state);
+  BOOST_TEST(went_on.steps == 2);
 }
 
 BOOST_AUTO_TEST_CASE(an_evaluation_is_the_mean_over_the_test_part) {
