@@ -89,6 +89,15 @@ BOOST_AUTO_TEST_CASE(auto_is_for_small_data_on_a_gpu) {
                         gpu) == Residency{50000, 10000}));
 }
 
+// An evaluation is of the samples held out or of the test part: one table has room for either.
+BOOST_AUTO_TEST_CASE(a_table_has_room_for_the_larger_of_the_parts_that_are_judged) {
+  for (const auto& [held_out, rows] : {std::pair<int64_t, int64_t>{9000, 10000}, {20000, 20000}}) {
+    Task task = task_of(small_recipe(), flags_of({}), spec_of("cifar10"));
+    task.valid_count = held_out;
+    BOOST_TEST(choose_residency(ResidentChoice::on, task, generic_cpu_target()).test == rows);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(what_cannot_live_there_is_refused_or_sent) {
   InputSpec noise = spec_of("mnist");
   noise.noise = true;
