@@ -11,6 +11,7 @@
 #include "data/augment.h"
 #include "data/error.h"
 #include "data/image_files.h"
+#include "data/images/image_decoder.h"
 #include "data/images/image_set.h"
 #include "recipes/run/guarded_main.h"
 #include "recipes/run/run_folder.h"
@@ -245,6 +246,20 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_predicted_is_told) {
   BOOST_CHECK_EXCEPTION(Predictor({.model = {.run = folder.directory / "run", .checkpoint = foreign.string()}},
                                   test::small_recipe(), no_words),
                         Error, test::says(foreign.string() + ": it is not of this model\n  tensor "));
+  const fs::path manifest = folder.directory / "run" / "manifest.json";
+  const Json whole = Json::parse(test::read_file(manifest));
+  for (const auto& [place, value] : {std::pair("/shape", Json::array({3, 8})),
+                                     {"/shape/1", Json(0)},
+                                     {"/shape/2", Json(kMostSide + 1)},
+                                     {"/mean", Json::array()},
+                                     {"/stddev/0", Json(0)},
+                                     {"/class_names", Json::array()}}) {
+    Json damaged = whole;
+    damaged["data"][Json::json_pointer(place)] = value;
+    test::write_file(manifest, damaged.dump());
+    refused(folder.directory / "run", test::small_recipe(), "extents, mean and standard deviation a channel");
+  }
+  test::write_file(manifest, whole.dump());
   fs::remove_all(checkpoints_of(folder.directory / "run"));
   refused(folder.directory / "run", test::small_recipe(),
           "there is no checkpoint that is whole in " + checkpoints_of(folder.directory / "run").string() +

@@ -126,6 +126,16 @@ BOOST_FIXTURE_TEST_CASE(a_minibatch_larger_than_the_data_is_refused_before_anyth
   BOOST_TEST(models > 0);
 }
 
+BOOST_FIXTURE_TEST_CASE(a_fit_chooses_the_samples_of_a_worker_itself, Fixture) {
+  for (const Batching& own : {Batching{.per_worker = 4}, {.batch_norm = {NormGroup::Kind::ghost, 4}}}) {
+    TrainConfig config = short_config();
+    config.batch = own;
+    config.batch.minibatch = 8;
+    config.batch.fit = true;
+    refused(config, "batch.fit: it chooses batch.per_worker itself");
+  }
+}
+
 BOOST_FIXTURE_TEST_CASE(a_half_life_in_samples_has_one_minibatch, Fixture) {
   TrainConfig config = short_config();
   use_optimizer({.optimizer = "momentum"}, {}, config.learning, "adam");
