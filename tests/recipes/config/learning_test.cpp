@@ -119,6 +119,30 @@ BOOST_AUTO_TEST_CASE(a_warmup_starts_at_the_base_at_zero_or_where_it_is_told) {
   BOOST_TEST(first({"--minibatch", "8192", "--optimizer", "lars-mlperf", "--lr", "10"}) == 0);
 }
 
+// The rate of a run of 10 steps, an epoch of them, from 1 to 0.2.
+BOOST_AUTO_TEST_CASE(the_numbers_of_a_schedule_reach_its_rate) {
+  Learning learning;
+  learning.scaling = learning.warmup = "none";
+  learning.lr = 1;
+  learning.end_lr = 0.2;
+  learning.decay_share = 0.25;
+  const auto rate_at = [&](const char* schedule, int64_t step) {
+    learning.schedule = schedule;
+    return make_rate({}, learning, {100, 10, 10, 10}).at(step);
+  };
+  const auto near = boost::test_tools::tolerance(1e-12);
+  for (const double power : {1.0, 2.5}) {
+    learning.power = power;
+    BOOST_TEST(rate_at("polynomial", 5) == 0.2 + 0.8 * std::pow(0.5, power), near);
+  }
+  BOOST_TEST(rate_at("wsd", 7) == 1, near);
+  BOOST_TEST(rate_at("wsd", 9) == 0.2 + 0.8 * 0.4, near);
+  learning.end_lr = 0;
+  learning.milestones = {0.3, 0.6};
+  for (const auto& [step, rate] : {std::pair(2, 1.0), {3, 0.1}, {6, 0.01}})
+    BOOST_TEST(rate_at("step", step) == rate, near);
+}
+
 BOOST_AUTO_TEST_CASE(inverse_sqrt_needs_a_warmup) {
   const auto error = [](const std::vector<std::string>& words) {
     return test::error_of([&] { derivation(resnet50(), words, 1281167); });

@@ -94,6 +94,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_held_out_is_refused) {
     BOOST_CHECK_EXCEPTION(
         with_validation(checked_task(slope()), count), Error,
         test::says("judging.validation: expected less than the 90 training samples of slope", std::to_string(count)));
+  BOOST_TEST(with_validation(checked_task(slope()), 89).train_count == 1);
   BOOST_TEST(run(directory / "a", {"--validation", "100"}) == 1);
   BOOST_TEST(run(directory / "a", {"--validation", "10", "--data", "synthetic"}) == 1);
   BOOST_TEST(run(directory / "a", {"--validation", "95"}) == 1);  // less than a minibatch is left
