@@ -328,10 +328,12 @@ BOOST_AUTO_TEST_CASE(what_a_task_lacks_is_told) {
     BOOST_CHECK_EXCEPTION(train(task, small_config(), machine, silent), Error,
                           test::says("expected: a name of its own"));
   }
-  task = vectors();
-  task.fields[1].shape = {0};
-  BOOST_CHECK_EXCEPTION(train(task, small_config(), machine, silent), Error,
-                        test::says("field 'y' has an extent out of range"));
+  for (const int64_t extent : {int64_t{0}, int64_t{1} << 31}) {
+    task = vectors();
+    task.fields[1].shape = {extent};
+    BOOST_CHECK_EXCEPTION(train(task, small_config(), machine, silent), Error,
+                          test::says("field 'y' has an extent out of range"));
+  }
   BOOST_CHECK_EXCEPTION(TableSource(0, {}), Error, test::says("a source has no samples"));
   BOOST_CHECK_EXCEPTION(TableSource(3, {{DType::u8, std::vector<std::byte>(10)}}), Error,
                         test::says("field 0 of a source: expected a whole number of bytes for each of 3 samples"));
