@@ -202,7 +202,8 @@ BOOST_AUTO_TEST_CASE(a_corpus_may_bring_a_validation_part) {
   BOOST_TEST(nlohmann::json::parse(test::read_file(out / "manifest.json")).at("data").at("valid") == 7);
 }
 
-// Sentences that are written together do not see each other, and a search of more beams finds no worse ones.
+// Sentences that are written together, in several lengths and minibatches, do not see each other; the weights are those
+// of the run.
 BOOST_AUTO_TEST_CASE(a_run_writes_sequences) {
   BOOST_REQUIRE(test::run(out, small({}), find_recipe("transformer")) == 0);
   Translator translator({out}, std::nullopt, [](const std::string&) {});
@@ -213,7 +214,14 @@ BOOST_AUTO_TEST_CASE(a_run_writes_sequences) {
     sources.back().push_back(kEndToken);
   }
   const auto together = translator.write(sources, {.beams = 2, .minibatch = 4});
-  for (size_t i = 0; i < sources.size(); ++i) BOOST_TEST(std::ssize(together[i]) <= 2 * std::ssize(sources[i]) + 10);
+  for (size_t i = 0; i < sources.size(); ++i) {
+    BOOST_TEST(std::ssize(together[i]) <= 2 * std::ssize(sources[i]) + 10);
+    BOOST_TEST(translator.write({sources[i]}, {.beams = 2, .minibatch = 1})[0] == together[i],
+               boost::test_tools::per_element());
+  }
+  BOOST_REQUIRE(test::run(directory / "other", small({"--seed", "5"}), find_recipe("transformer")) == 0);
+  Translator other({directory / "other"}, std::nullopt, [](const std::string&) {});
+  BOOST_TEST((other.write(sources, {.beams = 2, .minibatch = 4}) != together));
   BOOST_TEST(translator.write({}, {}).empty());
   BOOST_CHECK_EXCEPTION(Translator({directory / "none"}, std::nullopt, [](const std::string&) {}), Error,
                         test::says("there is no run folder"));
