@@ -223,6 +223,8 @@ BOOST_AUTO_TEST_CASE(projections_can_be_taken_apart) {
                                      all[2].value(), keys[1].value()};
   const std::vector<Array> got = interpret_values(graph, random_bindings(graph, 2), values);
   for (size_t i = 0; i < 6; i += 2) BOOST_TEST(got[i].data == got[i + 1].data, boost::test_tools::per_element());
+  for (const auto& [first, count] : {std::pair(-1, 1), {1, 0}, {2, 2}})
+    BOOST_CHECK_EXCEPTION(project(in, x, first, count), Error, test::says("project: no such projections"));
 }
 
 BOOST_AUTO_TEST_CASE(sinusoids_of_positions) {
@@ -280,10 +282,7 @@ BOOST_AUTO_TEST_CASE(arguments_that_do_not_fit_are_refused) {
   refused([&] { encoder_layer("c", flatten(x)); }, "encoder_layer: ", "x [N, T, features]");
   refused([&] { encoder_layer("d", x, {.heads = 3}); }, "attention: ", "3 heads");
   refused([&] { encoder_layer("e", x, {.hidden = 0}); }, "linear: ", "features out of range");
-  const InProjection in = in_projection(x);
-  refused([&] { project(in, x, 2, 2); }, "project: ", "first 2, count 2");
-  refused([&] { project(in, x, -1, 1); }, "project: ", "first -1, count 1");
-  refused([&] { project(in, x, 1, 0); }, "project: ", "first 1, count 0");
+  refused([&] { project(in_projection(x), x, 2, 2); }, "project: ", "first 2, count 2");
   refused([&] { rotary(x, {.heads = 16}); }, "rotary: ", "an even number of features for each of 16 heads");
   refused([&] { rotary(x, {.base = 0}); }, "rotary: ", "base out of range");
   refused([&] { rotary(x, {.positions = iota(graph, DType::i32, 4)}); }, "rotary: ", "i32 [T=3] or [N, T]");
