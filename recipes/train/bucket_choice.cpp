@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 
 #include "recipes/config/plan.h"
 #include "recipes/perf/copy_bandwidth.h"
@@ -25,6 +26,15 @@ constexpr double kFinestMb = 1e-6;
 
 // A smaller bucket is chosen if its step takes less than this share of the best step so far.
 constexpr double kWorthwhile = 0.995;
+
+double gradient_bytes(const Compiled& compiled) {
+  return static_cast<double>(compiled.space.length * size_of(compiled.space.dtype));
+}
+
+BucketChoice whole_gradient(const Network& network) {
+  return {kCandidates[0],
+          fmt::format("the whole gradient in one bucket over {}: smaller ones hide no more", network_text(network))};
+}
 
 }  // namespace
 
@@ -69,23 +79,18 @@ Compiled compile_finely(const Task& task, Settled settled) {
 
 BucketChoice choose_bucket(const Compiled& finely, const Network& network, const ProcessorRates& rates) {
   const std::vector<double> seconds = estimated_seconds(finely.program.at(PartRole::final), rates);
-  const auto gradient_bytes = static_cast<double>(finely.space.length * size_of(finely.space.dtype));
   BucketChoice choice;
   Overlap best, whole;
   for (const double megabytes : kCandidates) {
     const bool is_whole = choice.megabytes == 0;
-    if (!is_whole && 1e6 * megabytes >= gradient_bytes) continue;
+    if (!is_whole && 1e6 * megabytes >= gradient_bytes(finely)) continue;
     const Overlap overlap = predict_overlap(finely, seconds, network, bucket_bytes(megabytes));
     if (is_whole) whole = overlap;
     if (!is_whole && overlap.step >= kWorthwhile * best.step) continue;
     best = overlap;
     choice.megabytes = megabytes;
   }
-  if (best.reductions.size() == whole.reductions.size()) {
-    choice.text =
-        fmt::format("the whole gradient in one bucket over {}: smaller ones hide no more", network_text(network));
-    return choice;
-  }
+  if (best.reductions.size() == whole.reductions.size()) return whole_gradient(network);
   choice.text =
       fmt::format("gradient in {} buckets of {} MB over {}: {} ms exposed of a step's estimated {} ms, in one {}",
                   best.reductions.size() - 1, choice.megabytes, network_text(network), three_digits(1e3 * best.exposed),
@@ -103,8 +108,10 @@ BucketChoice choose_bucket_of(const Task& task, const Settled& open, Machine mac
   if (machine.options.all_reduce != Algorithm::halving_doubling) return {given, ""};
   Communicator& communicator = machine.world.communicator();
   const Network network = machine.options.net ? *machine.options.net : measure_network(communicator);
-  const ProcessorRates rates = slowest(measure_rates(open.threads), communicator);
-  return choose_bucket(compile_finely(task, open), network, rates);
+  const Compiled finely = compile_finely(task, open);
+  // Such a gradient is no larger than the smallest candidate: the processors' rates would decide nothing.
+  if (gradient_bytes(finely) <= 1e6 * *std::prev(std::end(kCandidates))) return whole_gradient(network);
+  return choose_bucket(finely, network, slowest(measure_rates(open.threads), communicator));
 }
 
 }  // namespace kb
