@@ -19,7 +19,7 @@ std::string unbroken(const std::string& text) {
   return result;
 }
 
-std::string rate_cell(const std::optional<double>& rate) { return rate ? fmt::format("{:.4g}", *rate) : "-"; }
+std::string given_rate_cell(const std::optional<double>& rate) { return rate ? fmt::format("{:.4g}", *rate) : "-"; }
 
 std::string interval_cell(const ConfidenceInterval& interval) {
   return unbroken(fmt::format("{} to {}", count_text(interval.low), count_text(interval.high)));
@@ -39,8 +39,9 @@ std::string best_table(const StudyAnswer& answer) {
                (one.is_greatest ? "&ge;&nbsp;"
                 : one.is_least  ? "&le;&nbsp;"
                                 : "") +
-                   rate_cell(one.best.rate),
-               rate_cell(one.linear_rate), rate_cell(one.square_root_rate), rate_cell(one.diverged_from),
+                   given_rate_cell(one.best.rate),
+               given_rate_cell(one.linear_rate), given_rate_cell(one.square_root_rate),
+               given_rate_cell(one.diverged_from),
                unbroken(fmt::format("{} of {}", one.best.steps.size(), one.best.runs))});
   }
   for (const MissedResult& one : answer.missed) {

@@ -41,7 +41,7 @@ void take_evaluation_after(const FlatJson& line, int64_t end, BranchRun& run) {
   run.noise = noise;
 }
 
-constexpr const char *kEma = "ema:", *kMean = "mean:", *kHeldOut = "held-out";
+constexpr const char *kEma = "ema:", *kMean = "mean:", *kHeldOutLoss = "held-out";
 
 double mean_of_losses(std::span<const double> losses) {
   return std::reduce(losses.begin(), losses.end()) / static_cast<double>(losses.size());
@@ -59,7 +59,7 @@ double held_out_loss(const BranchRun& run, const BranchPlace& place) {
   if (run.held_out) return *run.held_out;
   throw Error(
       fmt::format("--loss {}: expected an evaluation after the window of {}, got none\n  hint:     --loss {}0.25",
-                  kHeldOut, branch_name(place, run.factor), kMean));
+                  kHeldOutLoss, branch_name(place, run.factor), kMean));
 }
 
 // Sets loss and difference of every branch that did not diverge. The first one did not.
@@ -199,7 +199,7 @@ void suggest_warmup(BranchesAnswer& answer, const BranchesPlan& plan) {
 }  // namespace
 
 std::string LossSmoothing::text() const {
-  if (kind == Kind::held_out) return kHeldOut;
+  if (kind == Kind::held_out) return kHeldOutLoss;
   return fmt::format("{}{}", kind == Kind::ema ? kEma : kMean, number);
 }
 
@@ -207,7 +207,7 @@ LossSmoothing parse_smoothing(const std::string& flag, const std::string& text) 
   const auto refuse = [&] {
     refuse_value(flag, "ema:ALPHA, mean:SHARE (both in (0, 1]), or held-out, such as ema:0.5 or mean:0.25", text);
   };
-  if (text == kHeldOut) return {LossSmoothing::Kind::held_out, 0};
+  if (text == kHeldOutLoss) return {LossSmoothing::Kind::held_out, 0};
   const bool is_ema = text.starts_with(kEma);
   if (!is_ema && !text.starts_with(kMean)) refuse();
   const std::string number = text.substr(text.find(':') + 1);

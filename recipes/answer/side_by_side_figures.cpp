@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kWidth = 620, kHeight = 460, kLine = 16;
 
-std::string color_of(size_t number) { return numbered_stroke(number).color; }
+std::string curve_color_of(size_t number) { return numbered_stroke(number).color; }
 
 // A chart of several studies, with a colour for each and a legend of their names.
 class SharedFrame {
@@ -32,7 +32,7 @@ class SharedFrame {
   std::string str() {
     double y = 44;
     for (size_t i = 0; i < studies_.size(); ++i, y += kLine)
-      draw_entries(svg_, 16, y, kWidth, {{studies_[i].name, {.color = color_of(i), .width = 2}}});
+      draw_entries(svg_, 16, y, kWidth, {{studies_[i].name, {.color = curve_color_of(i), .width = 2}}});
     return svg_.str();
   }
 
@@ -61,7 +61,7 @@ std::string steps_figure(const std::vector<NamedStudy>& studies) {
                      {"minibatch, samples", "steps"});
   for (size_t i = 0; i < studies.size(); ++i) {
     const StudyAnswer& answer = studies[i].answer;
-    const std::string color = color_of(i);
+    const std::string color = curve_color_of(i);
     if (answer.fit) {
       figure.chart().curve([&](double b) { return answer.fit->answer.steps_at(b); }, {.color = color, .width = 2});
       const FitBand band = band_of(answer);
@@ -93,9 +93,9 @@ std::string rates_figure(const std::vector<NamedStudy>& studies) {
     std::vector<std::pair<double, double>> line;
     for (const BestResult& one : studies[i].answer.best)
       if (rate_of(one)) line.emplace_back(static_cast<double>(one.minibatch), *rate_of(one));
-    figure.chart().line(line, {.color = color_of(i), .width = 1.2});
+    figure.chart().line(line, {.color = curve_color_of(i), .width = 1.2});
     for (const auto& [minibatch, rate] : line)
-      figure.chart().dot(minibatch, rate, color_of(i),
+      figure.chart().dot(minibatch, rate, curve_color_of(i),
                          fmt::format("{}, minibatch {:.0f}: {:.4g}", studies[i].name, minibatch, rate));
   }
   return figure.str();
@@ -113,10 +113,10 @@ std::string cluster_figure(const std::vector<NamedStudy>& studies) {
   for (size_t i = 0; i < studies.size(); ++i) {
     std::vector<std::pair<double, double>> line;
     for (const TargetCost& row : studies[i].answer.cluster->rows) line.emplace_back(row.seconds, row.samples);
-    figure.chart().line(line, {.color = color_of(i), .width = 1.5});
+    figure.chart().line(line, {.color = curve_color_of(i), .width = 1.5});
     for (const TargetCost& row : studies[i].answer.cluster->rows)
       figure.chart().dot(
-          row.seconds, row.samples, color_of(i),
+          row.seconds, row.samples, curve_color_of(i),
           fmt::format("{}, {} workers, minibatch {}", studies[i].name, row.at.workers, row.at.minibatch));
   }
   return figure.str();

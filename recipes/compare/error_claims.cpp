@@ -40,7 +40,8 @@ std::string length_of(const ReportedRun& one) {
 bool has_replicas(const PolicyFlags& p) { return p.sync.policy == Policy::local && p.sync.replicas != 1; }
 bool is_mean(const PolicyFlags& p) { return has_replicas(p) && p.sync.outer == "sgd" && p.sync.outer_lr == 1; }
 
-constexpr PolicyRole kSync{"sync", "--policy sync", [](const PolicyFlags& p) { return p.sync.policy == Policy::sync; }};
+constexpr PolicyRole kSyncError{"sync", "--policy sync",
+                                [](const PolicyFlags& p) { return p.sync.policy == Policy::sync; }};
 constexpr PolicyRole kPostLocal{"post-local", "--policy local --replicas 2 or more --from",
                                 [](const PolicyFlags& p) { return is_mean(p) && p.sync.from; }};
 constexpr PolicyRole kLocal{"local", "--policy local --replicas 2 or more",
@@ -113,14 +114,14 @@ Evidence judge_errors(const PolicyGroup& group, const PolicyGroup& reference, bo
 // Lin et al. 2020, arXiv 1808.07217.
 JudgedClaim post_local(const std::vector<PolicyGroup>& groups) {
   JudgedClaim claim = stated(PolicyClaim::post_local);
-  const Chosen chosen = chosen_groups(groups, {kPostLocal, kSync});
+  const Chosen chosen = chosen_groups(groups, {kPostLocal, kSyncError});
   if (chosen.empty()) {
-    claim.ours = missing(groups, {kPostLocal, kSync});
+    claim.ours = missing(groups, {kPostLocal, kSyncError});
     return claim;
   }
   claim.evidence = judge_errors(*chosen[0], *chosen[1], true);
   claim.ours = fmt::format("{}: {}; {}, minibatch {}, {}", evidence_text(claim.evidence, false),
-                           error_text(groups, kPostLocal, *chosen[0]), error_text(groups, kSync, *chosen[1]),
+                           error_text(groups, kPostLocal, *chosen[0]), error_text(groups, kSyncError, *chosen[1]),
                            chosen[0]->minibatch, chosen[0]->length);
   return claim;
 }
@@ -128,9 +129,9 @@ JudgedClaim post_local(const std::vector<PolicyGroup>& groups) {
 // Ortiz et al. 2021, arXiv 2110.08133.
 JudgedClaim slow_momentum(const std::vector<PolicyGroup>& groups) {
   JudgedClaim claim = stated(PolicyClaim::slow_momentum);
-  const Chosen chosen = chosen_groups(groups, {kLocal, kSlow, kSync});
+  const Chosen chosen = chosen_groups(groups, {kLocal, kSlow, kSyncError});
   if (chosen.empty()) {
-    claim.ours = missing(groups, {kLocal, kSlow, kSync});
+    claim.ours = missing(groups, {kLocal, kSlow, kSyncError});
     return claim;
   }
   const PolicyGroup &local = *chosen[0], &slow = *chosen[1], &sync = *chosen[2];
@@ -142,7 +143,7 @@ JudgedClaim slow_momentum(const std::vector<PolicyGroup>& groups) {
   claim.ours =
       fmt::format("local less sync {}; slow momentum less local {}: {}; {}; {}, minibatch {}, {}",
                   evidence_text(costs, false), evidence_text(gives, false), error_text(groups, kLocal, local),
-                  error_text(groups, kSlow, slow), error_text(groups, kSync, sync), local.minibatch, local.length);
+                  error_text(groups, kSlow, slow), error_text(groups, kSyncError, sync), local.minibatch, local.length);
   return claim;
 }
 

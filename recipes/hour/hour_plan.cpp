@@ -15,7 +15,7 @@ constexpr double kLarsSkipRate = 0.1;  // rate of biases and norms, which layer-
 // Search ranges of the rates of both optimizers at kn 4096, each a factor of 128 wide around rates that train. SGD on
 // Fashion-MNIST was best with rates from 0.03 to 0.1 and diverged with 0.8, far below the linear rule's 3.2. Warmups
 // are searched up to half of the training. A tenth of the training samples is held out.
-constexpr const char *kSgdRates = "lr=0.00625:0.8:log", *kLarsRates = "lr=1:128:log", *kHeldOut = "6000";
+constexpr const char *kSgdRates = "lr=0.00625:0.8:log", *kLarsRates = "lr=1:128:log", *kHourHeldOut = "6000";
 
 struct PaperError {
   const char *percent, *source;
@@ -64,7 +64,7 @@ class Arms {
     arm.start = std::move(optimizer);
     arm.name = fmt::format("kn{}-{}", minibatch, name);
     add(arm, words);
-    add(arm, {"--warmup", "gradual", "--validation", kHeldOut});
+    add(arm, {"--warmup", "gradual", "--validation", kHourHeldOut});
     arm.search = {parse_search(rates), parse_search(fmt::format("warmup-epochs=0:{:g}", half_))};
     return arm;
   }

@@ -39,7 +39,7 @@ struct ScheduleColumns {
   }
 };
 
-std::string count_text(int64_t count) {
+std::string operations_text(int64_t count) {
   constexpr const char* kUnits[] = {"", " k", " M", " G", " T"};
   return count == 0 ? "-" : with_unit(static_cast<double>(count), kUnits);
 }
@@ -53,7 +53,7 @@ std::string schedule_lines(const Schedule& schedule, const ScheduleColumns& colu
   for (size_t s = 0; s < schedule.steps.size(); ++s) {
     const Step& step = schedule.steps[s];
     text += columns.line(
-        fmt::format("{:>4} {:<8} {:>9} {:>7}", s, name(words[s].phase), bytes_text(step.bytes), count_text(step.flops)),
+        fmt::format("{:>4} {:<8} {:>9} {:>7}", s, name(words[s].phase), bytes_text(step.bytes), operations_text(step.flops)),
         words[s].text(columns.text), step_place(schedule, step), name(step.cls));
   }
   return text;
