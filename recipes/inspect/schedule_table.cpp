@@ -52,9 +52,9 @@ std::string schedule_lines(const Schedule& schedule, const ScheduleColumns& colu
   const std::vector<StepDescription> words = describe_steps(schedule);
   for (size_t s = 0; s < schedule.steps.size(); ++s) {
     const Step& step = schedule.steps[s];
-    text += columns.line(
-        fmt::format("{:>4} {:<8} {:>9} {:>7}", s, name(words[s].phase), bytes_text(step.bytes), operations_text(step.flops)),
-        words[s].text(columns.text), step_place(schedule, step), name(step.cls));
+    text += columns.line(fmt::format("{:>4} {:<8} {:>9} {:>7}", s, name(words[s].phase), bytes_text(step.bytes),
+                                     operations_text(step.flops)),
+                         words[s].text(columns.text), step_place(schedule, step), name(step.cls));
   }
   return text;
 }

@@ -44,8 +44,8 @@ BucketChoice choose_bucket(const Compiled& finely, const Network& network, const
 
 // Collective call. Returns arithmetic.bucket_mb, without a text, if it is given, if there is one process, or if the
 // CPUs' all-reduce is not halving-doubling; else the size that each process chooses for itself. All processes choose
-// the same size, because all have the same rates, those of the slowest process, and the same network. Rates are measured
-// only if the gradient is larger than 1/16 MB. `open` holds all other choices.
+// the same size, because all have the same rates, those of the slowest process, and the same network. Rates are
+// measured only if the gradient is larger than 1/16 MB. `open` holds all other choices.
 BucketChoice choose_bucket_of(const Task& task, const Settled& open, Machine machine);
 
 }  // namespace kb
