@@ -12,7 +12,7 @@ namespace kb {
 struct SharpnessRequest {
   LossRequest loss;
   double epsilon = 1e-3;    // a parameter x varies by at most epsilon (|x| + 1)
-  int64_t iterations = 10;  // of the maximisation, at most
+  int64_t iterations = 10;  // the maximisation ends after so many
 };
 
 // phi = 100 (max f - f) / (1 + f), with the greatest loss f of the box (Keskar et al. 2017, arXiv 1609.04836, metric

@@ -78,7 +78,7 @@ class Loss:
             vector = product
 
     def greatest_in_box(self, epsilon):
-        """By the method of Keskar et al. 2017: ten iterations of L-BFGS-B."""
+        """Maximises as Keskar et al. 2017 do, by ten iterations of L-BFGS-B."""
         centre = flat([p.detach() for p in self.parameters]).numpy().copy()
         widths = epsilon * (abs(centre) + 1)
 

@@ -1,4 +1,4 @@
-// What a run's files hold while it goes on, when they are read at any moment.
+// Tests the files of a run that goes on, which may be read at any moment.
 #include "recipes/run/run_record.h"
 
 #include <boost/test/unit_test.hpp>
