@@ -1,10 +1,11 @@
 #include "recipes/answer/target_noise.h"
-#include "runtime/median.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
+
+#include "runtime/median.h"
 
 namespace kb {
 

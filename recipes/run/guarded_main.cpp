@@ -1,5 +1,4 @@
 #include "recipes/run/guarded_main.h"
-#include "recipes/config/flag_names.h"
 
 #include <fmt/format.h>
 
@@ -10,6 +9,9 @@
 #include <typeinfo>
 
 #include "data/error.h"
+#include "graph/error.h"
+#include "recipes/config/flag_names.h"
+#include "recipes/config/values.h"
 #include "runtime/standard_streams.h"
 #include "runtime/threads.h"
 

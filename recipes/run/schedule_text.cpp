@@ -1,5 +1,4 @@
 #include "recipes/run/schedule_text.h"
-#include "recipes/config/run_plan.h"
 
 #include <fmt/format.h>
 
@@ -8,6 +7,7 @@
 #include <set>
 
 #include "recipes/config/flags.h"
+#include "recipes/config/run_plan.h"
 #include "recipes/config/run_task.h"
 #include "recipes/report/curve_chart.h"
 #include "runtime/atomic_file.h"

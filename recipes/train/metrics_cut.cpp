@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "graph/error.h"
 #include "runtime/atomic_file.h"
 #include "runtime/input_file.h"
 #include "runtime/json_reader.h"
