@@ -164,7 +164,10 @@ BOOST_AUTO_TEST_CASE(emulated) { check_nets(true, 1, 6); }
 // One launch in turn leaves one wrong element.
 BOOST_AUTO_TEST_CASE(a_wrong_element_is_found) {
   DrawnNet net = drawn_net(8);
-  net.compiled = compile(random_net(8), {.target = net.options.target, .groups = {{.rule = momentum_update}}});
+  CompileOptions plain;
+  plain.target = net.options.target;
+  plain.groups = {{.rule = momentum_update}};
+  net.compiled = compile(random_net(8), plain);
   const Schedule& schedule = net.compiled.program.at(PartRole::final);
   const Bindings bindings = random_bindings(*schedule.graph, 1);
   for (int64_t wrong = 0; wrong < 4; ++wrong) {
