@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "recipes/perf/overlap_report.h"
+#include "recipes/perf/step_profiles.h"
 #include "runtime/comm/cluster.h"
 
 namespace kb {

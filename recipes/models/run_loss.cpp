@@ -70,7 +70,8 @@ void add_loss_flags(CommandLine& line, LossRequest& request) {
           {"--checkpoint", "FILE", "one of RUN/checkpoints, or a path; the best state, else the newest that is whole"},
           request.model.checkpoint)
       .flag("--ema", request.model.averaged, "the averaged parameters of a run with --ema")
-      .whole({"--samples", "N", "training samples that the loss is the mean of, rounded down to whole minibatches"},
+      .whole({"--samples", "N",
+              "training samples that the loss is the mean of, rounded down to whole minibatches, or groups of them"},
              request.samples, 1)
       .whole({"--per-worker", "N", "samples of a minibatch; 0: as many as a worker of the run has"},
              request.per_minibatch, 0);

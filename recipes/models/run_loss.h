@@ -23,6 +23,10 @@ struct LossRequest {
   int64_t per_minibatch = 0;  // samples that the loss is computed of at once; 0: as many as a worker of the run has
 };
 
+// Says in a tool's help which loss it is.
+inline constexpr const char* kLossText =
+    "The loss is that of training samples without augmentation, dropout and weight decay; batch norm takes the "
+    "statistics of minibatches as large as a worker's.";
 // Adds RUN and the flags of such a request to a tool's.
 void add_loss_flags(CommandLine& line, LossRequest& request);
 

@@ -11,7 +11,6 @@
 #include "compiler/schedule/overlap.h"
 #include "runtime/comm/communicator.h"
 #include "runtime/profile.h"
-#include "runtime/session.h"
 
 namespace kb {
 
@@ -31,23 +30,5 @@ Profile predicted_profile(std::span<const Schedule* const> programs, std::span<c
 // `bucket_bytes`.
 Overlap predict_overlap(const Compiled& compiled, const std::vector<double>& seconds, const Network& network,
                         int64_t bucket_bytes = 0);
-
-// Returns the overlap of the step that Session::profile() took.
-Overlap measured_overlap(const Session& session, const Profile& profile);
-// Returns the overlap of the step with the median time. `steps` must not be empty.
-const Overlap& median_step(const std::vector<Overlap>& steps);
-
-// Returns the seconds of every schedule step of Session::profiled(), each the median over several profiles.
-std::vector<double> routine_seconds(Session& session);
-// Times of one training step, in seconds.
-struct TimedStep {
-  double prepare = 0;              // sum over the schedule steps before the program `final`
-  std::vector<double> final = {};  // every schedule step of `final`
-  double sum() const;
-  void scale(double factor);  // multiplies all times by `factor`
-};
-TimedStep profiled_step(Session& session);
-// Profiles several steps and returns the profile with the median time.
-Profile median_profile(Session& session);
 
 }  // namespace kb

@@ -6,6 +6,7 @@
 #include "recipes/config/preset.h"
 #include "recipes/config/run_plan.h"
 #include "recipes/perf/overlap_report.h"
+#include "recipes/perf/step_profiles.h"
 #include "recipes/run/advice.h"
 #include "recipes/run/command_words.h"
 #include "recipes/run/folder_room.h"

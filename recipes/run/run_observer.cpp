@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "recipes/perf/overlap_report.h"
+#include "recipes/perf/step_profiles.h"
 
 namespace kb {
 

@@ -70,10 +70,12 @@ int curvature_command(const ToolArguments& arguments) {
   CurvatureRequest request;
   bool json = false;
   CommandLine line(
-      "The curvature of a run's training loss around its parameters, from products of the Hessian with vectors: the "
-      "largest eigenvalues by Lanczos' method, and the noise scales and the best rate of McCandlish et al. 2018 "
-      "(section 2.2). The loss is that of training samples without augmentation, dropout and weight decay; batch norm "
-      "takes the statistics of minibatches as large as a worker's.",
+      std::string(
+          "The curvature of a run's training loss around its parameters, from products of the Hessian with vectors: "
+          "the "
+          "largest eigenvalues by Lanczos' method, and the noise scales and the best rate of McCandlish et al. 2018 "
+          "(section 2.2). ") +
+          kLossText,
       tool_usage(arguments) + " RUN");
   add_loss_flags(line, request.loss);
   line.whole({"--eigenvalues", "K", "eigenvalues to find, the largest first"}, request.eigenvalues, 1)

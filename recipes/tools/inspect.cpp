@@ -13,6 +13,7 @@
 #include "recipes/inspect/inspect.h"
 #include "recipes/inspect/step_model.h"
 #include "recipes/perf/overlap_report.h"
+#include "recipes/perf/step_profiles.h"
 #include "recipes/report/picture.h"
 #include "recipes/run/console.h"
 #include "recipes/run/step_picture.h"

@@ -11,6 +11,7 @@
 #include "recipes/config/run_task.h"
 #include "recipes/inspect/scale_policy.h"
 #include "recipes/perf/overlap_report.h"
+#include "recipes/perf/step_profiles.h"
 #include "recipes/run/step_picture.h"
 #include "recipes/run/tool.h"
 #include "recipes/train/device.h"

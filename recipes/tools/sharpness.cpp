@@ -14,7 +14,7 @@ void print_text(const LossSharpness& found, double epsilon) {
   fmt::print("{}", to_text(found.facts, found.loss));
   const BoxMaximum& m = found.maximum;
   fmt::print("greatest loss {:.6g} where each parameter x varies by at most {:g} (|x| + 1), after {} iterations{}\n",
-             found.greatest, epsilon, m.iterations, m.is_stationary ? ", the last of which changes nothing" : "");
+             found.greatest, epsilon, m.iterations, m.is_stationary ? "; no direction leads further up" : "");
   fmt::print("sharpness 100 (greatest - loss) / (1 + loss)   {:.4g}\n", found.sharpness);
 }
 
@@ -35,14 +35,15 @@ int sharpness_command(const ToolArguments& arguments) {
   SharpnessRequest request;
   bool json = false;
   CommandLine line(
-      "How much a run's training loss rises at most where each parameter x varies by at most epsilon (|x| + 1): the "
-      "sharpness of Keskar et al. 2017 (arXiv 1609.04836, metric 2.1), by which minima of large minibatches differ "
-      "from "
-      "those of small ones. The loss is that of training samples without augmentation, dropout and weight decay; batch "
-      "norm takes the statistics of minibatches as large as a worker's.",
+      std::string(
+          "How much a run's training loss rises at most where each parameter x varies by at most epsilon (|x| + 1): "
+          "the "
+          "sharpness of Keskar et al. 2017 (arXiv 1609.04836, metric 2.1), by which minima of large minibatches differ "
+          "from those of small ones. ") +
+          kLossText,
       tool_usage(arguments) + " RUN");
   add_loss_flags(line, request.loss);
-  line.positive({"--epsilon", "X", "share by which |x| + 1 limits how far a parameter x varies"}, request.epsilon, 1)
+  line.positive({"--epsilon", "X", "a parameter x varies by at most X (|x| + 1)"}, request.epsilon, 1)
       .whole({"--iterations", "N", "iterations of the maximisation at most, each of one gradient or more"},
              request.iterations, 1)
       .flag("--json", json, "one object in place of the text");

@@ -1,6 +1,7 @@
 #include "recipes/perf/overlap_report.h"
 #include "recipes/config/flags.h"
 #include "recipes/config/run_task.h"
+#include "recipes/perf/step_profiles.h"
 
 #include <boost/test/unit_test.hpp>
 #include <set>

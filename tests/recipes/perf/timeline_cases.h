@@ -9,6 +9,7 @@
 #include "recipes/config/run_task.h"
 #include "recipes/papers/table.h"
 #include "recipes/perf/overlap_report.h"
+#include "recipes/perf/step_profiles.h"
 #include "recipes/perf/timeline.h"
 #include "recipes/report/picture.h"
 #include "recipes/run/step_picture.h"
