@@ -70,8 +70,8 @@ class EntryReader {
   std::map<std::pair<uint64_t, uint64_t>, Entry> files_;  // keyed by device and inode
 };
 
-// Gives the file a second name, or copies it if the file system has no hard links. If the entry exists already, another
-// process made it, and it is as good.
+// Gives the file a second name, or copies it where the file system makes no hard link. If the entry exists already,
+// another process made it, and it is as good.
 void publish(const std::filesystem::path& object, const std::filesystem::path& entry);
 
 }  // namespace kb
