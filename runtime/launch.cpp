@@ -80,18 +80,22 @@ void allow_files() {
   ::setrlimit(RLIMIT_NOFILE, &files);
 }
 
+// While it lives, the signals of the set wait until they are asked for.
+struct HeldSignals {
+  explicit HeldSignals(const sigset_t& signals) : set(signals) { sigprocmask(SIG_BLOCK, &set, &before); }
+  ~HeldSignals() { sigprocmask(SIG_SETMASK, &before, nullptr); }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+  sigset_t set, before{};
+};
+
 class Launched {
  public:
   Launched(const std::vector<std::string>& command, int meet_seconds)
       : name_(command.at(0)), meet_seconds_(meet_seconds) {
-    const sigset_t awaited = set_of({SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGTSTP, SIGCHLD, kMet});
-    sigprocmask(SIG_BLOCK, &awaited, &before_);
-    awaited_ = awaited;
     start(command);
   }
-  ~Launched() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
-  Launched(const Launched&) = delete;
-  Launched& operator=(const Launched&) = delete;
 
   int wait() {
     int status = 0;
@@ -123,9 +127,7 @@ class Launched {
     ::close(fault[1]);
     if (child_ > 0 && ::read(fault[0], &error, sizeof error) == sizeof error) ::waitpid(child_, nullptr, 0);
     ::close(fault[0]);
-    if (error == 0) return;
-    sigprocmask(SIG_SETMASK, &before_, nullptr);
-    throw Error(fmt::format("cannot start {}: {}", command[0], std::strerror(error)));
+    if (error != 0) throw Error(fmt::format("cannot start {}: {}", name_, std::strerror(error)));
   }
 
   // The child is not reaped yet: until it is, no other process gets the number of its session.
@@ -139,7 +141,7 @@ class Launched {
   int next_signal() const {
     const timespec patience{first_ == 0 ? meet_seconds_ : kGraceSeconds, 0};
     const bool may_last = met_ || (first_ == 0 && is_late_);
-    const int number = may_last ? sigwaitinfo(&awaited_, nullptr) : sigtimedwait(&awaited_, nullptr, &patience);
+    const int number = may_last ? sigwaitinfo(&held_.set, nullptr) : sigtimedwait(&held_.set, nullptr, &patience);
     return number < 0 && errno == EAGAIN ? 0 : number;
   }
 
@@ -184,7 +186,7 @@ class Launched {
     const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (nothing >= 0) ::dup2(nothing, STDIN_FILENO);
     allow_files();
-    sigset_t shielded = before_;
+    sigset_t shielded = held_.before;
     for (const int number : {SIGHUP, SIGINT, SIGTERM}) sigaddset(&shielded, number);
     sigprocmask(SIG_SETMASK, &shielded, nullptr);
     ::execve(words[0], words.data(), environment.data());
@@ -213,7 +215,7 @@ class Launched {
   }
 
   const std::string name_;
-  sigset_t before_{}, awaited_{};
+  const HeldSignals held_{set_of({SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGTSTP, SIGCHLD, kMet})};
   pid_t child_ = -1;
   int first_ = 0;        // the first signal that was handed on
   bool forced_ = false;  // all were killed

@@ -50,6 +50,22 @@ class Launching {
   pid_t process_;
 };
 
+// While it lives, this process may have so many files open.
+class FileLimit {
+ public:
+  explicit FileLimit(rlim_t files) {
+    BOOST_REQUIRE(::getrlimit(RLIMIT_NOFILE, &before_) == 0);
+    const rlimit low{files, before_.rlim_max};
+    BOOST_REQUIRE(::setrlimit(RLIMIT_NOFILE, &low) == 0);
+  }
+  ~FileLimit() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  FileLimit(const FileLimit&) = delete;
+  FileLimit& operator=(const FileLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
 struct Fixture {
   test::TemporaryDirectory folder;
   const std::string there = (folder / "there").string(), child = (folder / "child").string();
@@ -81,6 +97,16 @@ BOOST_AUTO_TEST_CASE(gives_the_exit_code) {
   BOOST_CHECK_EXCEPTION(run_launcher({"/nowhere/mpirun"}), Error, [](const Error& error) {
     return std::string(error.what()) == "cannot start /nowhere/mpirun: No such file or directory";
   });
+}
+
+BOOST_AUTO_TEST_CASE(a_start_that_fails_holds_no_signal_back) {
+  {
+    const FileLimit none(0);
+    BOOST_CHECK_THROW(run_shell("exit 0"), Error);
+  }
+  sigset_t held;
+  BOOST_REQUIRE(::sigprocmask(SIG_BLOCK, nullptr, &held) == 0);
+  BOOST_TEST(::sigismember(&held, SIGTERM) == 0);
 }
 
 // Every signal is handed on as one SIGUSR1: at any other signal mpirun kills its processes. The shell waits for no
@@ -154,13 +180,8 @@ BOOST_AUTO_TEST_CASE(the_command_knows_who_launched_it_and_mpirun_is_quiet) {
 
 // mpirun stands still where it may have no more files open.
 BOOST_AUTO_TEST_CASE(the_command_may_open_more_files_than_a_shell_leaves) {
-  rlimit before{};
-  BOOST_REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
-  const rlimit low{64, before.rlim_max};
-  BOOST_REQUIRE(::setrlimit(RLIMIT_NOFILE, &low) == 0);
-  const int code = run_shell("test $(ulimit -Sn) -gt 64");
-  ::setrlimit(RLIMIT_NOFILE, &before);
-  BOOST_TEST(code == 0);
+  const FileLimit low(64);
+  BOOST_TEST(run_shell("test $(ulimit -Sn) -gt 64") == 0);
 }
 
 BOOST_AUTO_TEST_CASE(leaves_nothing_behind) {
