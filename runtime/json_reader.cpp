@@ -308,10 +308,16 @@ std::string JsonValue::as<std::string>() const {
 
 namespace {
 
+// Leaves the blanks inside of strings as they are.
 std::string one_line(std::string_view text) {
   std::string line;
-  for (const char c : text)
-    if (c != '\n' && !(c == ' ' && (line.empty() || line.back() == ' ' || line.back() == '['))) line += c;
+  bool in_string = false, is_escaped = false;
+  for (const char c : text) {
+    const bool is_blank = c == '\n' || (c == ' ' && (line.empty() || line.back() == ' ' || line.back() == '['));
+    if (in_string || !is_blank) line += c;
+    if (c == '"' && !is_escaped) in_string = !in_string;
+    is_escaped = c == '\\' && !is_escaped;
+  }
   return line;
 }
 
@@ -324,7 +330,7 @@ std::string scalar_text(const JsonValue& value) {
     case JsonValue::Kind::boolean:
       return value.as<bool>() ? "true" : "false";
     case JsonValue::Kind::number:
-      return fmt::format("{}", value.as<double>());
+      return value.is_whole() ? fmt::format("{}", value.as<int64_t>()) : fmt::format("{}", value.as<double>());
     case JsonValue::Kind::text:
       return value.as<std::string>();
     default:

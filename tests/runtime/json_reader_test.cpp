@@ -118,6 +118,14 @@ BOOST_AUTO_TEST_CASE(what_is_shown_is_short_and_whole_utf8) {
              fault("1", "true or false", "\"\\x1b[31m\""));
 }
 
+BOOST_AUTO_TEST_CASE(a_value_for_a_command_line_loses_nothing) {
+  for (const char* text : {"9007199254740993", "-9223372036854775808", "10000000000000000", "0.25", "1e+20", "null",
+                           "true", "[1, 2]", R"({"k": "a  [ b"})"})
+    BOOST_TEST(scalar_text(parse_json(text, "FILE")) == text);
+  BOOST_TEST(scalar_text(parse_json("[\n  \"a  \\\"  b\",\n  1\n]", "FILE")) == "[\"a  \\\"  b\", 1]");
+  BOOST_TEST(scalar_text(parse_json("\"a  b\"", "FILE")) == "a  b");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace kb::json_reader_test
