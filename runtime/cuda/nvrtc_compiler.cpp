@@ -85,14 +85,16 @@ CompiledImages NvrtcCompiler::compile(const KernelBatch& batch) {
   std::vector<KernelUnit> units = split_kernels(missing, std::min(most, jobs_ * kProgramsPerJob));
   std::vector<Image> built = build(batch, units);
   mend_spills(batch, units, built);
+  std::string not_kept;
   for (size_t i = 0; i < units.size(); ++i) {
     try {
       keep(units[i], built[i]);
     } catch (const Error& error) {
-      if (i == 0) result.warnings.push_back(fmt::format("kernels are not kept: {}", error.what()));
+      not_kept = error.what();
     }
     result.images.push_back(std::move(built[i]));
   }
+  if (!not_kept.empty()) result.warnings.push_back("kernels are not kept: " + not_kept);
   result.cache_hits = static_cast<int64_t>(wanted.size() - missing.size());
   result.compiled = static_cast<int64_t>(missing.size());
   result.jit_milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
@@ -170,11 +172,16 @@ void NvrtcCompiler::mend_spills(const KernelBatch& batch, std::vector<KernelUnit
 void NvrtcCompiler::report_failure(const std::string& text, const KernelUnit& unit, const std::string& log) const {
   const fs::path parent = cache_dir_.empty() ? temporary_parent() : cache_dir_;
   const fs::path kept = parent / fmt::format("{}{}.cu", kFailedPrefix, sha256_hex(text).substr(0, 16));
+  std::string where = kept.string();
   std::error_code ignored;
   fs::create_directories(parent, ignored);
-  write_file_atomically(kept, text);
+  try {
+    write_file_atomically(kept, text);
+  } catch (const Error& error) {
+    where = fmt::format("not kept ({})", error.what());
+  }
   throw InternalError(fmt::format("{} refuses kernel {}:\n{}\nits text: {}; options: {} {}", name(),
-                                  blamed_kernel(unit, log), log, kept.string(), target_.option,
+                                  blamed_kernel(unit, log), log, where, target_.option,
                                   fmt::join(nvrtc_options(), " ")));
 }
 

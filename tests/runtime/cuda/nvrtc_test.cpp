@@ -170,20 +170,29 @@ BOOST_AUTO_TEST_CASE(damaged_entry_is_built_again) {
   BOOST_TEST(compiler->compile(batch_of(1)).cache_hits == 1);
 }
 
+// Returns what is said about a text that NVRTC refuses.
+std::string refusal(const Nvrtc& nvrtc, const std::filesystem::path& cache) {
+  KernelBatch batch = batch_of(2);
+  batch.kernels.push_back({"k_wrong", "extern \"C\" __global__ void k_wrong(float* x) { x[0] = unknown; }"});
+  try {
+    make_nvrtc_compiler(nvrtc, 90, cache, 1)->compile(batch);
+  } catch (const InternalError& error) {
+    return error.what();
+  }
+  return "a wrong text was compiled";
+}
+
 BOOST_AUTO_TEST_CASE(refused_text_is_named_and_kept) {
   Nvrtc nvrtc;
   if (skipped(nvrtc)) return;
   const test::TemporaryDirectory folder;
-  KernelBatch batch = batch_of(2);
-  batch.kernels.push_back({"k_wrong", "extern \"C\" __global__ void k_wrong(float* x) { x[0] = unknown; }"});
-  try {
-    make_nvrtc_compiler(nvrtc, 90, folder.path(), 1)->compile(batch);
-    BOOST_ERROR("a wrong text was compiled");
-  } catch (const InternalError& error) {
-    const std::string text = error.what();
+  write_file_atomically(folder.path() / "file", "");
+  for (const std::filesystem::path& cache : {folder.path(), folder.path() / "file" / "cache"}) {
+    const std::string text = refusal(nvrtc, cache);
     BOOST_TEST(text.find("refuses kernel k_wrong") != std::string::npos, text);
     BOOST_TEST(text.find("\"unknown\" is undefined") != std::string::npos, text);
     BOOST_TEST(text.find("failed-") != std::string::npos, text);
+    BOOST_TEST((text.find("not kept (cannot write") != std::string::npos) == (cache != folder.path()), text);
   }
 }
 
