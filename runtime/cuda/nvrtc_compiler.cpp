@@ -53,6 +53,8 @@ class NvrtcCompiler : public Compiler {
   WantedKernels read_cache(const WantedKernels& wanted, CompiledImages& result) const;
   std::vector<Image> build(const KernelBatch& batch, const std::vector<KernelUnit>& units) const;
   Image build_unit(const KernelBatch& batch, const KernelUnit& unit) const;
+  // Returns the image of the first attempt with which the kernel does not spill registers; empty if there is none.
+  std::string without_spills(const KernelBatch& batch, const std::string& key, const KernelSource& kernel) const;
   // Recompiles kernels that spill registers; one that then does not spill moves into a unit of its own.
   void mend_spills(const KernelBatch& batch, std::vector<KernelUnit>& units, std::vector<Image>& images) const;
   [[noreturn]] void report_failure(const std::string& text, const KernelUnit& unit, const std::string& log) const;
@@ -143,6 +145,16 @@ bool spills(const std::string& image, const std::string& name) {
   return false;
 }
 
+std::string NvrtcCompiler::without_spills(const KernelBatch& batch, const std::string& key,
+                                          const KernelSource& kernel) const {
+  for (const SpillAttempt& attempt : attempts_) {
+    const KernelSource changed{kernel.name, with_blocks(kernel.text, attempt.blocks)};
+    NvrtcResult result = run_nvrtc(nvrtc_, target_, unit_text(batch, {{{key, &changed}}, 0}), attempt.option);
+    if (!result.image.empty() && !spills(result.image, kernel.name)) return std::move(result.image);
+  }
+  return "";
+}
+
 void NvrtcCompiler::mend_spills(const KernelBatch& batch, std::vector<KernelUnit>& units,
                                 std::vector<Image>& images) const {
   for (size_t i = units.size(); i-- > 0;) {
@@ -152,16 +164,12 @@ void NvrtcCompiler::mend_spills(const KernelBatch& batch, std::vector<KernelUnit
                                    [&](const auto& k) { return k.second->name == kernel.name; });
       if (kernel.local_bytes == 0 || at == units[i].kernels.end()) continue;
       const auto [key, source] = *at;
-      for (const SpillAttempt& attempt : attempts_) {
-        const KernelSource changed{source->name, with_blocks(source->text, attempt.blocks)};
-        NvrtcResult result = run_nvrtc(nvrtc_, target_, unit_text(batch, {{{key, &changed}}, 0}), attempt.option);
-        if (result.image.empty() || spills(result.image, source->name)) continue;
-        units[i].kernels.erase(at);
-        std::erase(images[i].names, kernel.name);
-        units.push_back({{{key, source}}, 0});
-        images.push_back({std::move(result.image), {kernel.name}});
-        break;
-      }
+      std::string image = without_spills(batch, key, *source);
+      if (image.empty()) continue;
+      units[i].kernels.erase(at);
+      std::erase(images[i].names, kernel.name);
+      units.push_back({{{key, source}}, 0});
+      images.push_back({std::move(image), {kernel.name}});
     }
     if (!units[i].kernels.empty()) continue;
     units.erase(units.begin() + static_cast<std::ptrdiff_t>(i));
