@@ -118,7 +118,7 @@ class Backend {
   virtual std::unique_ptr<DeviceMemory> allocate(int64_t bytes) = 0;
   // Allocates host memory from which inputs may be lent. It is page-locked if a device copies out of it.
   virtual std::unique_ptr<DeviceMemory> allocate_host(int64_t bytes) = 0;
-  // Returns the bytes of the memory that allocate() takes from, used and free together.
+  // Returns the bytes, used and free, that allocate() takes from: a device's, or the host's as far as usable.
   virtual int64_t memory_bytes() const = 0;
   // Returns the bytes of it that no process uses now; all of it if that is unknown.
   virtual int64_t free_bytes() const { return memory_bytes(); }

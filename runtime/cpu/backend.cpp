@@ -3,7 +3,6 @@
 #include "runtime/backend.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -15,6 +14,7 @@
 #include "runtime/cpu/runner.h"
 #include "runtime/processor.h"
 #include "runtime/standard_streams.h"
+#include "runtime/usable_memory.h"
 #include "runtime/usable_processors.h"
 
 namespace kb {
@@ -81,9 +81,7 @@ class CpuBackend : public Backend {
   DType library_dtype(DType dtype) const override { return compute_dtype(library_, dtype); }
   std::unique_ptr<DeviceMemory> allocate(int64_t bytes) override { return allocate_cpu_memory(bytes); }
   std::unique_ptr<DeviceMemory> allocate_host(int64_t bytes) override { return allocate_cpu_memory(bytes); }
-  int64_t memory_bytes() const override {
-    return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<int64_t>(sysconf(_SC_PAGESIZE));
-  }
+  int64_t memory_bytes() const override { return usable_memory(); }
   bool host_visible() const override { return true; }
   void upload(std::byte* target, const std::byte* source, int64_t bytes) override {
     std::copy_n(source, bytes, target);
