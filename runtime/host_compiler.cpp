@@ -77,10 +77,14 @@ void start(std::deque<Process>& running, const std::vector<std::string>& argv, C
   }
 }
 
-std::string ask_version(const std::string& path) {
+ProcessResult run(const std::vector<std::string>& argv) {
   std::deque<Process> process;
-  start(process, {path, "--version"}, [] {});
-  const ProcessResult result = process.front().wait();
+  start(process, argv, [] {});
+  return process.front().wait();
+}
+
+std::string ask_version(const std::string& path) {
+  const ProcessResult result = run({path, "--version"});
   if (result.status != 0)
     throw Error(fmt::format("'{} --version' failed with status {}: is it a C++ compiler?\n{}", path, result.status,
                             result.output));
@@ -122,10 +126,16 @@ std::string find_version(const std::string& path, const fs::path& cache_dir) {
   return version;
 }
 
-std::vector<std::string> arguments(const HostCompiler& compiler, const CompileJob& job) {
+// Returns the compiler, the flags of every kernel, and `words`.
+std::vector<std::string> with_flags(const HostCompiler& compiler, const std::vector<std::string>& words) {
   std::vector<std::string> argv = {compiler.path};
   argv.insert(argv.end(), compiler.flags.begin(), compiler.flags.end());
-  argv.insert(argv.end(), {"-o", job.object.string(), job.source.string()});
+  argv.insert(argv.end(), words.begin(), words.end());
+  return argv;
+}
+
+std::vector<std::string> arguments(const HostCompiler& compiler, const CompileJob& job) {
+  std::vector<std::string> argv = with_flags(compiler, {"-o", job.object.string(), job.source.string()});
   argv.insert(argv.end(), compiler.libraries.begin(), compiler.libraries.end());
   return argv;
 }
@@ -177,12 +187,7 @@ std::vector<CompileResult> compile_shared_objects(const HostCompiler& compiler, 
 }
 
 bool is_refused(const HostCompiler& compiler, const fs::path& source) {
-  std::vector<std::string> argv = {compiler.path};
-  argv.insert(argv.end(), compiler.flags.begin(), compiler.flags.end());
-  argv.insert(argv.end(), {"-fsyntax-only", source.string()});
-  std::deque<Process> process;
-  start(process, argv, [] {});
-  return process.front().wait().status != 0;
+  return run(with_flags(compiler, {"-fsyntax-only", source.string()})).status != 0;
 }
 
 std::string command_line(const HostCompiler& compiler, const CompileJob& job) {

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "graph/error.h"
+#include "runtime/input_file.h"
 #include "runtime/process.h"
+#include "runtime/write_all.h"
 
 namespace kb::cuda {
 namespace {
@@ -132,23 +134,12 @@ std::map<std::string, LoopWork> main_loops(std::string_view sass) {
 }
 
 std::string disassembled(const std::string& cuobjdump, std::string_view cubin) {
-  const int file = ::memfd_create("cubin", MFD_CLOEXEC);  // the child opens it under /proc of this process
-  if (file < 0) throw Error(fmt::format("{}: no memory for a cubin: {}", cuobjdump, std::strerror(errno)));
-  size_t written = 0;
-  while (written < cubin.size()) {
-    const ssize_t now = ::write(file, cubin.data() + written, cubin.size() - written);
-    if (now <= 0) break;
-    written += static_cast<size_t>(now);
-  }
-  ProcessResult result{1, "the cubin could not be written"};
-  try {
-    if (written == cubin.size())
-      result = Process({cuobjdump, "-sass", fmt::format("/proc/{}/fd/{}", ::getpid(), file)}).wait();
-  } catch (...) {
-    ::close(file);
-    throw;
-  }
-  ::close(file);
+  const int descriptor = ::memfd_create("cubin", MFD_CLOEXEC);
+  if (descriptor < 0) throw Error(fmt::format("{}: no memory for a cubin: {}", cuobjdump, std::strerror(errno)));
+  // The child opens it under /proc of this process.
+  const InputFile file(fmt::format("/proc/{}/fd/{}", ::getpid(), descriptor), descriptor);
+  write_all(descriptor, cubin.data(), cubin.size(), file.path());
+  ProcessResult result = Process({cuobjdump, "-sass", file.path().string()}).wait();
   if (result.status != 0)
     throw Error(fmt::format("{} -sass: exit code {}\n  got:  {}", cuobjdump, result.status, result.output));
   return std::move(result.output);
