@@ -14,6 +14,8 @@ struct Groups {
   test::TemporaryDirectory root;
   const int64_t machine = static_cast<int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE);
 
+  Groups() { write("proc/self/mountinfo", "31 23 0:27 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"); }
+
   void write(const std::filesystem::path& name, const std::string& text) const {
     std::filesystem::create_directories((root / name).parent_path());
     test::write_file(root / name, text);
@@ -50,9 +52,17 @@ BOOST_AUTO_TEST_CASE(a_groups_name_may_be_hidden) {
 }
 
 BOOST_AUTO_TEST_CASE(version_1_has_a_hierarchy_of_memory) {
+  write("proc/self/mountinfo", "32 31 0:28 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n");
   write("proc/self/cgroup", "7:memory:/pod\n3:cpu,cpuacct:/pod\n");
   write("sys/fs/cgroup/memory/pod/memory.limit_in_bytes", "4000000\n");
   BOOST_TEST(usable_memory(root.path()) == 4'000'000);
+}
+
+BOOST_AUTO_TEST_CASE(the_hierarchy_may_be_mounted_anywhere) {
+  write("proc/self/mountinfo", "31 23 0:27 /pods /groups/unified rw - cgroup2 cgroup2 rw\n");
+  write("proc/self/cgroup", "0::/pods/a\n");
+  write("groups/unified/a/memory.max", "5000000\n");
+  BOOST_TEST(usable_memory(root.path()) == 5'000'000);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
