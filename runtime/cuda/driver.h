@@ -83,12 +83,7 @@ class CallError : public Error {
 
 // Functions by the names that libcuda.so.1 exports; "_v2" is part of a name.
 struct Driver : FunctionTable {
-  // driver(driver.stream_synchronize, stream) throws CallError unless the call returns kSuccess.
-  template <class... P, class... A>
-  void operator()(const Call<P...>& call, A... arguments) const {
-    if (const Result result = call.function(arguments...); result != kSuccess) fail(call.symbol, result);
-  }
-  [[noreturn]] void fail(const char* symbol, Result result) const;
+  [[noreturn]] void fail(const char* symbol, Result result) const override;  // throws CallError
   // Returns the bytes of the current device's memory that no process uses.
   int64_t free_bytes() const;
 

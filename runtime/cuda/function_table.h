@@ -25,8 +25,16 @@ struct FunctionTable {
   using Call = CallOf<int, P...>;
 
   FunctionTable() = default;
+  virtual ~FunctionTable() = default;
   FunctionTable(const FunctionTable&) = delete;
   FunctionTable& operator=(const FunctionTable&) = delete;
+
+  // driver(driver.stream_synchronize, stream) calls the function, and fail() unless it returns 0.
+  template <class... P, class... A>
+  void operator()(const Call<P...>& call, A... arguments) const {
+    if (const int result = call.function(arguments...); result != 0) fail(call.symbol, result);
+  }
+  [[noreturn]] virtual void fail(const char* symbol, int result) const = 0;
 
   std::vector<Slot> slots;  // one for each function of the table
 };

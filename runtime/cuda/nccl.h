@@ -27,13 +27,8 @@ NcclType nccl_type(DType dtype);  // takes a dtype that can be summed
 enum class NcclOp : int { sum = 0 };
 
 struct Nccl : FunctionTable {
-  // nccl(nccl.group_start) throws Error unless the call returns kNcclSuccess.
-  template <class... P, class... A>
-  void operator()(const Call<P...>& call, A... arguments) const {
-    if (const NcclResult result = call.function(arguments...); result != kNcclSuccess) fail(call.symbol, result);
-  }
-  [[noreturn]] void fail(const char* symbol, NcclResult result) const;
-  std::string version_text() const;  // a text: "NCCL 2.28.9"
+  [[noreturn]] void fail(const char* symbol, NcclResult result) const override;  // throws Error
+  std::string version_text() const;                                              // a text: "NCCL 2.28.9"
 
   CallOf<const char*, NcclResult> get_error_string{slots, "ncclGetErrorString"};
   Call<int*> get_version{slots, "ncclGetVersion"};

@@ -16,12 +16,7 @@ namespace kb::cuda {
 using NvrtcProgram = _nvrtcProgram*;
 
 struct NvrtcFunctions : FunctionTable {
-  // nvrtc(nvrtc.version, &major, &minor) throws InternalError unless the call returns 0.
-  template <class... P, class... A>
-  void operator()(const Call<P...>& call, A... arguments) const {
-    if (const int result = call.function(arguments...); result != 0) fail(call.symbol, result);
-  }
-  [[noreturn]] void fail(const char* symbol, int result) const;
+  [[noreturn]] void fail(const char* symbol, int result) const override;  // throws InternalError
 
   using Size = Call<NvrtcProgram, size_t*>;
   using Bytes = Call<NvrtcProgram, char*>;
