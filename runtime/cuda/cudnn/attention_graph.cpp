@@ -89,10 +89,7 @@ class Draft {
   Descriptor finish(const PlanDevice& device) const {
     std::vector<const Descriptor*> operations;
     for (const Descriptor& operation : operations_) operations.push_back(&operation);
-    Descriptor result(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-    device.set_graph(result);
-    result.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, std::span<const Descriptor* const>(operations)).finalize();
-    return result;
+    return device.graph_of(operations);
   }
 
  private:

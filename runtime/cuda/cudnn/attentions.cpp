@@ -39,8 +39,8 @@ int64_t scratch_of(const AttentionSpec& spec, int64_t workspace) {
 class AttentionOp : public cuda::LibraryOp {
  public:
   // `chosen` is null where nothing could be planned.
-  AttentionOp(bool has_device, cudnnHandle_t handle, const AttentionSpec& spec, std::shared_ptr<const GraphPlan> chosen)
-      : has_device_(has_device), handle_(handle), spec_(spec), chosen_(std::move(chosen)) {}
+  AttentionOp(cudnnHandle_t handle, const AttentionSpec& spec, std::shared_ptr<const GraphPlan> chosen)
+      : handle_(handle), spec_(spec), chosen_(std::move(chosen)) {}
 
   int64_t scratch_bytes() const override {
     return scratch_of(spec_, chosen_ ? chosen_->plan.workspace : attention_workspace(spec_));
@@ -51,7 +51,7 @@ class AttentionOp : public cuda::LibraryOp {
 
   void enqueue(cuda::Stream stream, std::span<const void* const> in, std::span<void* const> out,
                void* scratch) const override {
-    ensure(has_device_, "attention: no device to run on");
+    ensure(handle_, "attention: no device to run on");
     float scale = static_cast<float>(spec_.scale), minus_infinity = -std::numeric_limits<float>::infinity(), one = 1;
     std::vector<int64_t> ids = operand_ids(spec_);
     std::vector<void*> addresses;
@@ -73,7 +73,6 @@ class AttentionOp : public cuda::LibraryOp {
   }
 
  private:
-  bool has_device_;
   cudnnHandle_t handle_;
   AttentionSpec spec_;
   std::shared_ptr<const GraphPlan> chosen_;
@@ -99,11 +98,10 @@ int64_t attention_workspace(const AttentionSpec& spec) {
   return kSmallWorkspace + (spec.backward ? scores * 2 : 0);
 }
 
-Attentions::Attentions(const cuda::DeviceHandles&, cuda::LibraryPicks& picks)
-    : has_device_(true), choice_(create_handle()), picks_(picks) {}
+Attentions::Attentions(cuda::LibraryPicks& picks) : choice_(create_handle()), picks_(picks) {}
 
 Attentions::Attentions(const std::string& architecture, cuda::LibraryPicks& picks)
-    : has_device_(false), choice_(architecture), picks_(picks) {}
+    : choice_(architecture), picks_(picks) {}
 
 Attentions::~Attentions() {
   chosen_.clear();
@@ -111,7 +109,7 @@ Attentions::~Attentions() {
 }
 
 std::unique_ptr<cuda::LibraryOp> Attentions::plan(const AttentionSpec& spec) {
-  return std::make_unique<AttentionOp>(has_device_, choice_.handle(), spec, choose(spec));
+  return std::make_unique<AttentionOp>(choice_.handle(), spec, choose(spec));
 }
 
 // The heuristics' favourite is taken without trials: a plan takes a second to compile, and lengths of random numbers
@@ -120,7 +118,7 @@ std::shared_ptr<const GraphPlan> Attentions::choose(const AttentionSpec& spec) {
   const std::string key = text(spec);
   if (const auto known = chosen_.find(key); known != chosen_.end()) return known->second;
   if (is_known_wrong(spec)) throw Error(version() + " computes wrong gradients of attention\n  hint: cuDNN 9.10.2");
-  if (!has_device_ && !has_driver()) return chosen_[key] = nullptr;
+  if (!choice_.handle() && !has_driver()) return chosen_[key] = nullptr;
   Descriptor graph = attention_graph(spec, choice_);
   const PlanRules rules{.compiled_later = true, .workspace_limit = attention_workspace(spec)};
   const auto pick = picks_.find(key);

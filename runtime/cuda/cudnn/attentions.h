@@ -13,8 +13,8 @@ namespace kb::cudnn {
 
 class Attentions {
  public:
-  // Works on the handles' device, whose context is current. The plans' picks are recorded in `picks`.
-  Attentions(const cuda::DeviceHandles& device, cuda::LibraryPicks& picks);
+  // Works on the current context's device. The plans' picks are recorded in `picks`.
+  explicit Attentions(cuda::LibraryPicks& picks);
   // Works without a device: plans can be made, and their scratch be asked for, but they do not run. Making one needs
   // the driver's library (libcuda.so.1). Without it the scratch is known, and nothing else.
   Attentions(const std::string& architecture, cuda::LibraryPicks& picks);
@@ -28,7 +28,6 @@ class Attentions {
  private:
   std::shared_ptr<const GraphPlan> choose(const AttentionSpec& spec);
 
-  bool has_device_;
   PlanDevice choice_;
   cuda::LibraryPicks& picks_;
   std::map<std::string, std::shared_ptr<const GraphPlan>> chosen_;  // keyed by the spec's text; null: no driver

@@ -134,13 +134,6 @@ Descriptor addition(cudnnDataType_t type, const Descriptor& x, const Descriptor&
   return result;
 }
 
-Descriptor graph_of(std::span<const Descriptor* const> operations, const PlanDevice& device) {
-  Descriptor result(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-  device.set_graph(result);
-  result.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operations).finalize();
-  return result;
-}
-
 }  // namespace
 
 Descriptor conv_operation(const ConvSpec& spec, const Descriptor& image, const Descriptor& filter,
@@ -160,13 +153,13 @@ Descriptor conv_operation(const ConvSpec& spec, const Descriptor& image, const D
 Descriptor conv_graph(const ConvSpec& spec, const PlanDevice& device) {
   const ConvTensors tensors = conv_tensors(spec);
   const Descriptor conv = conv_operation(spec, tensors.image, tensors.filter, tensors.result);
-  if (!spec.bias) return graph_of(std::array{&conv}, device);
+  if (!spec.bias) return device.graph_of(std::array{&conv});
   const bool last = channels_last(spec.o, spec.block_out);
   const cudnnDataType_t type = data_type(spec.dtype);
   const Descriptor bias = tensor(kBias, type, {1, spec.o, 1, 1}, last, false);
   const Descriptor sum = tensor(kResult, type, {spec.n, spec.o, spec.out_h(), spec.out_w()}, last, false);
   const Descriptor add = addition(sum_type(spec), tensors.result, bias, sum);
-  return graph_of(std::array{&conv, &add}, device);
+  return device.graph_of(std::array{&conv, &add});
 }
 
 }  // namespace kb::cudnn

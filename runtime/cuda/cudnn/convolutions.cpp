@@ -57,9 +57,8 @@ void execute(cudnnHandle_t handle, const Plan& plan, const Operands& o, void* wo
 
 class ConvOp : public cuda::LibraryOp {
  public:
-  ConvOp(const cuda::DeviceHandles* device, cudnnHandle_t handle, const ConvSpec& spec,
-         std::shared_ptr<const GraphPlan> chosen)
-      : device_(device), handle_(handle), spec_(spec), chosen_(std::move(chosen)) {}
+  ConvOp(cudnnHandle_t handle, const ConvSpec& spec, std::shared_ptr<const GraphPlan> chosen)
+      : handle_(handle), spec_(spec), chosen_(std::move(chosen)) {}
 
   // Returns the bytes of the workspace and of its alignment.
   int64_t scratch_bytes() const override {
@@ -75,14 +74,13 @@ class ConvOp : public cuda::LibraryOp {
 
   void enqueue(cuda::Stream stream, std::span<const void* const> in, std::span<void* const> out,
                void* scratch) const override {
-    ensure(device_, "convolution: no device to run on");
+    ensure(handle_, "convolution: no device to run on");
     const Operands all = operands(spec_, in, out);
     check(cudnnSetStream(handle_, stream), "cudnnSetStream");
     execute(handle_, chosen_->plan, all, cuda::workspace_in(scratch));
   }
 
  private:
-  const cuda::DeviceHandles* device_;
   cudnnHandle_t handle_;
   ConvSpec spec_;
   std::shared_ptr<const GraphPlan> chosen_;
@@ -112,7 +110,7 @@ Convolutions::~Convolutions() {
 }
 
 std::unique_ptr<cuda::LibraryOp> Convolutions::plan(const ConvSpec& spec) {
-  return std::make_unique<ConvOp>(device_, choice_.handle(), spec, choose(spec));
+  return std::make_unique<ConvOp>(choice_.handle(), spec, choose(spec));
 }
 
 std::shared_ptr<const GraphPlan> Convolutions::choose(const ConvSpec& spec) {

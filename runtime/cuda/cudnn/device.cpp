@@ -54,8 +54,11 @@ PlanDevice::PlanDevice(const std::string& architecture) {
   throw Error(fmt::format("cuDNN plans for '{}': expected sm_80, sm_90 or sm_100", architecture));
 }
 
-void PlanDevice::set_graph(Descriptor& graph) const {
+Descriptor PlanDevice::graph_of(std::span<const Descriptor* const> operations) const {
+  Descriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
   if (handle_) graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle_);
+  graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operations).finalize();
+  return graph;
 }
 
 void PlanDevice::set_heuristics(Descriptor& heuristics) const { set(heuristics, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP); }

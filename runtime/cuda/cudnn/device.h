@@ -2,6 +2,7 @@
 // can be built without a GPU, of one that an architecture's name stands for.
 #pragma once
 #include <optional>
+#include <span>
 #include <string>
 
 #include "runtime/cuda/cudnn/descriptor.h"
@@ -21,9 +22,10 @@ class PlanDevice {
 
   // Null: this machine has no device.
   cudnnHandle_t handle() const { return handle_; }
+  // Returns the operations as a graph.
+  Descriptor graph_of(std::span<const Descriptor* const> operations) const;
   // Set the device in a descriptor, by the one of its two attributes that applies. A descriptor without an attribute
   // for handles takes the device from its operation graph.
-  void set_graph(Descriptor& graph) const;
   void set_heuristics(Descriptor& heuristics) const;
   void set_engine(Descriptor& engine) const;
   void set_plan(Descriptor& plan) const;

@@ -55,7 +55,7 @@ class VendorLibrary : public DeviceLibrary {
     return *convolutions_;
   }
   cudnn::Attentions& attentions() const {
-    if (!attentions_) attentions_.emplace(*device_, picks_);
+    if (!attentions_) attentions_.emplace(picks_);
     return *attentions_;
   }
 

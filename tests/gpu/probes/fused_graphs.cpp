@@ -50,10 +50,7 @@ class Draft {
   FusedGraph finish(const PlanDevice& device) {
     std::vector<const Descriptor*> operations;
     for (const Descriptor& operation : operations_) operations.push_back(&operation);
-    FusedGraph result{Descriptor(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR), operands_, 0};
-    device.set_graph(result.graph);
-    result.graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, std::span<const Descriptor* const>(operations)).finalize();
-    return result;
+    return {device.graph_of(operations), operands_, 0};
   }
 
  private:
