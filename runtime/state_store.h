@@ -50,7 +50,7 @@ class StateStore {
   // works on it.
   StateStore& part(const std::string& name) { return part_on(backend_, name); }
   StateStore& host_part(const std::string& name) { return part_on(nullptr, name); }
-  // Notes that another process has the part of this name: load() ignores its tensors.
+  // Notes that another process has the part of this name: lies_elsewhere() knows its tensors, and load() fits none.
   void part_lies_elsewhere(const std::string& name) { elsewhere_.insert(name + "."); }
   bool lies_elsewhere(std::string_view tensor) const;
   // Sets the variables that `from` has too, to its values; the slots only if `slots`.

@@ -3,12 +3,11 @@
 // and add_optimizer scale the loss) or with bf16, which needs no loss scaling. It stands after simplify, which would
 // fold its casts, and before layout, which chooses by dtype.
 //
-// Mixed, bf16 standing for either: library ops read and give bf16, weight gradients (what is summed over workers) and
-// the log-sum-exps of flash attention f32;
-// parameters, optimizer, reductions, norms and losses stay in f32; activations that a library op takes, or that live
-// between launches because it would cost more to compute them again, are stored in bf16 (rounded once, all readers see
-// the rounded value), and moved in it. Weight gradients of convolutions that a library rounds are so behind layout
-// (library_gradients).
+// Mixed, bf16 standing for either: library ops read and give bf16, but f32 for weight gradients (what is summed over
+// workers) and for the log-sum-exps of flash attention; parameters, optimizer, reductions, norms and losses stay in
+// f32; activations that a library op takes, or that live between launches because it would cost more to compute them
+// again, are stored in bf16 (rounded once, all readers see the rounded value), and moved in it. Weight gradients that a
+// library gives in 16 bits alone are narrowed behind layout (library_gradients).
 //
 // Library ops of the update, which reads what is summed over the workers, give f32. They read bf16, but f32 beside f16,
 // whose least numbers are too large for them. Exact products (exact_matmul) read and give f32 in every arithmetic but
