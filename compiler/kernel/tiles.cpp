@@ -3,6 +3,7 @@
 
 #include "compiler/kernel/builder.h"
 #include "graph/error.h"
+#include "graph/rounding.h"
 
 namespace kb::ir {
 namespace {
@@ -36,7 +37,7 @@ int64_t storage_alignment(Storage storage) { return storage == Storage::matrices
 
 StorageRange storage_range(int64_t used, const Instr& local) {
   const int64_t alignment = storage_alignment(local.storage);
-  const int64_t begin = (used + alignment - 1) / alignment * alignment;
+  const int64_t begin = round_up(used, alignment);
   return {begin, begin + local.integer * size_of(local.type), alignment};
 }
 

@@ -4,6 +4,7 @@
 
 #include "compiler/views.h"
 #include "graph/error.h"
+#include "graph/rounding.h"
 
 namespace kb {
 
@@ -236,7 +237,7 @@ void Context::blocks(const Extent& extent, int64_t size, const std::function<voi
     const Reg whole = argument("block", size);
     return Extent{0, b.div(b.add(extent.reg, b.sub(whole, b.index(1))), whole), 1};
   };
-  serial(extent.dynamic() ? rounded_up() : literal((extent.literal + size - 1) / size), [&](const Index& block) {
+  serial(extent.dynamic() ? rounded_up() : literal(ceil_div(extent.literal, size)), [&](const Index& block) {
     const Index begin = math.scale(block, size);
     body(begin, least(size, extent, begin));
   });
@@ -255,8 +256,8 @@ int64_t Context::chunk_of(int64_t extent, int64_t most, int64_t unit) {
   if (extent <= most) return extent;
   for (int64_t chunk = most; chunk >= (most + 1) / 2; chunk -= unit)
     if (extent % chunk == 0) return chunk;
-  const int64_t pieces = (extent + most - 1) / most, even = (extent + pieces - 1) / pieces;
-  return (even + unit - 1) / unit * unit;
+  const int64_t pieces = ceil_div(extent, most), even = ceil_div(extent, pieces);
+  return round_up(even, unit);
 }
 
 // Returns whether positions in the domain and in all buffers fit 32 bits, with room for those a little past an end,

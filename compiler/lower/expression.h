@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "compiler/lower/context.h"
+#include "graph/rounding.h"
 
 namespace kb {
 
@@ -18,7 +19,7 @@ struct AxisWindow {
 
   // Returns the rounds of a gradient's loop: for dilation 1 over the windows that may hold the element, counted from
   // the last one, else over the taps of a window.
-  int64_t gradient_taps() const { return dilation == 1 ? (kernel + stride - 1) / stride : kernel; }
+  int64_t gradient_taps() const { return dilation == 1 ? ceil_div(kernel, stride) : kernel; }
 };
 
 class Expression {

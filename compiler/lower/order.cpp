@@ -5,6 +5,7 @@
 // So every block has the same work however the indices are distributed.
 #include "compiler/lower/classes.h"
 #include "compiler/lower/expression.h"
+#include "graph/rounding.h"
 
 namespace kb {
 namespace {
@@ -119,7 +120,7 @@ class Order {
   // Writes body for the positions of a thread's segment in their order.
   void segment(Reg thread, const std::function<void(Reg begin, int64_t count)>& body) {
     const int64_t threads = cx_.target.block_threads;
-    const Reg size = cx_.argument("segment", (indices_ + threads - 1) / threads);
+    const Reg size = cx_.argument("segment", ceil_div(indices_, threads));
     const Reg begin = cx_.b.min(cx_.b.mul(thread, size), indices()), end = cx_.b.min(cx_.b.add(begin, size), indices());
     const Reg whole = cx_.b.div(cx_.b.sub(end, begin), cx_.b.index(kCheckedAtOnce));
     cx_.b.loop(cx_.b.index(0), whole, 1,

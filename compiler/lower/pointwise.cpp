@@ -6,6 +6,7 @@
 
 #include "compiler/lower/classes.h"
 #include "compiler/lower/nest.h"
+#include "graph/rounding.h"
 
 namespace kb {
 namespace {
@@ -59,7 +60,7 @@ class Pointwise {
     const int64_t unit = split_ == last() ? cx_.b.lanes() : 1;
     chunk_ = dim.dynamic ? std::max(most / unit * unit, unit) : Context::chunk_of(dim.extent, most, unit);
     if (chunk_is_argument()) chunk_ = gpu_chunk(inner, unit);
-    pieces_ = (dim.extent + chunk_ - 1) / chunk_;
+    pieces_ = ceil_div(dim.extent, chunk_);
     tiles_ = pieces_;
     for (size_t d = 0; d < split_; ++d) tiles_ *= nest_.dims[d].extent;
   }
@@ -115,7 +116,7 @@ class Pointwise {
     for (size_t d = split_ + 1; d < nest_.dims.size(); ++d) inner.push_back(nest_.dims[d].extent);
     if (inner.empty()) return flat_block();
     const bool whole = inner.back() % lanes == 0;
-    inner.back() = (inner.back() + lanes - 1) / lanes;
+    inner.back() = ceil_div(inner.back(), lanes);
     if (whole && threads % inner.back() == 0) return columns_block(inner);
     const int64_t most = chunk_is_argument() ? IndexMath::kUnbounded : chunk_ * element_count(inner);
     Dims shape = inner;
@@ -131,7 +132,7 @@ class Pointwise {
   void flat_block() {
     const int64_t lanes = cx_.b.lanes();
     const Reg vectors = cx_.b.div(cx_.b.add(cx_.reg(count_), cx_.b.index(lanes - 1)), cx_.b.index(lanes));
-    const int64_t most = chunk_is_argument() ? IndexMath::kUnbounded : (chunk_ + lanes - 1) / lanes;
+    const int64_t most = chunk_is_argument() ? IndexMath::kUnbounded : ceil_div(chunk_, lanes);
     cx_.shared(as_extent(vectors), most, [&](const Index& vector) { one_vector(vector); });
   }
 

@@ -1,5 +1,7 @@
 #include "compiler/lower/product.h"
 
+#include "graph/rounding.h"
+
 namespace kb {
 
 using ir::Reg;
@@ -29,7 +31,7 @@ void Product::declare() {
 }
 
 // Extents are arguments, so that layers of all sizes share one text.
-Reg Product::steps() { return cx_.argument("steps", (depth_ + parts_.depth - 1) / parts_.depth); }
+Reg Product::steps() { return cx_.argument("steps", ceil_div(depth_, parts_.depth)); }
 
 // Copies part `number` of both matrices, counted over all tiles, into its stage.
 void Product::copy(Reg number) {

@@ -6,6 +6,7 @@
 #include "compiler/lower/classes.h"
 #include "compiler/lower/expression.h"
 #include "compiler/lower/product.h"
+#include "graph/rounding.h"
 
 namespace kb {
 
@@ -22,13 +23,13 @@ class PointwiseProduct {
         expression_(cx_),
         width_(group.domain.back()),
         rows_(element_count(group.domain) / width_),
-        columns_(std::min(std::max(kTile, rounded_up(width_, kTile)), kMostColumns)),
+        columns_(std::min(std::max(kTile, round_up(width_, kTile)), kMostColumns)),
         product_(cx_, columns_) {}
 
   Lowered lower() {
-    const int64_t stretches = (width_ + columns_ - 1) / columns_;
+    const int64_t stretches = ceil_div(width_, columns_);
     const int64_t most = std::max<int64_t>(Product::kResident * cx_.target.processors / stretches, 1);
-    const int64_t share = rounded_up((rows_ + most - 1) / most, Product::kRows), blocks = (rows_ + share - 1) / share;
+    const int64_t share = round_up(ceil_div(rows_, most), Product::kRows), blocks = ceil_div(rows_, share);
     cx_.add_phase(blocks * stretches, true, [&](const Index& tile) {
       const Reg number = cx_.math.emit(tile), across = cx_.argument("stretches", stretches);
       const Index column = cx_.math.scale(cx_.math.of(cx_.b.mod(number, across), stretches - 1), columns_);

@@ -11,8 +11,6 @@ namespace kb {
 inline constexpr int64_t kProductPad = 8;  // free elements behind a row of a result in block storage, whose rows
                                            // then begin in other banks
 
-inline int64_t rounded_up(int64_t extent, int64_t unit) { return (extent + unit - 1) / unit * unit; }
-
 // How a product goes through its depth.
 struct ProductParts {
   int64_t depth = 0;   // elements of the depth in a part

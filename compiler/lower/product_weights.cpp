@@ -8,6 +8,7 @@
 #include "compiler/lower/emit.h"
 #include "compiler/lower/expression.h"
 #include "compiler/lower/product.h"
+#include "graph/rounding.h"
 
 namespace kb {
 
@@ -27,15 +28,15 @@ class WeightProduct {
     x_ = node.inputs[0], dy_ = node.inputs[1], type_ = node.type().dtype;
     width_ = graph.type(x_).shape.back(), height_ = graph.type(dy_).shape.back();
     pixels_ = graph.type(x_).elements() / width_;
-    columns_ = std::min(rounded_up(width_, kTileUnit), kWidestTile);
+    columns_ = std::min(round_up(width_, kTileUnit), kWidestTile);
     // Eight warps share the tile, each with a multiple of 16 x 16; two warpgroups share it by rows, or by columns.
     rows_ = height_ <= kTallestTile / 2 && columns_ % (2 * kTileUnit) == 0 ? kTallestTile / 2 : kTallestTile;
     parts_ = parts_of(target, group.by_warpgroups, columns_);
-    across_ = (width_ + columns_ - 1) / columns_;
-    tiles_ = across_ * ((height_ + rows_ - 1) / rows_);
+    across_ = ceil_div(width_, columns_);
+    tiles_ = across_ * ceil_div(height_, rows_);
     const int64_t most = std::max<int64_t>(Product::kResident * target.processors / tiles_, 1);
-    share_ = rounded_up((pixels_ + most - 1) / most, parts_.depth);
-    shares_ = (pixels_ + share_ - 1) / share_;
+    share_ = round_up(ceil_div(pixels_, most), parts_.depth);
+    shares_ = ceil_div(pixels_, share_);
     cx_.product = [this](const Indices&) { return sum_; };
   }
 

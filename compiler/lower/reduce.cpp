@@ -5,6 +5,7 @@
 #include "compiler/lower/classes.h"
 #include "compiler/lower/emit.h"
 #include "compiler/views.h"
+#include "graph/rounding.h"
 
 namespace kb {
 
@@ -96,7 +97,7 @@ void Reduce::choose_lanes() {
   // Partials are worth their second phase if tiles of the kept dims alone would be too few.
   int64_t kept_tiles = 1;
   for (const int64_t extent : outer_kept()) kept_tiles *= extent;
-  const int64_t stretches = lanes_ == Lanes::reduced ? 1 : (last.extent + kStretch - 1) / kStretch;
+  const int64_t stretches = lanes_ == Lanes::reduced ? 1 : ceil_div(last.extent, kStretch);
   if (is_gpu() && !shares_results()) {
     if (!last.reduced) lanes_ = Lanes::kept_vector;
     return;
@@ -157,9 +158,9 @@ void Reduce::choose_chunks(int64_t work, int64_t most) {
   const Dim& dim = nest_.dims[0];
   const int64_t unit = lanes_reduce() && inner() == 0 ? cx_.b.lanes() : 1;
   const int64_t least = std::max<int64_t>(cx_.target.tile_elements / std::max<int64_t>(work, 1), 1);
-  chunk_ = std::max((dim.extent + most - 1) / most, least);
-  chunk_ = (chunk_ + unit - 1) / unit * unit;
-  chunks_ = (dim.extent + chunk_ - 1) / chunk_;
+  chunk_ = std::max(ceil_div(dim.extent, most), least);
+  chunk_ = round_up(chunk_, unit);
+  chunks_ = ceil_div(dim.extent, chunk_);
 }
 
 // Returns the first index and the length of the part of dims[d] that a chunk covers; only dims[0] is ever cut.

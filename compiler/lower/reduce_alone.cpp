@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/lower/reduce.h"
+#include "graph/rounding.h"
 
 namespace kb {
 namespace {
@@ -42,12 +43,12 @@ class ReduceAlone : Reduce {
       if (nest_.dims.back().dynamic)
         stretch_ = std::min(
             kStretch, std::max(cx_.b.lanes(), cx_.target.tile_elements / reduced / cx_.b.lanes() * cx_.b.lanes()));
-      stretches_ = (nest_.dims.back().extent + stretch_ - 1) / stretch_;
+      stretches_ = ceil_div(nest_.dims.back().extent, stretch_);
       tiles_ = outer_items() * stretches_;
       choose_chunks(reduced * stretch_, cx_.target.max_partials);
       return;
     }
-    vectors_ = lanes_reduce() ? 1 : (nest_.dims.back().extent + cx_.b.lanes() - 1) / cx_.b.lanes();
+    vectors_ = lanes_reduce() ? 1 : ceil_div(nest_.dims.back().extent, cx_.b.lanes());
     const int64_t items = outer_items() * vectors_;
     const int64_t work = lanes_reduce() ? reduced : reduced * cx_.b.lanes();
     per_tile_ = is_gpu() ? cx_.target.block_threads
@@ -55,7 +56,7 @@ class ReduceAlone : Reduce {
                     ? 1  // its extent may grow
                     : std::max<int64_t>(cx_.target.tile_elements / work, 1);
     if (!kept_is_dynamic() && !is_gpu()) per_tile_ = std::min(per_tile_, items);
-    tiles_ = (items + per_tile_ - 1) / per_tile_;
+    tiles_ = ceil_div(items, per_tile_);
     choose_chunks(work, cx_.target.max_partials);
   }
 
@@ -120,7 +121,7 @@ class ReduceAlone : Reduce {
       if (!dim.reduced) continue;
       const bool by_lanes = lanes_reduce() && d == inner();
       const bool unknown = dim.dynamic || (two_phases_ && d == 0);
-      const int64_t own = by_lanes ? (dim.extent + cx_.b.lanes() - 1) / cx_.b.lanes() : dim.extent;
+      const int64_t own = by_lanes ? ceil_div(dim.extent, cx_.b.lanes()) : dim.extent;
       if (unknown || rounds * own > kRun) {
         const int64_t size = rounds < kLongRun ? kRun / rounds : 1;
         return {d, size * (by_lanes ? cx_.b.lanes() : 1)};
@@ -175,7 +176,7 @@ class ReduceAlone : Reduce {
 
   int64_t bank_extent() const {
     const int64_t lanes = cx_.b.lanes();
-    return lanes_ == Lanes::kept_stretch ? (stretch_ + lanes - 1) / lanes * lanes : lanes;
+    return lanes_ == Lanes::kept_stretch ? round_up(stretch_, lanes) : lanes;
   }
 
   // Writes body for every place of a bank.
@@ -247,7 +248,7 @@ class ReduceAlone : Reduce {
 
   void second_phase() {
     const int64_t kept = nest_.kept_elements(), size = cx_.b.lanes();
-    cx_.add_phase((kept + size - 1) / size, false, [&](const Index& tile) {
+    cx_.add_phase(ceil_div(kept, size), false, [&](const Index& tile) {
       const Index begin = cx_.math.scale(tile, size);
       cx_.vectors(cx_.least(size, cx_.literal(kept), begin), [&](const Index& i) {
         const Index position = cx_.math.add(begin, i);

@@ -10,6 +10,7 @@
 // Chunks of columns go to wide blocks, one for each multiprocessor: fewer chunks, more groups in the last block. Short
 // rows go to blocks of few threads.
 #include "compiler/lower/reduce_together.h"
+#include "graph/rounding.h"
 
 namespace kb {
 
@@ -83,7 +84,7 @@ void ReduceTogether::own_elements(const Index& thread, const std::function<void(
     const bool by_lanes = lanes_reduce() && d == inner();
     dims.push_back(d);
     ranges.push_back(range(d, chunk_at_));
-    shape.push_back(by_lanes ? (nest_.dims[d].extent + lanes - 1) / lanes : nest_.dims[d].extent);
+    shape.push_back(by_lanes ? ceil_div(nest_.dims[d].extent, lanes) : nest_.dims[d].extent);
   }
   Reg total = vectors_of(ranges[0].count, dims[0]);
   for (size_t i = 1; i < dims.size(); ++i) total = cx_.b.mul(total, cx_.b.index(shape[i]));

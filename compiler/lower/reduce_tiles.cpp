@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "graph/rounding.h"
+
 namespace kb {
 namespace {
 
@@ -41,7 +43,7 @@ bool ReduceTiles::fits_wide() const {
 int64_t ReduceTiles::suitable_threads() const {
   if (!lanes_reduce() || two_phases_ || nest_.dims.back().dynamic) return threads();
   const int64_t vectors = reduced_in_index() / cx_.b.lanes();
-  const auto needed = static_cast<uint64_t>((vectors + kRowVectors - 1) / kRowVectors);
+  const auto needed = static_cast<uint64_t>(ceil_div(vectors, kRowVectors));
   return std::clamp<int64_t>(static_cast<int64_t>(std::bit_ceil(needed)), kWarp, threads());
 }
 
@@ -50,9 +52,9 @@ void ReduceTiles::choose_tiles() {
   tiles_ = outer_items();
   if (lanes_reduce()) return;
   const Dim& last = nest_.dims.back();
-  const auto vectors = static_cast<uint64_t>((last.extent + lanes - 1) / lanes);
+  const auto vectors = static_cast<uint64_t>(ceil_div(last.extent, lanes));
   columns_ = last.dynamic ? kColumnVectors : std::min<int64_t>(std::bit_ceil(vectors), kColumnVectors);
-  stretches_ = (last.extent + columns_ * lanes - 1) / (columns_ * lanes);
+  stretches_ = ceil_div(last.extent, columns_ * lanes);
   tiles_ *= stretches_;
 }
 
@@ -67,8 +69,8 @@ void ReduceTiles::choose_chunks_of_blocks() {
 void ReduceTiles::choose_chunks_of_product() {
   choose_chunks(cx_.target.tile_elements, std::max<int64_t>(Product::kResident * cx_.target.processors / tiles_, 1));
   if (!two_phases_ || reduced_in_index() > 1) return;
-  chunk_ = rounded_up(chunk_, Product::kRows);
-  chunks_ = (nest_.dims[0].extent + chunk_ - 1) / chunk_;
+  chunk_ = round_up(chunk_, Product::kRows);
+  chunks_ = ceil_div(nest_.dims[0].extent, chunk_);
 }
 
 int64_t ReduceTiles::reduced_in_index() const {
@@ -82,7 +84,7 @@ void ReduceTiles::fill_batches() {
   const int64_t rest = chunk_ % batch();
   if (chunk_ < batch() || 2 * rest <= batch()) return;
   chunk_ += batch() - rest;
-  chunks_ = (nest_.dims[0].extent + chunk_ - 1) / chunk_;
+  chunks_ = ceil_div(nest_.dims[0].extent, chunk_);
 }
 
 int64_t ReduceTiles::blocks_at_once() const {

@@ -11,6 +11,7 @@
 #include "compiler/lower/classes.h"
 #include "compiler/lower/expression.h"
 #include "graph/index_order.h"
+#include "graph/rounding.h"
 
 namespace kb {
 namespace {
@@ -31,7 +32,7 @@ class Scatter {
     columns_ = type.elements() / std::max<int64_t>(rows_, 1);
     updates_ = graph.type(node_.inputs[0]).elements();
     length_ = scatter_range(updates_);
-    ranges_ = (updates_ + length_ - 1) / length_;
+    ranges_ = ceil_div(updates_, length_);
     held_ = register_type(type.dtype);
     pieces_ = cx_.add_scratch(held_, kPiecesOfRange * ranges_ * columns_);
     cx_.prefetches = false;
@@ -40,7 +41,7 @@ class Scatter {
 
   Lowered lower() {
     const int64_t per_tile = std::max<int64_t>(cx_.target.tile_elements / columns_, 1);
-    const int64_t clearing = (rows_ + per_tile - 1) / per_tile;
+    const int64_t clearing = ceil_div(rows_, per_tile);
     cx_.add_phase(ranges_ + clearing, true, [&](const Index& tile) {
       const Reg number = cx_.math.emit(tile), ranges = cx_.argument("ranges", ranges_);
       cx_.b.branch(cx_.b.less(number, ranges), [&] {
@@ -126,7 +127,7 @@ class Scatter {
   void each_stretch(const std::function<void()>& body) {
     const int64_t lanes = cx_.b.lanes(), threads = cx_.target.block_threads;
     const auto with = [&](const Index& begin, const Extent& count, int64_t most) {
-      stretch_ = {begin, count, cx_.b.local(held_, (most + lanes - 1) / lanes * lanes)};
+      stretch_ = {begin, count, cx_.b.local(held_, round_up(most, lanes))};
       body();
     };
     const Extent all = cx_.literal(columns_);
@@ -134,7 +135,7 @@ class Scatter {
       const int64_t most = std::min(columns_, kStretch);
       return cx_.blocks(all, most, [&](const Index& begin, const Extent& count) { with(begin, count, most); });
     }
-    const int64_t vectors = (columns_ + lanes - 1) / lanes;
+    const int64_t vectors = ceil_div(columns_, lanes);
     cx_.b.threads([&](Reg number) {
       cx_.rounds_of_thread(cx_.literal(vectors), vectors, cx_.math.of(number, threads - 1), threads,
                            [&](const Index& vector) {
@@ -286,7 +287,7 @@ class Scatter {
       return cx_.serial(count, [&](const Index& at) {
         if_empty(at, [&](Reg row) { cx_.vectors(cx_.literal(columns_), clear(row)); });
       });
-    const int64_t lanes = cx_.b.lanes(), vectors = (columns_ + lanes - 1) / lanes;
+    const int64_t lanes = cx_.b.lanes(), vectors = ceil_div(columns_, lanes);
     const Extent all{0, cx_.b.mul(cx_.reg(count), cx_.b.index(vectors)), 1};
     cx_.shared(all, most * vectors, [&](const Index& own) {
       const Indices at = cx_.math.unflatten(own, {most, vectors});

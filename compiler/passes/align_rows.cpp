@@ -14,6 +14,7 @@
 #include "compiler/fuse/domain.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
+#include "graph/rounding.h"
 
 namespace kb {
 namespace {
@@ -23,7 +24,7 @@ constexpr int64_t kUnaligned = 8;  // elements in 16 bytes
 constexpr int64_t kAligned = 64;   // elements in 128 bytes
 
 bool grows(int64_t extent) { return extent >= kLeast && extent % kUnaligned != 0; }
-int64_t grown(int64_t extent) { return (extent + kAligned - 1) / kAligned * kAligned; }
+int64_t grown(int64_t extent) { return round_up(extent, kAligned); }
 
 Dims with(Dims shape, size_t axis, int64_t extent) {
   shape[axis] = extent;

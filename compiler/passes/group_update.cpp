@@ -10,6 +10,7 @@
 #include "compiler/passes/rule_probe.h"
 #include "graph/functions.h"
 #include "graph/report.h"
+#include "graph/rounding.h"
 
 namespace kb {
 namespace {
@@ -239,7 +240,7 @@ Tensor segment_norms(const Tensor& x, std::span<const Segment> segments, int64_t
   std::vector<double> first, blocks_of;
   for (const Segment& segment : segments) {
     first.push_back(static_cast<double>((segment.offset - segments.front().offset) / block));
-    blocks_of.push_back(static_cast<double>((segment.length + block - 1) / block));
+    blocks_of.push_back(static_cast<double>(ceil_div(segment.length, block)));
   }
   const auto rows = static_cast<int64_t>(segments.size());
   const auto columns = static_cast<int64_t>(*std::max_element(blocks_of.begin(), blocks_of.end()));

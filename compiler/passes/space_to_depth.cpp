@@ -10,13 +10,12 @@
 // kernel even. Only zeros are added to the sums.
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
+#include "graph/rounding.h"
 
 namespace kb {
 namespace {
 
 constexpr int64_t kMmaChannels = 16;  // channels that one instruction of a tensor core takes
-
-int64_t up_to_multiple(int64_t extent, int64_t of) { return (extent + of - 1) / of * of; }
 
 class SpaceToDepth : Rewriter {
  public:
@@ -48,7 +47,7 @@ class SpaceToDepth : Rewriter {
     const Dims& y = forward ? node.type().shape : from_.type(node.inputs[1]).shape;
     Shape shape;
     shape.channels = x[1];
-    shape.channels_folded = up_to_multiple(4 * x[1], kMmaChannels);
+    shape.channels_folded = round_up(4 * x[1], kMmaChannels);
     shape.low = node.attrs.ints("padding");
     for (size_t axis = 0; axis < 2; ++axis) {
       const int64_t taps = forward ? from_.type(node.inputs[1]).shape[axis + 2] : node.attrs.ints("kernel")[axis];

@@ -9,12 +9,14 @@
 #include <algorithm>
 #include <numeric>
 
+#include "graph/rounding.h"
+
 namespace kb {
 namespace {
 
 constexpr double kGoodEnough = 1.001;  // an arena of so many times the liveness bound ends the search
 
-int64_t padded(int64_t bytes) { return (std::max<int64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment; }
+int64_t padded(int64_t bytes) { return round_up(std::max<int64_t>(bytes, 1), kAlignment); }
 
 struct Block {
   int32_t buffer;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/rounding.h"
 #include "runtime/comm/sum.h"
 
 namespace kb {
@@ -15,7 +16,7 @@ Exchange::Exchange(Link& link) : link_(link) {
 template <class Place, class Arrived>
 void Exchange::run(int64_t element_bytes, const Part& out, const Part& in, const Place& place, const Arrived& arrived) {
   const int64_t out_bytes = out.elements * element_bytes, in_bytes = in.elements * element_bytes;
-  const int64_t outs = (out_bytes + kChunk - 1) / kChunk, ins = (in_bytes + kChunk - 1) / kChunk;
+  const int64_t outs = ceil_div(out_bytes, kChunk), ins = ceil_div(in_bytes, kChunk);
   int sends[kWindow], receives[kWindow];
   int64_t sent = 0, received = 0;
   for (int64_t i = 0; i < std::max(outs, ins); ++i) {

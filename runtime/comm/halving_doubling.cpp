@@ -9,6 +9,8 @@
 #include <array>
 #include <bit>
 
+#include "graph/rounding.h"
+
 namespace kb {
 namespace {
 
@@ -55,7 +57,7 @@ class Planner {
   int in_smaller() const { return blocks_.smaller.first + number_ % blocks_.smaller.size; }
 
   Range half(Range range, bool second) const {
-    const int64_t units = (range.elements() + unit_ - 1) / unit_;
+    const int64_t units = ceil_div(range.elements(), unit_);
     const int64_t middle = std::min(range.begin + (units + 1) / 2 * unit_, range.end);
     return second ? Range{middle, range.end} : Range{range.begin, middle};
   }

@@ -1,6 +1,7 @@
 // How a matmul is cut into shards. It depends on the spec alone, so that the bits never depend on the machine.
 #include <algorithm>
 
+#include "graph/rounding.h"
 #include "runtime/cpu/library_parts.h"
 
 namespace kb {
@@ -29,7 +30,7 @@ MatmulCut cut_matmul(const MatmulSpec& spec, int shards) {
     cut.axis = MatmulCut::Axis::n;
     extent = spec.n;
   }
-  const int64_t grains = (extent + grain - 1) / grain;
+  const int64_t grains = ceil_div(extent, grain);
   for (int64_t part = 0; part <= parts; ++part) {
     const int64_t bound = std::min(extent, grains * part / parts * grain);
     if (cut.bounds.empty() || bound > cut.bounds.back()) cut.bounds.push_back(bound);

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "graph/rounding.h"
 #include "runtime/cpu/arena_guard.h"
 
 namespace kb {
@@ -15,8 +16,6 @@ namespace {
 
 constexpr int64_t kPage = 4096;
 constexpr int64_t kLargePage = 2 << 20;  // blocks from this size on ask for transparent huge pages
-
-int64_t round_up(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 class CpuMemory : public DeviceMemory {
  public:

@@ -2,6 +2,7 @@
 // hold 4 input channels x 3 taps of a row x 8 output channels. A walk along a row reads each input and each gradient
 // once for all three taps: there are 12 multiplications to 5 loads, and sums are written once for all rows. oneDNN's
 // kernels load the input again for each tap, and write their sums after every row.
+#include "graph/rounding.h"
 #include "runtime/cpu/library_parts.h"
 
 #if defined(__x86_64__)
@@ -147,7 +148,7 @@ class WeightGradOp : public LibraryOp {
 
   // Computes the gradient. A task is one shard's gradient of some blocks of output channels.
   void run(Pool& pool, std::span<const void* const> in, std::span<void* const> out, void* scratch) const override {
-    const int64_t groups = (spec_.o / kBlock + kOutBlocks - 1) / kOutBlocks;
+    const int64_t groups = ceil_div(spec_.o / kBlock, kOutBlocks);
     each_shard(pool, shards_ * groups, [&](int64_t task) {
       add_shard(static_cast<const float*>(in[0]), static_cast<const float*>(in[1]), task / groups, task % groups,
                 at<float>(scratch, static_cast<size_t>(task / groups) * layout_.bytes()));

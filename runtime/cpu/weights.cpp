@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "graph/error.h"
+#include "graph/rounding.h"
 #include "runtime/cpu/library_parts.h"
 #include "runtime/element.h"
 
@@ -13,7 +14,7 @@ namespace {
 // The side of the squares of outputs and inputs in which both orders are walked, so that both stay in the first cache.
 constexpr int64_t kSquare = 16;
 
-int64_t output_squares(const WeightLayout& layout) { return (std::ssize(layout.output_at) + kSquare - 1) / kSquare; }
+int64_t output_squares(const WeightLayout& layout) { return ceil_div(std::ssize(layout.output_at), kSquare); }
 
 int64_t weight_tiles(const WeightLayout& layout) { return std::ssize(layout.group_at) * output_squares(layout); }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/error.h"
+#include "graph/rounding.h"
 #include "runtime/cpu/library_parts.h"
 #include "runtime/element.h"
 
@@ -14,7 +15,7 @@ constexpr int64_t kTile = 16384;  // elements of a tile
 
 template <class From, class To>
 void convert(Pool& pool, int64_t count, const void* from, void* out) {
-  pool.parallel((count + kTile - 1) / kTile, [&](int64_t begin, int64_t end, int) {
+  pool.parallel(ceil_div(count, kTile), [&](int64_t begin, int64_t end, int) {
     const From* source = static_cast<const From*>(from);
     To* result = static_cast<To*>(out);
     for (int64_t i = begin * kTile; i < std::min(count, end * kTile); ++i) result[i].store(source[i].load());

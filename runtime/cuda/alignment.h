@@ -6,6 +6,7 @@
 #include <string>
 
 #include "graph/error.h"
+#include "graph/rounding.h"
 
 namespace kb::cuda {
 
@@ -21,9 +22,7 @@ inline void check_operand(const char* call, const void* address) {
 }
 
 // Returns the least multiple of a workspace's alignment that is no less than `bytes`.
-inline int64_t workspace_aligned(int64_t bytes) {
-  return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
-}
+inline int64_t workspace_aligned(int64_t bytes) { return round_up(bytes, kWorkspaceAlignment); }
 
 // Returns the first place in `scratch` at which a workspace may start.
 inline std::byte* workspace_in(void* scratch) {

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "graph/dtype.h"
+#include "graph/rounding.h"
 #include "runtime/cuda/memory.h"
 
 namespace kb::cuda {
@@ -14,7 +15,7 @@ constexpr int64_t kAlignment = 256;  // alignment of operands, bytes
 constexpr int64_t kPattern = (256 << 10) - 16;
 constexpr int64_t kCaches = 2;  // touching this many times the cache's size leaves nothing of its content
 
-int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+int64_t aligned(int64_t bytes) { return round_up(bytes, kAlignment); }
 
 int64_t flush_bytes(const DeviceHandles& device) {
   int cache = 0;
@@ -72,7 +73,7 @@ int64_t CallMemory::place(std::span<const TrialOperand> operands, int64_t scratc
     room -= flush;
   }
   if (one_ > 0) {
-    const int64_t wanted = std::min<int64_t>((flush + one_ - 1) / one_, kRuns);
+    const int64_t wanted = std::min<int64_t>(ceil_div(flush, one_), kRuns);
     copies_ = static_cast<size_t>(std::max<int64_t>(std::min(wanted, 1 + room / one_), 1));
   }
   flush_at_ = static_cast<int64_t>(copies_) * one_ + aligned(scratch);

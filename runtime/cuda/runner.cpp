@@ -16,6 +16,7 @@
 #include <functional>
 #include <map>
 
+#include "graph/rounding.h"
 #include "runtime/cuda/capture.h"
 #include "runtime/cuda/lanes.h"
 #include "runtime/standard_streams.h"
@@ -28,8 +29,6 @@ constexpr int64_t kPlaceAlignment = 256;
 // block of its own, which is made when it is first filled, so that an input that is always lent needs none.
 constexpr int64_t kGathered = 64 << 10;
 constexpr int kCaptureTries = 4;  // tries to capture a routine, on both slots together; after these it stays uncaptured
-
-int64_t round_up(int64_t bytes) { return (bytes + kPlaceAlignment - 1) / kPlaceAlignment * kPlaceAlignment; }
 
 // A part of a slot's block of inputs or results.
 struct Place {
@@ -176,7 +175,7 @@ class CudaRunner : public Runner {
         if ((is_scalar(i) ? 0 : is_gathered(i) ? 1 : 2) != kind) continue;
         by_place_.push_back(i);
         inputs_[i] = {input_bytes_, parts_.inputs[i].type.bytes()};
-        input_bytes_ = round_up(inputs_[i].end());
+        input_bytes_ = round_up(inputs_[i].end(), kPlaceAlignment);
       }
       if (kind == 0) scalars_.resize(static_cast<size_t>(input_bytes_));
       if (kind == 1) gathered_bytes_ = input_bytes_;
@@ -186,7 +185,7 @@ class CudaRunner : public Runner {
   void place_results() {
     for (const RunnerParts::Output& output : parts_.outputs) {
       results_.push_back({result_bytes_, output.bytes});
-      if (output.bytes <= kKeptOutputBytes) result_bytes_ = round_up(results_.back().end());
+      if (output.bytes <= kKeptOutputBytes) result_bytes_ = round_up(results_.back().end(), kPlaceAlignment);
     }
   }
 
@@ -249,7 +248,8 @@ class CudaRunner : public Runner {
       if (!fresh_[i] || inputs_[i].bytes == 0) continue;
       Upload* last = uploads_.empty() ? nullptr : &uploads_.back();
       // Only neighbours in one allocation are joined: two adjacent allocations cannot be the source of one copy.
-      if (last && in_block(last->from) && in_block(fresh_[i]) && round_up(last->to.end()) == inputs_[i].offset &&
+      if (last && in_block(last->from) && in_block(fresh_[i]) &&
+          round_up(last->to.end(), kPlaceAlignment) == inputs_[i].offset &&
           last->from + (inputs_[i].offset - last->to.offset) == fresh_[i])
         last->to.bytes = inputs_[i].end() - last->to.offset;
       else

@@ -5,6 +5,7 @@
 // of the result fall into planes, to each of which some of the taps contribute.
 #include <algorithm>
 
+#include "graph/rounding.h"
 #include "runtime/cpu/amx/axis.h"
 #include "runtime/cpu/amx/loops.h"
 #include "runtime/cpu/amx/sequence.h"
@@ -33,8 +34,8 @@ struct ConvPlan {
     n = forward ? s.o : s.c;
     h[x] = s.h, w[x] = s.w;
     h[y] = s.out_h(), w[y] = s.out_w();
-    out_rows = forward ? s.out_h() : (s.h + s.stride[0] - 1) / s.stride[0];
-    out_columns = forward ? s.out_w() : (s.w + s.stride[1] - 1) / s.stride[1];
+    out_rows = forward ? s.out_h() : ceil_div(s.h, s.stride[0]);
+    out_columns = forward ? s.out_w() : ceil_div(s.w, s.stride[1]);
     rows = out_rows + axis[0].span();
     pitch = out_columns + axis[1].span();
     depth = k % kDepth == 0 ? kDepth : kSide;

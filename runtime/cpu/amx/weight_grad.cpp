@@ -5,6 +5,7 @@
 // inputs are several planes, one for each remainder of rows and columns, in each of which the stride is 1.
 #include <algorithm>
 
+#include "graph/rounding.h"
 #include "runtime/cpu/amx/axis.h"
 #include "runtime/cpu/amx/loops.h"
 #include "runtime/cpu/amx/sequence.h"
@@ -15,8 +16,6 @@ namespace {
 
 constexpr int64_t kPartDepth = 384;  // pixels of a part, whose inputs and gradients for 32 channels fit the first cache
 constexpr int64_t kGroupBytes = 1'250'000;  // inputs and gradients of some images, which fit the second cache
-
-int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
 // How the images of a shard are cut and written.
 struct GradPlan {

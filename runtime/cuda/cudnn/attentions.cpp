@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/error.h"
+#include "graph/rounding.h"
 #include "runtime/cuda/alignment.h"
 #include "runtime/cuda/cudnn/attention_graph.h"
 #include "runtime/cuda/cudnn/convolutions.h"
@@ -93,8 +94,7 @@ bool is_known_wrong(const AttentionSpec& spec) {
 }  // namespace
 
 int64_t attention_workspace(const AttentionSpec& spec) {
-  const auto whole = [](int64_t extent, int64_t tile) { return (extent + tile - 1) / tile * tile; };
-  const int64_t scores = spec.n * spec.heads * whole(spec.t, 64) * whole(spec.s, 128);
+  const int64_t scores = spec.n * spec.heads * round_up(spec.t, 64) * round_up(spec.s, 128);
   return kSmallWorkspace + (spec.backward ? scores * 2 : 0);
 }
 
