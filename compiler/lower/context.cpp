@@ -10,8 +10,6 @@ namespace kb {
 
 using ir::Reg;
 
-DType register_type(DType dtype) { return arithmetic_dtype(dtype); }
-
 Context::Context(const Graph& graph, const Group& group, const Target& target, const std::string& kind)
     : graph(graph),
       group(group),
@@ -85,7 +83,7 @@ Reg Context::load(int32_t buffer, const Index& position, Reg where, double other
       prefetches && where == ir::kNone && place.access == ir::Access::contiguous && whole_vectors_ && is_large(buffer);
   const Reg value = b.load(buffer, place.at, by_lane ? ir::Access::gather : place.access, where, otherwise,
                            walks ? target.prefetch_bytes / size_of(b.buffer_type(buffer)) : 0, place.aligned);
-  return b.convert(register_type(b.type(value)), value);
+  return b.convert(arithmetic_dtype(b.type(value)), value);
 }
 
 // Returns whether a load of some lanes is one instruction.

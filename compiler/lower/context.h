@@ -120,7 +120,4 @@ class Context {
   bool whole_vectors_ = false;  // true inside a lane loop without a tail
 };
 
-// Returns the register form of a dtype: f32 for bf16 and f16, else the dtype itself.
-DType register_type(DType dtype);
-
 }  // namespace kb

@@ -33,7 +33,7 @@ Reg emit_formula(ir::Builder& b, const Formula& formula, DType type, const Reg (
 }  // namespace
 
 Reg emit_number(ir::Builder& b, DType dtype, double value) {
-  return b.constant(register_type(dtype), round_to(dtype, value));
+  return b.constant(arithmetic_dtype(dtype), round_to(dtype, value));
 }
 
 Reg emit_lowest(ir::Builder& b, DType dtype) {
@@ -70,7 +70,7 @@ Reg emit_whole(ir::Builder& b, DType to, Reg x) {
 }  // namespace
 
 Reg emit_cast(ir::Builder& b, DType to, Reg x) {
-  const DType from = b.type(x), held = register_type(to);
+  const DType from = b.type(x), held = arithmetic_dtype(to);
   if (from == to) return x;
   if (is_float(from) && is_integer(to)) return emit_whole(b, to, x);
   if (to == DType::boolean) return b.compute(Op::ne, x, b.constant(from, 0));

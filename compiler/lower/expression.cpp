@@ -31,6 +31,12 @@ void Expression::store(const std::vector<std::pair<Value, Indices>>& values) {
   }
 }
 
+void Expression::store(const std::vector<Value>& values, const Indices& at) {
+  std::vector<std::pair<Value, Indices>> placed;
+  for (const Value v : values) placed.emplace_back(v, at);
+  store(placed);
+}
+
 Reg Expression::value_at(Value v, const Index& position) {
   return value(v, math_.unflatten(position, cx_.graph.type(v).shape));
 }

@@ -35,6 +35,7 @@ class Expression {
   // Stores values, each at its own index. All are computed before the first is stored: a state that the kernel
   // overwrites in place may be read again, through another view, for a later one.
   void store(const std::vector<std::pair<Value, Indices>>& values);
+  void store(const std::vector<Value>& values, const Indices& at);  // stores all at one index
 
  private:
   ir::Reg own_result(Value v) const;

@@ -10,8 +10,14 @@ Monoid::Monoid(const Graph& graph, int32_t node) : node_(node) {
   op_ = reduction.op;
   input_ = reduction.inputs[0];
   dtype_ = reduction.type().dtype;
-  held_ = register_type(graph.type(input_).dtype);
+  held_ = arithmetic_dtype(graph.type(input_).dtype);
   if (op_ == Op::argmax) index_axis_ = reduction.attrs.integer("axis");
+}
+
+int64_t Monoid::bytes() const {
+  int64_t bytes = 0;
+  for (size_t part = 0; part < parts(); ++part) bytes += size_of(part_type(part));
+  return bytes;
 }
 
 Parts Monoid::initial(ir::Builder& b) const {

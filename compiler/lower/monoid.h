@@ -21,6 +21,7 @@ class Monoid {
   bool shifted() const { return op_ == Op::moments; }
   size_t parts() const { return op_ == Op::argmax || op_ == Op::moments ? 2 : 1; }
   DType part_type(size_t part) const { return part == 1 && op_ == Op::argmax ? DType::i32 : held_; }
+  int64_t bytes() const;  // bytes of all parts
   // Returns the axis whose index argmax gives; -1 for other ops.
   int64_t index_axis() const { return index_axis_; }
 

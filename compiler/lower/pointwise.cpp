@@ -29,11 +29,7 @@ class Pointwise {
   }
 
  private:
-  static void visit(Context& cx, Expression& expression, const Indices& at) {
-    std::vector<std::pair<Value, Indices>> values;
-    for (const Value v : cx.group.outputs) values.emplace_back(v, at);
-    expression.store(values);
-  }
+  static void visit(Context& cx, Expression& expression, const Indices& at) { expression.store(cx.group.outputs, at); }
 
   // The last two axes are cut if they have more than this times Target::tile_elements elements.
   static constexpr int64_t kPlane = 8;

@@ -82,7 +82,7 @@ Reg Product::value(const Indices& at) {
   const Index own_row = minus(minus(row, first_row_), tile_row_), own_column = minus(at.back(), first_column_);
   const Place place = cx_.math.place(cx_.math.add(cx_.math.scale(own_row, tile_pitch()), own_column));
   const Reg element = b_.local_load(tile_, place.at, place.access, place.aligned);
-  return b_.convert(register_type(tile_.type), element);
+  return b_.convert(arithmetic_dtype(tile_.type), element);
 }
 
 }  // namespace kb

@@ -72,9 +72,7 @@ class PointwiseProduct {
   void store(const Index& row, const Index& column) {
     Indices at = cx_.math.unflatten(row, {cx_.group.domain.begin(), cx_.group.domain.end() - 1});
     at.push_back(column);
-    std::vector<std::pair<Value, Indices>> values;
-    for (const Value v : cx_.group.outputs) values.emplace_back(v, at);
-    expression_.store(values);
+    expression_.store(cx_.group.outputs, at);
   }
 
   Context cx_;

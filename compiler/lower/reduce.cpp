@@ -127,9 +127,7 @@ bool Reduce::shares_results() const {
 bool Reduce::fits_shared() const {
   int64_t bytes = size_of(DType::i64) * (cx_.target.block_threads + 1);
   for (const Stage& stage : stages_)
-    for (const Monoid& monoid : stage.monoids)
-      for (size_t part = 0; part < monoid.parts(); ++part)
-        bytes += size_of(monoid.part_type(part)) * cx_.b.lanes() * cx_.target.block_threads / 2;
+    for (const Monoid& monoid : stage.monoids) bytes += monoid.bytes() * cx_.b.lanes() * cx_.target.block_threads / 2;
   return bytes <= cx_.target.shared_bytes;
 }
 
@@ -272,10 +270,7 @@ void Reduce::store_kept_outputs(const Indices& at) {
 }
 
 void Reduce::store_full_outputs(const Indices& at) {
-  const Indices domain_at = nest_.domain_index(cx_.math, at);
-  std::vector<std::pair<Value, Indices>> values;
-  for (const Value v : full_outputs_) values.emplace_back(v, domain_at);
-  expression_.store(values);
+  expression_.store(full_outputs_, nest_.domain_index(cx_.math, at));
 }
 
 Reg Reduce::reduced_count() {

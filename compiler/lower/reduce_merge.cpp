@@ -88,8 +88,7 @@ void ReduceTogether::merge_some(const Stage& stage, const Bank& own, const Index
 
 int64_t ReduceTogether::partial_bytes(const Stage& stage) {
   int64_t bytes = 0;
-  for (const Monoid& monoid : stage.monoids)
-    for (size_t part = 0; part < monoid.parts(); ++part) bytes += size_of(monoid.part_type(part));
+  for (const Monoid& monoid : stage.monoids) bytes += monoid.bytes();
   return bytes;
 }
 

@@ -33,7 +33,7 @@ class Scatter {
     updates_ = graph.type(node_.inputs[0]).elements();
     length_ = scatter_range(updates_);
     ranges_ = ceil_div(updates_, length_);
-    held_ = register_type(type.dtype);
+    held_ = arithmetic_dtype(type.dtype);
     pieces_ = cx_.add_scratch(held_, kPiecesOfRange * ranges_ * columns_);
     cx_.prefetches = false;
     if (!is_cpu()) arrived_ = cx_.add_scratch(DType::u32, ranges_);
