@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "graph/error.h"

@@ -5,7 +5,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <string_view>
 #include <vector>
 
 #include "graph/error.h"

@@ -14,7 +14,6 @@
 #include <filesystem>
 #include <memory>
 #include <system_error>
-#include <utility>
 
 #include "runtime/atomic_file.h"
 #include "runtime/file_error.h"

@@ -1,5 +1,4 @@
 // A library call takes a bias inside as its epilogue, and on a CPU a relu, if nothing else reads the result before it.
-#include <algorithm>
 
 #include "compiler/fuse/rules.h"
 #include "compiler/views.h"

@@ -1,8 +1,6 @@
 // Reduce is the part that CPU and GPU reduction kernels share: which reductions run in which pass over memory, which
 // values are written where, how a domain is cut, and the second half of a reduction in two phases.
 #pragma once
-#include <map>
-#include <string>
 #include <vector>
 
 #include "compiler/lower/monoid.h"

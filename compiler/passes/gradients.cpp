@@ -1,7 +1,6 @@
 // Reverse-mode differentiation of a graph into the same graph (Griewank and Walther 2008, chapter 3). It visits each
 // node once, from the loss backwards, and adds up the gradients of a value with several uses in the order in which it
 // meets them, except for those that JoinedGradients joins. The time is nearly linear in the number of nodes.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <unordered_map>

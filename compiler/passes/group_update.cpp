@@ -172,7 +172,7 @@ class GroupUpdate {
         graph_.add_variable({full, {space_.dtype, shape, ""}, VariableKind::slot, Role::none, {}, {}, 0});
       parts.push_back(reshape({graph_, graph_.read(full)}, one));
     }
-    return parts.size() == 1 ? parts[0] : concat(parts, 0);
+    return concat(parts, 0);
   }
 
   void set_matrix_slot(const std::string& name, const Tensor& value, const Segments& segments) {

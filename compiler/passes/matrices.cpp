@@ -6,7 +6,6 @@
 
 #include "compiler/passes/parameter_space.h"
 #include "graph/functions.h"
-#include "graph/report.h"
 
 namespace kb {
 namespace {
@@ -31,7 +30,7 @@ Tensor batch_of(const Tensor& flat, const std::vector<const Segment*>& segments)
   std::vector<Tensor> parts;
   for (const Segment* segment : segments)
     parts.push_back(reshape({flat.graph(), segment_view(flat.graph(), flat.value(), *segment)}, {1, rows, columns}));
-  return parts.size() == 1 ? parts[0] : concat(parts, 0);
+  return concat(parts, 0);
 }
 
 void check_result(const Tensor& given, const Tensor& result) {
@@ -70,7 +69,7 @@ Tensor map_matrices(const Tensor& x, std::span<const Segment> segments, int64_t 
     if (const int64_t gap = (block - segment.length % block) % block; gap > 0)
       parts.push_back(constant(graph, x.dtype(), Dims{gap}, {0.0}));
   }
-  return reshape(parts.size() == 1 ? parts[0] : concat(parts, 0), x.shape());
+  return reshape(concat(parts, 0), x.shape());
 }
 
 }  // namespace kb

@@ -1,7 +1,6 @@
 // Finds the op that made the first value that is not finite. Probes are scalar outputs added to a graph; each tells
 // whether one value is finite. Their values lead from a result back to the op that made a bad value of finite inputs.
 #pragma once
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>

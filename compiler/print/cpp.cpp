@@ -1,10 +1,7 @@
 #include "compiler/print/cpp.h"
 
-#include <cmath>
-
 #include "compiler/print/cpp_printer.h"
 #include "graph/error.h"
-#include "graph/text.h"
 
 namespace kb {
 namespace cpp {

@@ -1,10 +1,7 @@
 #include "compiler/print/cuda.h"
 
-#include <cmath>
-
 #include "compiler/print/cuda_printer.h"
 #include "graph/error.h"
-#include "graph/text.h"
 
 namespace kb {
 namespace cuda {

@@ -7,7 +7,6 @@
 // lane.
 #pragma once
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <system_error>

@@ -1,7 +1,5 @@
 #include "runtime/cpu/runner.h"
 
-#include <algorithm>
-
 namespace kb {
 namespace {
 

@@ -9,7 +9,6 @@
 #include "runtime/atomic_file.h"
 #include "runtime/cuda/cubin.h"
 #include "runtime/file_error.h"
-#include "runtime/input_file.h"
 #include "runtime/kernel_units.h"
 #include "runtime/temporary_folder.h"
 #include "runtime/threads.h"

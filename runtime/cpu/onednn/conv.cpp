@@ -1,6 +1,5 @@
 #include <cstring>
 
-#include "graph/error.h"
 #include "runtime/cpu/onednn/conv_primitive.h"
 
 namespace kb::onednn {

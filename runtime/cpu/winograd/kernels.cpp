@@ -1,7 +1,5 @@
 #include "runtime/cpu/winograd/kernels.h"
 
-#include <utility>
-
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif

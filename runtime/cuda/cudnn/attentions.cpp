@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <array>
 #include <limits>
 #include <vector>
 
