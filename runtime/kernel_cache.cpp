@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "compiler/stopwatch.h"
 #include "graph/error.h"
 #include "runtime/atomic_file.h"
 #include "runtime/file_error.h"
@@ -227,10 +228,9 @@ std::string kernel_key(const KernelBatch& batch, const KernelSource& kernel, con
 
 LoadedKernels load_kernels(const KernelBatch& batch, const HostCompiler& compiler, const fs::path& cache_dir,
                            int jobs) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   LoadedKernels kernels = Loader(batch, compiler, cache_dir).run(jobs);
-  kernels.jit_milliseconds =
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  kernels.jit_milliseconds = watch.milliseconds();
   return kernels;
 }
 

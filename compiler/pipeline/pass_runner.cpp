@@ -2,23 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
-
 #include "compiler/pipeline/check_passes.h"
+#include "compiler/stopwatch.h"
 #include "graph/text.h"
 
 namespace kb {
 namespace {
-
-class PassClock {
- public:
-  double milliseconds() const {
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 std::string cut_text(const Cut& parts) {
   std::string text;
@@ -33,10 +22,10 @@ Graph PassRunner::run(const PassRow& row, Pass pass, Graph graph) {
   const bool looks = options.check_passes || options.dump;
   const Graph before = looks ? graph : Graph();
   PassReport report{row.name, 0, graph.nodes.size(), 0, true};
-  const PassClock clock;
+  const Stopwatch watch;
   Graph after = pass(std::move(graph), state_);
   verify(after);
-  report.milliseconds = clock.milliseconds();
+  report.milliseconds = watch.milliseconds();
   report.nodes_after = after.nodes.size();
   report.changed = looks ? content_hash(before) != content_hash(after) : report.nodes_before != report.nodes_after;
   if (options.dump) options.dump(row.name, to_text(before, {true}), to_text(after, {true}));
@@ -47,13 +36,13 @@ Graph PassRunner::run(const PassRow& row, Pass pass, Graph graph) {
 
 Cut PassRunner::run(const PassRow& row, CutPass pass, const Graph& graph) {
   PassReport report{row.name, 0, graph.nodes.size(), 0, true};
-  const PassClock clock;
+  const Stopwatch watch;
   Cut parts = pass(graph, state_.options);
   for (const CutPart& part : parts.parts) {
     verify(part.graph);
     report.nodes_after += part.graph.nodes.size();
   }
-  report.milliseconds = clock.milliseconds();
+  report.milliseconds = watch.milliseconds();
   if (state_.options.dump) state_.options.dump(row.name, to_text(graph, {true}), cut_text(parts));
   reports_.push_back(std::move(report));
   return parts;
@@ -63,9 +52,9 @@ void PassRunner::run(const PassRow& row, ProgramPass pass, ProgramState& program
   const auto& dump = state_.options.dump;
   const std::string before = dump ? to_text(program) : "";
   const size_t nodes = program.graph->nodes.size();
-  const PassClock clock;
+  const Stopwatch watch;
   pass(program);
-  reports_.push_back({fmt::format("{} {}", row.name, program.graph->name), clock.milliseconds(), nodes, nodes, true});
+  reports_.push_back({fmt::format("{} {}", row.name, program.graph->name), watch.milliseconds(), nodes, nodes, true});
   if (dump) dump(fmt::format("{}.{}", row.name, program.graph->name), before, to_text(program));
 }
 

@@ -1,10 +1,10 @@
 #include "compiler/pipeline/pipeline.h"
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 
 #include "compiler/passes/worker_routines.h"
+#include "compiler/stopwatch.h"
 #include "graph/text.h"
 
 namespace kb {
@@ -77,7 +77,7 @@ Schedule compile_program(Graph graph, const CompileOptions& options) {
 namespace {
 
 Compiled compile_once(Graph graph, const CompileOptions& options) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   Compiled result;
   result.graph_hash = content_hash(graph);
   CompileState state{options, options.space ? *options.space : ParameterSpace{}, {}};
@@ -94,7 +94,7 @@ Compiled compile_once(Graph graph, const CompileOptions& options) {
   for (CutPart& part : parts.parts) result.program.parts.push_back(schedule_of(std::move(part), runner, options));
   result.space = std::move(state.space);
   result.recomputed = std::move(state.recomputed);
-  result.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  result.milliseconds = watch.milliseconds();
   return result;
 }
 

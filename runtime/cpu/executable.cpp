@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "compiler/print/cpp.h"
+#include "compiler/stopwatch.h"
 #include "runtime/comm/communicator.h"
 #include "runtime/comm/heartbeat.h"
 #include "runtime/cpu/arena_guard.h"
@@ -18,7 +19,6 @@ using Clock = std::chrono::steady_clock;
 double milliseconds(Clock::time_point start, Clock::time_point end) {
   return std::chrono::duration<double, std::milli>(end - start).count();
 }
-double since(Clock::time_point start) { return milliseconds(start, Clock::now()); }
 
 // A kernel's function: runs tiles [begin, end) of a phase; see print_cpp.
 using Entry = void (*)(void* const* buffers, const int64_t* arguments, int64_t phase, int64_t begin, int64_t end);
@@ -105,7 +105,7 @@ class CpuExecutable : public Executable {
       StepTime& time = times[s];
       const Clock::time_point start = Clock::now();
       run(s);
-      time = {milliseconds(begin, start), since(start)};
+      time = {milliseconds(begin, start), milliseconds(start, Clock::now())};
       if (!calls_[s].waits) continue;
       time.reduction_start = milliseconds(begin, waited_.begin);
       time.reduction_end = milliseconds(begin, waited_.end);
@@ -209,12 +209,12 @@ std::vector<std::unique_ptr<Executable>> make_cpu_executables(std::span<const Sc
   std::vector<void*> entries = load_entries(schedules, environment, report);
   std::span<void* const> rest(entries);
   std::vector<std::unique_ptr<Executable>> result;
-  Clock::time_point start = Clock::now();
+  const Stopwatch watch;
   for (const Schedule* schedule : schedules) {
     result.push_back(std::make_unique<CpuExecutable>(*schedule, environment, rest.first(schedule->kernels.size())));
     rest = rest.subspan(schedule->kernels.size());
   }
-  report.library_milliseconds += since(start);
+  report.library_milliseconds += watch.milliseconds();
   return result;
 }
 

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <utility>
 
 #include "compiler/print/cuda.h"
+#include "compiler/stopwatch.h"
 #include "runtime/comm/heartbeat.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/memory.h"
@@ -15,11 +15,6 @@
 
 namespace kb::cuda {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-double since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 // One schedule step, ready to be enqueued.
 struct Call {
@@ -320,7 +315,7 @@ std::vector<std::unique_ptr<Executable>> make_executables(std::span<const Schedu
   const KernelBatch batch = print_kernels(schedules, reductions);
   auto modules = std::make_shared<const Modules>(environment.device, environment.compiler, batch, report);
   std::vector<std::unique_ptr<Executable>> result;
-  const Clock::time_point start = Clock::now();
+  const Stopwatch watch;
   for (size_t i = 0; i < schedules.size(); ++i) {
     std::vector<Kernel> kernels;
     for (const ir::Kernel& kernel : schedules[i]->kernels) kernels.push_back(modules->kernel(kernel.name));
@@ -328,7 +323,7 @@ std::vector<std::unique_ptr<Executable>> make_executables(std::span<const Schedu
     result.push_back(
         std::make_unique<CudaExecutable>(*schedules[i], environment, modules, kernels, std::move(reductions[i])));
   }
-  report.library_milliseconds += since(start);
+  report.library_milliseconds += watch.milliseconds();
   return result;
 }
 

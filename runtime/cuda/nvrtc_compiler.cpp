@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
+#include "compiler/stopwatch.h"
 #include "graph/error.h"
 #include "runtime/atomic_file.h"
 #include "runtime/cuda/cubin.h"
@@ -75,7 +75,7 @@ std::string NvrtcCompiler::how() const {
 }
 
 CompiledImages NvrtcCompiler::compile(const KernelBatch& batch) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   CompiledImages result;
   if (!target_.message.empty()) result.warnings.push_back(target_.message);
   std::vector<std::string> keys;
@@ -98,7 +98,7 @@ CompiledImages NvrtcCompiler::compile(const KernelBatch& batch) {
   if (!not_kept.empty()) result.warnings.push_back("kernels are not kept: " + not_kept);
   result.cache_hits = static_cast<int64_t>(wanted.size() - missing.size());
   result.compiled = static_cast<int64_t>(missing.size());
-  result.jit_milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  result.jit_milliseconds = watch.milliseconds();
   return result;
 }
 
