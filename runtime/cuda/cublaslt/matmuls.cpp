@@ -21,20 +21,22 @@ class MatmulOp : public cuda::LibraryOp {
       : handle_(handle), bias_(bias), chosen_(std::move(chosen)) {}
 
   int64_t scratch_bytes() const override {
-    return chosen_->workspace == 0 ? 0 : chosen_->workspace + cuda::kWorkspaceAlignment;
+    const int64_t needed = chosen_->algorithm.workspace;
+    return needed == 0 ? 0 : needed + cuda::kWorkspaceAlignment;
   }
   std::string implementation() const override {
     int32_t id = 0;
     size_t written = 0;
-    check(cublasLtMatmulAlgoConfigGetAttribute(&chosen_->algorithm, CUBLASLT_ALGO_CONFIG_ID, &id, sizeof id, &written),
+    check(cublasLtMatmulAlgoConfigGetAttribute(&chosen_->algorithm.code, CUBLASLT_ALGO_CONFIG_ID, &id, sizeof id,
+                                               &written),
           "cublasLtMatmulAlgoConfigGetAttribute");
     return fmt::format("cublaslt algorithm {}", id);
   }
 
   void enqueue(cuda::Stream stream, std::span<const void* const> in, std::span<void* const> out,
                void* scratch) const override {
-    chosen_->problem.enqueue(handle_, chosen_->algorithm, stream, in[0], in[1], bias_ ? in[2] : nullptr, out[0],
-                             cuda::workspace_in(scratch), chosen_->workspace);
+    chosen_->problem.enqueue(handle_, chosen_->algorithm, stream, {in[0], in[1], bias_ ? in[2] : nullptr, out[0]},
+                             cuda::workspace_in(scratch));
   }
 
  private:
@@ -65,43 +67,38 @@ std::shared_ptr<const MatmulPlan> Matmuls::choose(const MatmulSpec& spec) {
   auto plan = std::make_shared<MatmulPlan>(spec);
   const auto pick = picks_.find(key);
   if (pick == picks_.end()) {
-    choose_algorithm(spec, *plan);
-    picks_[key] = to_pick(plan->algorithm);
+    plan->algorithm = best_algorithm(spec, plan->problem);
+    picks_[key] = to_pick(plan->algorithm.code);
   } else {
-    plan->algorithm = from_pick(pick->second);
-    plan->workspace = plan->problem.workspace(handle_, plan->algorithm);
-    if (plan->workspace < 0)
+    plan->algorithm.code = from_pick(pick->second);
+    plan->algorithm.workspace = plan->problem.workspace(handle_, plan->algorithm.code);
+    if (plan->algorithm.workspace < 0)
       throw Error(fmt::format("the recorded choice of {} is none for this device: it was made for another{}", key,
                               cuda::kPickHint));
   }
   return chosen = std::move(plan);
 }
 
-void Matmuls::choose_algorithm(const MatmulSpec& spec, MatmulPlan& plan) const {
-  const auto found = plan.problem.algorithms(handle_, kWorkspaceLimit, kCandidates);
+Algorithm Matmuls::best_algorithm(const MatmulSpec& spec, const Problem& problem) const {
+  const std::vector<Algorithm> found = problem.algorithms(handle_, kWorkspaceLimit, kCandidates);
   if (found.empty()) throw Error(fmt::format("{} has no implementation of {}", version(), text(spec)));
-  size_t best = 0;
-  if (found.size() > 1) {
-    int64_t workspace = 0;
-    for (const auto& result : found) workspace = std::max(workspace, static_cast<int64_t>(result.workspaceSize));
-    const DType result = spec.wide ? DType::f32 : spec.dtype;
-    const int64_t size = size_of(spec.dtype), result_size = size_of(result);
-    const std::array<cuda::TrialOperand, 4> parts = {{{spec.batch * spec.m * spec.k * size, spec.dtype},
-                                                      {spec.batch * spec.k * spec.n * size, spec.dtype},
-                                                      {spec.bias ? spec.n * result_size : 0, result},
-                                                      {spec.batch * spec.m * spec.n * result_size, result}}};
-    const cuda::CallMemory memory(device_, parts, workspace);
-    const auto enqueue = [&](size_t i, size_t copy) {
-      const auto part = [&](size_t which) { return memory.operand(copy, which); };
-      plan.problem.enqueue(handle_, found[i].algo, device_.stream, part(0), part(1), spec.bias ? part(2) : nullptr,
-                           part(3), memory.scratch(), static_cast<int64_t>(found[i].workspaceSize));
-    };
-    best =
-        cuda::fastest(device_, memory,
-                      {version(), text(spec), found.size(), [&](size_t i) { return to_pick(found[i].algo); }, enqueue});
-  }
-  plan.algorithm = found[best].algo;
-  plan.workspace = static_cast<int64_t>(found[best].workspaceSize);
+  if (found.size() == 1) return found[0];
+  int64_t workspace = 0;
+  for (const Algorithm& algorithm : found) workspace = std::max(workspace, algorithm.workspace);
+  const DType result = spec.wide ? DType::f32 : spec.dtype;
+  const int64_t size = size_of(spec.dtype), result_size = size_of(result);
+  const std::array<cuda::TrialOperand, 4> parts = {{{spec.batch * spec.m * spec.k * size, spec.dtype},
+                                                    {spec.batch * spec.k * spec.n * size, spec.dtype},
+                                                    {spec.bias ? spec.n * result_size : 0, result},
+                                                    {spec.batch * spec.m * spec.n * result_size, result}}};
+  const cuda::CallMemory memory(device_, parts, workspace);
+  const auto enqueue = [&](size_t i, size_t copy) {
+    const auto part = [&](size_t which) { return memory.operand(copy, which); };
+    problem.enqueue(handle_, found[i], device_.stream, {part(0), part(1), spec.bias ? part(2) : nullptr, part(3)},
+                    memory.scratch());
+  };
+  const auto pick = [&](size_t i) { return to_pick(found[i].code); };
+  return found[cuda::fastest(device_, memory, {version(), text(spec), found.size(), pick, enqueue})];
 }
 
 }  // namespace kb::cublaslt

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "runtime/cuda/library.h"
 #include "runtime/library_spec.h"
@@ -17,6 +18,17 @@ std::string version();  // returns "cuBLASLt 13.1.0"
 // Throws InternalError unless `status` is success.
 void check(cublasStatus_t status, const char* call);
 
+struct Algorithm {
+  cublasLtMatmulAlgo_t code{};
+  int64_t workspace = 0;  // bytes
+};
+
+// The addresses of a product's operands. `bias` is null if there is none.
+struct Operands {
+  const void *a, *b, *bias;
+  void* c;
+};
+
 // The descriptors of one product. The destructor destroys them.
 class Problem {
  public:
@@ -27,11 +39,11 @@ class Problem {
 
   // Returns at most `most` algorithms, the heuristics' favourite first. None of them adds parts of a sum in less than
   // f32 or in an order that may change.
-  std::vector<cublasLtMatmulHeuristicResult_t> algorithms(cublasLtHandle_t handle, int64_t workspace, int most) const;
+  std::vector<Algorithm> algorithms(cublasLtHandle_t handle, int64_t workspace, int most) const;
   // Returns the workspace of an algorithm in bytes; -1: the algorithm cannot do this product here.
   int64_t workspace(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algorithm) const;
-  void enqueue(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algorithm, cuda::Stream stream, const void* a,
-               const void* b, const void* bias, void* c, void* workspace, int64_t workspace_bytes) const;
+  void enqueue(cublasLtHandle_t handle, const Algorithm& algorithm, cuda::Stream stream, const Operands& operands,
+               void* workspace) const;
 
  private:
   bool wide_sums_;  // true: sums are in f64
@@ -48,8 +60,7 @@ cublasLtMatmulAlgo_t from_pick(const std::string& pick);
 struct MatmulPlan {
   explicit MatmulPlan(const MatmulSpec& spec) : problem(spec) {}
   Problem problem;
-  cublasLtMatmulAlgo_t algorithm{};
-  int64_t workspace = 0;
+  Algorithm algorithm;
 };
 
 class Matmuls {
@@ -65,7 +76,7 @@ class Matmuls {
 
  private:
   std::shared_ptr<const MatmulPlan> choose(const MatmulSpec& spec);
-  void choose_algorithm(const MatmulSpec& spec, MatmulPlan& plan) const;
+  Algorithm best_algorithm(const MatmulSpec& spec, const Problem& problem) const;
 
   const cuda::DeviceHandles& device_;
   cublasLtHandle_t handle_ = nullptr;

@@ -106,8 +106,7 @@ Problem::~Problem() {
   if (operation_) cublasLtMatmulDescDestroy(operation_);
 }
 
-std::vector<cublasLtMatmulHeuristicResult_t> Problem::algorithms(cublasLtHandle_t handle, int64_t workspace,
-                                                                 int most) const {
+std::vector<Algorithm> Problem::algorithms(cublasLtHandle_t handle, int64_t workspace, int most) const {
   Preference preference;
   preference.set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<uint64_t>(workspace));
   // The parts of a sum are kept in the compute type and added in a step of their own. In place, or in the output's
@@ -124,8 +123,11 @@ std::vector<cublasLtMatmulHeuristicResult_t> Problem::algorithms(cublasLtHandle_
   if (status == CUBLAS_STATUS_NOT_SUPPORTED) return {};
   check(status, "cublasLtMatmulAlgoGetHeuristic");
   results.resize(static_cast<size_t>(count));
-  std::erase_if(results, [](const auto& result) { return result.state != CUBLAS_STATUS_SUCCESS; });
-  return results;
+  std::vector<Algorithm> found;
+  for (const cublasLtMatmulHeuristicResult_t& result : results)
+    if (result.state == CUBLAS_STATUS_SUCCESS)
+      found.push_back({result.algo, static_cast<int64_t>(result.workspaceSize)});
+  return found;
 }
 
 int64_t Problem::workspace(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algorithm) const {
@@ -135,17 +137,17 @@ int64_t Problem::workspace(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& 
   return status == CUBLAS_STATUS_SUCCESS ? static_cast<int64_t>(result.workspaceSize) : -1;
 }
 
-void Problem::enqueue(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algorithm, cuda::Stream stream,
-                      const void* a, const void* b, const void* bias, void* c, void* workspace,
-                      int64_t workspace_bytes) const {
+void Problem::enqueue(cublasLtHandle_t handle, const Algorithm& algorithm, cuda::Stream stream,
+                      const Operands& operands, void* workspace) const {
+  const auto& [a, b, bias, c] = operands;
   for (const void* address : {a, b, bias, static_cast<const void*>(c)}) cuda::check_operand("matmul", address);
   if (bias) set(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
   const double one = 1, zero = 0;
   const float one32 = 1, zero32 = 0;
   const void* alpha = wide_sums_ ? static_cast<const void*>(&one) : &one32;
   const void* beta = wide_sums_ ? static_cast<const void*>(&zero) : &zero32;
-  check(cublasLtMatmul(handle, operation_, alpha, b, first_, a, second_, beta, c, d_, c, d_, &algorithm, workspace,
-                       static_cast<size_t>(workspace_bytes), stream),
+  check(cublasLtMatmul(handle, operation_, alpha, b, first_, a, second_, beta, c, d_, c, d_, &algorithm.code, workspace,
+                       static_cast<size_t>(algorithm.workspace), stream),
         "cublasLtMatmul");
 }
 
