@@ -106,11 +106,19 @@ Tensor gather(Tensor table, Tensor indices, Where where = Where::current());
 Tensor gather(Tensor x, Tensor indices, int64_t axis, Where where = Where::current());
 // The k greatest elements of x along `axis`, the greatest first, and their places on it, i32; 1 <= k <= its extent,
 // which becomes k. Equal elements keep their order, and NaN counts as greater than every number. A value's gradient
-// goes to its element alone. Each of the k goes over the axis again, so that k should be small.
+// goes to its element alone. Each of the k goes over the axis again and is compiled by itself, so that k should be
+// small.
 struct TopK {
   Tensor value, index;
 };
 TopK topk(Tensor x, int64_t k, int64_t axis = -1, Where where = Where::current());
+// The elements of x along `axis` in ascending or descending order, and their places on it, i32. Equal elements keep
+// their order, and NaN counts as greater than every number. A value's gradient goes to its element alone. Every element
+// is compared with every other: a row of m takes m^2 comparisons, in two launches.
+struct Sorted {
+  Tensor value, index;
+};
+Sorted sort(Tensor x, int64_t axis = -1, bool descending = false, Where where = Where::current());
 // Reverses the order of the elements along `axes`; along all axes if none is named.
 Tensor flip(Tensor x, Ints axes, Where where = Where::current());
 // Sorts the positions of `indices` (M of them, taken as a vector) by index; equal indices keep their order, and those

@@ -23,6 +23,31 @@ Ints brought_back(int64_t rank, int64_t leading, int64_t axis) {
   return permutation;
 }
 
+// Elements of one axis with their places on it, i32.
+struct Placed {
+  Tensor value, place;
+};
+
+// Returns whether a is less than b, where NaN counts as greater than every number.
+Tensor is_less(Tensor a, Tensor b) { return bit_or(lt(a, b), bit_and(eq(a, a), ne(b, b))); }
+
+// Returns whether a comes before b in a stable order.
+Tensor is_before(const Placed& a, const Placed& b, bool descending) {
+  const Tensor differ = descending ? is_less(b.value, a.value) : is_less(a.value, b.value);
+  const Tensor both_nan = bit_and(ne(a.value, a.value), ne(b.value, b.value));
+  const Tensor equal = bit_or(eq(a.value, b.value), both_nan);
+  return bit_or(differ, bit_and(equal, lt(a.place, b.place)));
+}
+
+double lowest_of(DType dtype) { return is_float(dtype) ? -HUGE_VAL : static_cast<double>(least(dtype)); }
+
+// Returns the only element along `axis` for which `is_it` holds, keeping the axis. The sum hands the gradient to one
+// element, whatever the ties; u8 has no sum, and integers no gradient.
+Tensor only(Tensor is_it, Tensor x, int64_t axis) {
+  return is_float(x.dtype()) ? sum(select(is_it, x, 0.0), {axis}, true)
+                             : max(select(is_it, x, lowest_of(x.dtype())), {axis}, true);
+}
+
 }  // namespace
 
 Tensor one_hot(Tensor indices, int64_t classes, DType dtype, Where where) {
@@ -72,21 +97,38 @@ TopK topk(Tensor x, int64_t k, int64_t axis, Where where) {
   if (k < 1 || k > extent)
     report("topk", {"k out of range", "1 to " + std::to_string(extent) + ", the extent of the axis", std::to_string(k),
                     "x is " + shape_text(x.type())});
-  const double lowest = is_float(x.dtype()) ? -HUGE_VAL : static_cast<double>(least(x.dtype()));
   const Tensor place = broadcast_axes(iota(x.graph(), DType::i32, extent), x.shape(), {axis});
-  Tensor left = constant(x.graph(), DType::boolean, 1, x.shape());  // whether an element is not yet taken
   std::vector<Tensor> values, places;
+  Tensor left = constant(x.graph(), DType::boolean, 1, x.shape());  // whether an element is not yet taken
   for (int64_t i = 0; i < k; ++i) {
     // The index is that of the first among those left which equal the greatest: minus infinity may be it.
-    const Tensor greatest = max(select(left, x, lowest), {axis}, true);
+    const Tensor greatest = max(select(left, x, lowest_of(x.dtype())), {axis}, true);
     const Tensor is_greatest = bit_and(left, bit_or(eq(x, greatest), ne(x, x)));
     places.push_back(min(select(is_greatest, place, static_cast<double>(extent)), {axis}, true));
-    const Tensor is_taken = eq(place, places.back());
-    // The sum hands the gradient to one element, whatever the ties; u8 has no sum, and integers no gradient.
-    values.push_back(is_float(x.dtype()) ? sum(select(is_taken, x, 0.0), {axis}, true) : greatest);
-    left = bit_and(left, logical_not(is_taken));
+    values.push_back(only(eq(place, places.back()), x, axis));
+    // The last element taken alone tells which are left, so that each of the k compiles in the same time.
+    left = is_before({greatest, places.back()}, {x, place}, true);
   }
   return {concat(values, axis), concat(places, axis)};
+}
+
+Sorted sort(Tensor x, int64_t axis, bool descending, Where where) {
+  const Call call(where);
+  require_same_graph("sort", {x});
+  axis = real_axis("sort", x.type(), axis);
+  // An element's rank is the number of elements before it: axis `axis` has the element, the next one the others.
+  Dims one = x.shape(), other = x.shape(), pairs = x.shape();
+  const auto next = [axis](Dims& dims) { return dims.begin() + axis + 1; };
+  one.insert(next(one), 1);
+  other.insert(next(other) - 1, 1);
+  pairs.insert(next(pairs), x.size(axis));
+  const Tensor numbers = iota(x.graph(), DType::i32, x.size(axis));
+  const Tensor row = broadcast_axes(numbers, pairs, {axis}), column = broadcast_axes(numbers, pairs, {axis + 1});
+  const Tensor ranked = reshape(x, one), others = broadcast_to(reshape(x, other), pairs);
+  const Tensor rank = sum(cast(is_before({others, column}, {ranked, row}, descending), DType::i32), {axis + 1});
+  // Now axis `axis` has the place in the sorted row, and the next one the elements, one of which has that rank.
+  const Tensor is_here = eq(row, broadcast_to(reshape(rank, other), pairs));
+  return {reshape(only(is_here, others, axis + 1), x.shape()), reshape(only(is_here, column, axis + 1), x.shape())};
 }
 
 IndexOrder index_order(Tensor indices, int64_t rows, Where where) {

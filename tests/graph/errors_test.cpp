@@ -179,6 +179,7 @@ const Case kCases[] = {
     KB_CASE("in_top_k_number", in_top_k(m.x, m.labels, 129)),
     KB_CASE("topk_number", topk(m.x, 129)),
     KB_CASE("topk_axis", topk(m.x, 1, 2)),
+    KB_CASE("sort_axis", sort(m.x, 2)),
     KB_CASE("cross_entropy_classes", cross_entropy(linear("fc", m.x, 7), m.classes)),
     KB_CASE("argmax_equals_classes", argmax_equals(m.x, gather(m.classes, m.labels))),
     KB_CASE("index_input_of_nothing", index_input(m.graph, "rows", {3}, 0)),

@@ -1,7 +1,6 @@
 // Tests the shapes, dtypes, letters of axes and source places of what the DSL makes, and the values of composites.
 #include "graph/functions.h"
 
-#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>
@@ -345,44 +344,6 @@ BOOST_AUTO_TEST_CASE(a_label_is_among_the_k_greatest_logits) {
     for (const Row& row : rows) expected.push_back(k >= row.least ? 1 : 0);
     BOOST_TEST(values_of(in_top_k(x, y, k), {count, 4}, logits) == expected, boost::test_tools::per_element());
   }
-}
-
-// The oracle is a stable sort in which NaN comes first.
-BOOST_AUTO_TEST_CASE(the_k_greatest_along_an_axis) {
-  constexpr double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
-  const std::vector<std::vector<double>> rows = {
-      {3, 1, 2, 0},       {1, 1, 1, 1},         {0, 2, -1, 2}, {-inf, inf, -inf, 5}, {-inf, -inf, -inf, -inf},
-      {nan, 3, nan, inf}, {nan, nan, nan, -inf}};
-  std::vector<double> flat;
-  for (const std::vector<double>& row : rows) flat.insert(flat.end(), row.begin(), row.end());
-  const Dims shape{static_cast<int64_t>(rows.size()), 4};
-  Graph graph;
-  const Tensor x = input(graph, "x", f64, shape);
-  for (int64_t k = 1; k <= 4; ++k) {
-    const TopK top = topk(x, k), columns = topk(transpose(x, {1, 0}), k, 0);
-    std::vector<double> values, places;
-    for (const std::vector<double>& row : rows) {
-      std::vector<size_t> order{0, 1, 2, 3};
-      std::stable_sort(order.begin(), order.end(),
-                       [&](size_t a, size_t b) { return std::isnan(row[a]) ? !std::isnan(row[b]) : row[a] > row[b]; });
-      for (size_t i = 0; i < static_cast<size_t>(k); ++i) {
-        values.push_back(row[order[i]]);
-        places.push_back(static_cast<double>(order[i]));
-      }
-    }
-    BOOST_TEST(values_of(top.index, shape, flat) == places, boost::test_tools::per_element());
-    BOOST_TEST(values_of(transpose(columns.index, {1, 0}), shape, flat) == places, boost::test_tools::per_element());
-    const std::vector<double> got = values_of(top.value, shape, flat);
-    BOOST_TEST(got.size() == values.size());
-    for (size_t i = 0; i < got.size(); ++i)
-      BOOST_TEST((got[i] == values[i] || (std::isnan(got[i]) && std::isnan(values[i]))));
-  }
-  const TopK bytes = topk(constant(graph, DType::u8, {4}, {0, 9, 0, 255}), 4),
-             signs = topk(constant(graph, i32, {2}, {-3, -2}), 2);
-  BOOST_TEST(text(bytes.value) == "u8[4]");
-  BOOST_TEST(values_of(bytes.value, shape, flat) == (std::vector<double>{255, 9, 0, 0}));
-  BOOST_TEST(values_of(bytes.index, shape, flat) == (std::vector<double>{3, 1, 0, 2}));
-  BOOST_TEST(values_of(signs.value, shape, flat) == (std::vector<double>{-2, -3}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

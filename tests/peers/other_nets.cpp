@@ -1,9 +1,11 @@
 // Nets that no recipe has, for other_nets.py to time beside PyTorch's: inverted residuals as of MobileNetV2 (Sandler et
-// al. 2018), ConvNeXt (Liu et al. 2022), ViT (Dosovitskiy et al. 2021) and U-Net (Ronneberger et al. 2015), each for
-// images of 32x32.
+// al. 2018), ConvNeXt (Liu et al. 2022), ViT (Dosovitskiy et al. 2021), U-Net (Ronneberger et al. 2015) and an LSTM
+// (Hochreiter and Schmidhuber 1997) that reads the rows of an image, each for images of 32x32.
 #include <array>
+#include <map>
 #include <string>
 
+#include "graph/recurrent.h"
 #include "graph/transformer.h"
 #include "recipes/commands/program.h"
 
@@ -83,11 +85,17 @@ Tensor unet(Batch& batch) {
   return global_avg_pool(conv2d("out", y, batch.classes, {.kernel = 1, .bias = true}));
 }
 
-ModelOutput chosen(Batch& batch) {
-  const std::string& name = batch.options.word("kind");
-  const auto model = name == "mobilenet" ? mobilenet : name == "convnext" ? convnext : name == "vit" ? vit : unet;
-  return classification(batch, model(batch));
+Tensor of_rows(Batch& batch) {
+  const int64_t n = batch.images.size(0), rows = batch.images.dim("H"), width = 512;
+  const Tensor x = reshape(transpose(batch.images, {0, 2, 1, 3}), {n, rows, -1});
+  const Tensor y = lstm("rnn", x, width, {.layers = 2});
+  return linear("fc", reshape(slice(y, 1, rows - 1, rows), {n, width}), batch.classes);
 }
+
+const std::map<std::string, Tensor (*)(Batch&)> kNets = {
+    {"mobilenet", mobilenet}, {"convnext", convnext}, {"vit", vit}, {"unet", unet}, {"lstm", of_rows}};
+
+ModelOutput chosen(Batch& batch) { return classification(batch, kNets.at(batch.options.word("kind"))(batch)); }
 
 }  // namespace
 }  // namespace kb
@@ -99,6 +107,6 @@ int main(int argc, char** argv) {
                      .paper = "none",
                      .model = chosen,
                      .defaults = {.dataset = "cifar10", .minibatch = 64, .epochs = 1, .lr = 1e-4},
-                     .options = {word_option("kind", {"mobilenet", "convnext", "vit", "unet"}, "the net")}},
+                     .options = {word_option("kind", {"mobilenet", "convnext", "vit", "unet", "lstm"}, "the net")}},
                     argc, argv);
 }

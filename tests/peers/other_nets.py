@@ -103,7 +103,16 @@ class UNet(nn.Module):
         return self.out(x).mean((2, 3))
 
 
-NETS = {"mobilenet": mobilenet, "convnext": convnext, "vit": Vit, "unet": UNet}
+class OfRows(nn.Module):
+    def __init__(self, width=512):
+        super().__init__()
+        self.rnn, self.fc = nn.LSTM(96, width, 2, batch_first=True), nn.Linear(width, 10)
+
+    def forward(self, x):
+        return self.fc(self.rnn(x.transpose(1, 2).flatten(2))[0][:, -1])
+
+
+NETS = {"mobilenet": mobilenet, "convnext": convnext, "vit": Vit, "unet": UNet, "lstm": OfRows}
 
 
 def side(arguments):

@@ -38,12 +38,12 @@ BOOST_AUTO_TEST_CASE(gather_along_an_axis) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(the_k_greatest) {
+BOOST_AUTO_TEST_CASE(the_k_greatest_and_sorted_elements) {
   check([](GradientCase& c) {
     const Dims shape = c.shape(3);
     const int64_t axis = c.integer(-3, 2), extent = shape[static_cast<size_t>(axis < 0 ? axis + 3 : axis)];
-    const Tensor value = topk(c.x(shape), c.integer(1, extent), axis).value;
-    return std::vector<Tensor>{value * c.fixed(value.shape())};
+    const Tensor x = c.x(shape), value = topk(x, c.integer(1, extent), axis).value;
+    return std::vector<Tensor>{value * c.fixed(value.shape()), sort(x, axis).value * c.fixed(shape)};
   });
 }
 
@@ -51,10 +51,16 @@ BOOST_AUTO_TEST_CASE(the_k_greatest) {
 BOOST_AUTO_TEST_CASE(a_gradient_goes_to_the_elements_taken) {
   Graph graph;
   const Tensor x = input(graph, "x", DType::f64, {5});
-  const Tensor loss = sum(topk(x, 3).value * constant(graph, DType::f64, {3}, {1, 2, 3}));
-  const Value slope = gradients(loss, {x})[0].value();
-  const auto slope_at = [&](std::vector<double> values) {
-    return interpret_values(graph, {{"x", {{DType::f64, {5}, ""}, std::move(values)}}}, {&slope, 1})[0].data;
+  const auto slope_of = [&](Tensor taken) {
+    return gradients(sum(taken * constant(graph, DType::f64, {3}, {1, 2, 3})), {x})[0].value();
+  };
+  const Value slope = slope_of(topk(x, 3).value), of_sorted = slope_of(slice(sort(x, 0, true).value, 0, 0, 3));
+  const auto slope_at = [&](const std::vector<double>& values) {
+    const auto at = [&](const Value& v) {
+      return interpret_values(graph, {{"x", {{DType::f64, {5}, ""}, values}}}, {&v, 1})[0].data;
+    };
+    BOOST_TEST(at(of_sorted) == at(slope), boost::test_tools::per_element());
+    return at(slope);
   };
   BOOST_TEST(slope_at({4, 7, 7, 4, 4}) == (std::vector<double>{3, 1, 2, 0, 0}), boost::test_tools::per_element());
   BOOST_TEST(slope_at({-HUGE_VAL, 1, -HUGE_VAL, HUGE_VAL, -HUGE_VAL}) == (std::vector<double>{3, 2, 0, 1, 0}),
