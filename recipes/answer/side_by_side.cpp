@@ -37,14 +37,14 @@ constexpr const char* kCostWords =
     "Virtual time is that of the order of gradients until the target, at the best rate of each minibatch. A process "
     "sends bytes until the target as one of as many as there are workers; what it receives is not counted.";
 
-// Returns the log of the factor between the rates that were tried around the best one, the mean of both sides.
+// Returns the log of the factor between the rates that were tried around the best one, the mean of both sides; 0 if it
+// is the only one.
 double spacing_of(const StudyAnswer& answer, const BestResult& one) {
   std::set<double> tried;
   for (const MinibatchResults& at : answer.all)
     for (const RateResult& rate : at.rates)
       if (at.minibatch == one.minibatch && rate.rate) tried.insert(*rate.rate);
   const auto here = tried.find(*one.best.rate);
-  if (tried.size() < 2 || here == tried.end()) return 0;
   const double low = here == tried.begin() ? *here : *std::prev(here),
                high = std::next(here) == tried.end() ? *here : *std::next(here);
   return std::log(high / low) / (low < *here && *here < high ? 2 : 1);

@@ -55,15 +55,16 @@ constexpr Seconds kMeasured{2};
 constexpr std::chrono::milliseconds kLookForSteps{20};
 constexpr double kLeastGain = 1.05;
 
-// Returns the steps per second of a run in the last kMeasured of its time, by the seconds since its start that its
-// metrics give for each step.
+// Returns the steps per second of a run in the last kMeasured of its time, or of its last two steps if these took
+// longer, by the seconds since its start that its metrics give for each step. Returns 0 before its second step.
 double steps_per_second(const fs::path& run) {
+  if (!is_there(run / kMetrics)) return 0;
   std::vector<double> times;
   for_each_flat_json(read_file(run / kMetrics), [&](const FlatJson& line) {
     if (line.text("kind") == "step" && std::isfinite(line.number("wall_s"))) times.push_back(line.number("wall_s"));
   });
   if (times.size() < 2) return 0;
-  const auto first = std::lower_bound(times.begin(), std::prev(times.end()), times.back() - kMeasured.count());
+  const auto first = std::lower_bound(times.begin(), std::prev(times.end(), 2), times.back() - kMeasured.count());
   const auto steps = static_cast<double>(std::prev(times.end()) - first);
   return times.back() > *first ? steps / (times.back() - *first) : 0;
 }
@@ -79,15 +80,15 @@ std::vector<std::string> command_of(const PackingTrial& measured) {
   return words;
 }
 
-// Waits until all have trained for kMeasured since each made its first step, one has ended, or it is asked to stop.
+// Waits until all have trained for kMeasured since each made its second step, one has ended, or it is asked to stop.
 void let_train(const std::vector<fs::path>& runs, const std::vector<std::unique_ptr<Process>>& processes,
                const std::function<bool()>& wants_to_stop) {
   const auto is_running = [](const auto& process) { return process->runs(); };
   const auto may_wait = [&] { return !wants_to_stop() && std::all_of(processes.begin(), processes.end(), is_running); };
-  const auto have_stepped = [&] {
-    return std::all_of(runs.begin(), runs.end(), [](const fs::path& run) { return steps_of_run(run) > 0; });
+  const auto have_speeds = [&] {
+    return std::all_of(runs.begin(), runs.end(), [](const fs::path& run) { return steps_per_second(run) > 0; });
   };
-  while (may_wait() && !have_stepped()) std::this_thread::sleep_for(kLookForSteps);
+  while (may_wait() && !have_speeds()) std::this_thread::sleep_for(kLookForSteps);
   for (const auto end = std::chrono::steady_clock::now() + kMeasured;
        may_wait() && std::chrono::steady_clock::now() < end;)
     std::this_thread::sleep_for(kLookForSteps);
@@ -117,7 +118,7 @@ std::optional<double> packed_speed(const PackingTrial& measured, const fs::path&
   double speed = 0;
   for (size_t i = 0; i < processes.size(); ++i) {
     processes[i]->wait();
-    if (!is_stopping && is_there(runs[i] / kMetrics)) speed += steps_per_second(runs[i]);
+    if (!is_stopping) speed += steps_per_second(runs[i]);
   }
   return is_stopping ? std::nullopt : std::optional(speed);
 }

@@ -8,6 +8,7 @@
 
 #include "recipes/config/learning.h"
 #include "recipes/config/values.h"
+#include "recipes/papers/table.h"
 #include "recipes/trials/run_reader.h"
 #include "recipes/trials/study_folder.h"
 #include "runtime/commit.h"
@@ -195,7 +196,8 @@ bool has_constant_rate(const SweepDefinition& definition) {
 }
 
 std::string beta2_note(const SweepDefinition& definition) {
-  const std::string name = value_behind(definition, "--optimizer");
+  std::string name = value_behind(definition, "--optimizer");
+  if (name.empty() && is_listed(definition.recipe)) name = find_recipe(definition.recipe).defaults.optimizer;
   const auto reads_beta2 = [&](const Optimizer& row) { return row.name == name && row.reads(kBeta2Name); };
   const bool has_beta2 = std::any_of(optimizers().begin(), optimizers().end(), reads_beta2);
   const std::string half_life = value_behind(definition, "--half-life");

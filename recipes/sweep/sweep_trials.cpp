@@ -125,6 +125,8 @@ std::optional<int64_t> add_defaults(const Recipe& recipe, const RunConfig& confi
   // Two checkpoints are kept since one may be damaged: the trial then goes on from the one before it.
   for (const auto& [flag, value] : {std::pair{"--eval-every", "geo:1.1"}, {"--keep", "2"}})
     if (!has_word(words, flag)) words.insert(words.end(), {flag, value});
+  // The plan and the study read the schedule from its flag, and a schedule-free optimizer chooses it without one.
+  if (config.learning.schedule == kConstantSchedule) set_word(words, "--schedule", kConstantSchedule);
   const RunConfig absolute = with_absolute_paths(config);
   if (!absolute.data.path.empty()) set_word(words, "--data", absolute.data.path);
   if (!absolute.resume.init.empty()) set_word(words, "--init", absolute.resume.init);

@@ -59,6 +59,25 @@ BOOST_AUTO_TEST_CASE(ratios_are_against_the_first) {
   for (std::string line; std::getline(lines, line);) BOOST_TEST(line.size() <= 80u, line);
 }
 
+// The best rates follow the law, so that their scatter is that of rates which were tried at intervals: the ends lie as
+// many times farther away, in logarithms, as the intervals are wider. A side without a rate has no part in that.
+BOOST_AUTO_TEST_CASE(rates_far_apart_tell_less_of_their_law) {
+  const auto reach = [](const std::vector<double>& tried) {
+    std::string table = "minibatch,rate,steps\n";
+    for (double minibatch = 8; minibatch <= 1024; minibatch *= 2)
+      for (const double times : tried)
+        table += fmt::format("{},{},{}\n", minibatch, times * 0.5 / (1 + 64 / minibatch), times == 1 ? 100 : 150);
+    const NamedStudy study{"a", answer_study(parse_measurement_table(table, "a").runs, {}), {}, {}};
+    const nlohmann::json law = nlohmann::json::parse(side_by_side_json({study, study}, ""))["studies"][0]["rate_law"];
+    return std::log(law["noise_batch_interval"]["high"].get<double>() / law["noise_batch"].get<double>());
+  };
+  const double twice = reach({1 / 1.44, 1, 1.44});
+  BOOST_TEST(twice == 2 * reach({1 / 1.2, 1, 1.2}), boost::test_tools::tolerance(0.1));
+  BOOST_TEST(reach({1, 1.44}) == twice, boost::test_tools::tolerance(1e-3));
+  BOOST_TEST(reach({1 / 1.2, 1, 1.728}) == twice, boost::test_tools::tolerance(1e-3));
+  BOOST_TEST(reach({1}) < 0.01);
+}
+
 // "wide" tried four rates, the best of which lies between others; "narrow" tried one and, at minibatch 8, a worse one
 // above it.
 BOOST_AUTO_TEST_CASE(a_search_that_was_too_narrow_is_told) {
@@ -72,6 +91,13 @@ BOOST_AUTO_TEST_CASE(a_search_that_was_too_narrow_is_told) {
     narrow += fmt::format("{},0.1,100,0\n", minibatch);
   }
   const std::vector<NamedStudy> studies = {study("wide", wide), study("narrow", narrow)};
+  const auto is_told = [&](const std::string& runs) {
+    const std::string page = side_by_side_page({studies[0], study("other", runs)}, "", {});
+    return page.find("settings were tried") != std::string::npos;
+  };
+  BOOST_TEST(is_told("8,0.1,90,0\n8,0.2,80,0\n"));  // half as many
+  BOOST_TEST(!is_told("8,0.1,90,0\n8,0.2,80,0\n8,0.4,90,0\n"));
+  BOOST_TEST(!is_told("8,,90,0\n"));               // its rates are not known
   std::string words = side_by_side_text(studies);  // on one line
   std::ranges::replace(words, '\n', ' ');
   while (words.find("  ") != words.npos) words.erase(words.find("  "), 1);

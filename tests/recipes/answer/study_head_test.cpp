@@ -60,6 +60,10 @@ BOOST_AUTO_TEST_CASE(one_beta2_over_several_minibatches_is_told) {
   fixed.words.back() = "lars";
   BOOST_TEST(beta2_note(fixed) == "");
   fixed.words.back() = "nadamw";
+  fixed.words.resize(2);  // the recipe's own optimizer
+  BOOST_TEST(beta2_note(fixed) == "");
+  fixed.recipe = "gpt";
+  BOOST_TEST(beta2_note(fixed).starts_with("--optimizer adamw has one beta2"));
   fixed.minibatches = {8};
   BOOST_TEST(beta2_note(fixed) == "");
 }

@@ -2,6 +2,7 @@
 #include "recipes/inspect/step_model.h"
 
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 
 #include "compiler/pipeline/pipeline.h"
 #include "graph/functions.h"
@@ -70,6 +71,30 @@ BOOST_AUTO_TEST_CASE(a_launch_takes_its_bytes_or_its_instructions) {
   }
   BOOST_TEST(seen >= 2);
   BOOST_TEST(sum == idle.milliseconds(), boost::test_tools::tolerance(1e-12));
+}
+
+// A product of n x n numbers has 2 n^3 operations, which go at 80 % of a matmul's rate, and 12 n^2 bytes, at 98 % of a
+// copy's. A call takes 6 us more.
+BOOST_AUTO_TEST_CASE(a_library_call_takes_its_bytes_or_its_operations) {
+  CompileOptions options;
+  options.target = gpu_target("sm_90");
+  const auto model_of = [&](int64_t n, const GpuRates& rates) {
+    Graph graph("product", Mode::inference);
+    const Tensor x = input(graph, "x", DType::f32, {n, n}), w = input(graph, "w", DType::f32, {n, n});
+    graph.outputs.push_back({"y", matmul(x, w).value(), Merge::first});
+    const Program compiled = compile(std::move(graph), options).program;
+    return model_step({&compiled.at(PartRole::final)}, {}, options.target, rates);
+  };
+  const StepModel wide = model_of(2048, kRates), narrow = model_of(32, kRates);
+  const auto close = boost::test_tools::tolerance(1e-12);
+  BOOST_REQUIRE(wide.launches.size() == 1u);
+  BOOST_TEST(wide.launches[0].code_ms == 1e3 * 2 * std::pow(2048, 3) / 0.8e14, close);
+  BOOST_TEST(wide.library_ms == wide.launches[0].code_ms + 6e-3, close);
+  BOOST_TEST(wide.library_bytes == 12 * 2048 * 2048);
+  BOOST_TEST(narrow.library_ms == 1e3 * 12 * 32 * 32 / 0.98e12 + 6e-3, close);
+  BOOST_TEST(wide.generated_ms + static_cast<double>(wide.generated_bytes) == 0);
+  const StepModel unknown = model_of(2048, {"test", 1e12, 0});  // without the rate of a matmul
+  BOOST_TEST(unknown.library_ms == 1e3 * 12 * 2048 * 2048 / 0.98e12 + 6e-3, close);
 }
 
 BOOST_AUTO_TEST_CASE(the_table_has_a_line_a_launch_and_the_measured_time_beside_it) {

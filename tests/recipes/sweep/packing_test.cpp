@@ -16,14 +16,20 @@ namespace {
 namespace fs = std::filesystem;
 using boost::test_tools::per_element;
 
-// The training's steps take 10 ms with two threads and 12.5 ms with one.
-constexpr const char* kTraining = R"SH(for out in "$@"; do :; done
+// The training's steps take 10 ms with two threads, 12.5 ms with one, and 3 s with the flag --slow, and it ends once
+// they are written. With --endless it goes on, and makes its second step after 2.1 s.
+constexpr const char* kTraining = R"SH(case "$*" in *endless*) trap 'exit 143' TERM ;; *) trap '' TERM ;; esac
+for out in "$@"; do :; done
 mkdir -p "$out"
-case "$*" in *fail*) echo "no such data"; exit 1 ;; *"--threads 1"*) ms=12.5 ;; *) ms=10 ;; esac
-awk -v ms=$ms 'BEGIN { for (i = 0; i < 400; ++i) printf "{\"kind\":\"step\",\"step\":%d,\"wall_s\":%f}\n", i, i * ms / 1000 }' \
-  > "$out/metrics.jsonl"
-trap 'exit 143' TERM
-while :; do sleep 0.02; done
+case "$*" in *fail*) echo "no such data"; exit 1 ;; *slow*) ms=3000 ;; *"--threads 1"*) ms=12.5 ;; *) ms=10 ;; esac
+steps() {
+  awk -v ms=$ms -v i=$1 -v end=$2 'BEGIN { for (; i < end; ++i)
+    printf "{\"kind\":\"step\",\"step\":%d,\"wall_s\":%f}\n", i, i * ms / 1000 }' >> "$out/metrics.jsonl"
+}
+steps 0 1
+case "$*" in *endless*) sleep 2.1 > /dev/null 2>&1 & wait ;; esac
+steps 1 400
+case "$*" in *endless*) while :; do sleep 0.02; done ;; esac
 )SH";
 
 struct PackingFixture {
@@ -41,14 +47,19 @@ struct PackingFixture {
 BOOST_FIXTURE_TEST_SUITE(packing, PackingFixture)
 
 BOOST_AUTO_TEST_CASE(the_speed_is_that_of_the_steps) {
-  const auto speed = [&](int jobs) { return packed_speed(trial(jobs), store, [] { return false; }).value(); };
-  BOOST_TEST(speed(1) == 100, boost::test_tools::tolerance(0.01));
-  BOOST_TEST(speed(2) == 160, boost::test_tools::tolerance(0.01));
+  const auto speed = [&](int jobs, const char* word) {
+    const test::TemporaryDirectory own;
+    return packed_speed(trial(jobs, word), own / "store", [] { return false; }).value();
+  };
+  BOOST_TEST(speed(1, "--lr") == 100, boost::test_tools::tolerance(0.01));
+  BOOST_TEST(speed(2, "--lr") == 160, boost::test_tools::tolerance(0.01));
+  BOOST_TEST(speed(1, "--slow") == 1.0 / 3, boost::test_tools::tolerance(0.01));
+  BOOST_TEST(speed(1, "--endless") == 100, boost::test_tools::tolerance(0.01));
 }
 
 BOOST_AUTO_TEST_CASE(a_stop_ends_the_measurement) {
   int looks = 0;
-  BOOST_TEST(!packed_speed(trial(2), store, [&] { return ++looks > 3; }));
+  BOOST_TEST(!packed_speed(trial(2, "--endless"), store, [&] { return ++looks > 3; }));
 }
 
 BOOST_AUTO_TEST_CASE(a_training_that_fails_says_why) {
@@ -141,7 +152,7 @@ echo '{"memory": {"programs": 7, "process": 123456, "device": '$gpu'}}' > "$out/
   BOOST_CHECK_EXCEPTION(trial_memory({"/bin/sh", (directory / "trial.sh").string()}, {"a", {"fail"}}, directory.path(),
                                      [] { return false; }),
                         Error, test::says("no such data"));
-  const PackingTrial endless = trial(2);
+  const PackingTrial endless = trial(2, "--endless");
   BOOST_TEST(!trial_memory(endless.program, endless.trial, directory.path(), [] { return true; }));
 }
 

@@ -148,21 +148,29 @@ BOOST_AUTO_TEST_CASE(a_minibatch_without_a_hit_widens_away_from_divergence) {
     const SweepPlan before = sweep.plan();
     for (const PlannedTrial& trial : before.minibatches[0].trials)
       sweep.standings[trial.name] =
-          diverges(trial.point[0]) ? TrialStanding{TrialState::diverged, 10} : TrialStanding{TrialState::missed, 100};
+          diverges(trial.point) ? TrialStanding{TrialState::diverged, 10} : TrialStanding{TrialState::missed, 100};
     return sweep.plan();
   };
-  SweepPlan plan = standings([](double u) { return u > 0.5; });
+  using Point = const std::vector<double>&;
+  SweepPlan plan = standings([](Point u) { return u[0] > 0.5; });
   BOOST_TEST(plan.find("kn32-below1-lr-p00") != nullptr);
   BOOST_TEST(plan.find("kn32-above1-lr-p00") == nullptr);
-  plan = standings([](double u) { return u < 0.5; });
+  plan = standings([](Point u) { return u[0] < 0.5; });
   BOOST_TEST(plan.find("kn32-above1-lr-p00") != nullptr);
-  plan = standings([](double) { return true; });
+  plan = standings([](Point) { return true; });
   BOOST_TEST(plan.find("kn32-below1-lr-p00") != nullptr);
-  plan = standings([](double) { return false; });
+  plan = standings([](Point) { return false; });
   BOOST_TEST(plan.minibatches[0].trials.size() == 12u);
   sweep.definition.ranges.push_back({parse_search("momentum=0.8:0.99:revlog"), true, true});
-  plan = standings([](double) { return true; });  // the first range
+  plan = standings([](Point) { return true; });  // the first range
   BOOST_TEST(plan.find("kn32-below1-lr-p00") != nullptr);
+  plan = standings([](Point u) { return u[0] > 0.5; });
+  BOOST_TEST(plan.find("kn32-below1-lr-p00") != nullptr);
+  plan = standings([](Point u) { return u[1] < 0.5; });  // the second range alone tells them apart
+  BOOST_TEST(plan.find("kn32-above1-momentum-p00") != nullptr);
+  BOOST_TEST(plan.find("kn32-below1-lr-p00") == nullptr);
+  sweep.definition.constants.edge = 0;  // as release 0.1 had it
+  BOOST_TEST(standings([](Point) { return true; }).minibatches[0].trials.size() == 12u);
 }
 
 // Steps grow with the square of the distance from the optimum, which lies 0.15 of the first range outside of it, and

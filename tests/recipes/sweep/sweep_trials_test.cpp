@@ -110,6 +110,15 @@ BOOST_AUTO_TEST_CASE(a_cap_is_the_length_where_the_rate_is_constant) {
   BOOST_TEST(config((int64_t{1} << 31) - 1).length.stop_at.text() == "2147483647st");
 }
 
+// Further seeds then have --seed-cap as their length, as with --schedule constant.
+BOOST_AUTO_TEST_CASE(a_schedule_free_optimizer_has_a_constant_rate_without_the_flag) {
+  words = {"--dataset", "glyphs", "--epochs", "2", "--target", "error=45%", "--validation", "500"};
+  BOOST_TEST(!has_constant_rate(define()));
+  words.insert(words.end(), {"--optimizer", "schedule-free"});
+  BOOST_TEST(has_constant_rate(define()));
+  BOOST_TEST(config_of_trial(recipe, define(), trial({{"lr", "0.1"}}, 50)).length.steps == 50);
+}
+
 BOOST_AUTO_TEST_CASE(values_are_refused_but_no_other_fault_is_taken_for_theirs) {
   flags.search = {"momentum=x0.9:1.1"};
   SweepDefinition definition = define();
