@@ -1,7 +1,5 @@
 #include "recipes/inspect/conv_times.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -111,27 +109,28 @@ double ConvTimer::time(const ConvSpec& spec) {
   return least;
 }
 
-ConvolutionsAlone::ConvolutionsAlone(const Schedule& schedule, ConvTimer& timer) : timer_(timer) {
-  std::map<std::string, size_t> known;  // index of a call by its attributes and shapes, as text
-  std::vector<LayoutTimes> measured;    // times of each call, by layout
+std::map<ConvSpec, int> convolutions_of(const Schedule& schedule) {
+  std::map<ConvSpec, int> counts;
   for (const Step& step : schedule.steps) {
     if (step.cls != FusionClass::library) continue;
     const Node& node = schedule.node_of(step);
     if (node.op != Op::conv2d && node.op != Op::conv2d_input_grad && node.op != Op::conv2d_weight_grad) continue;
     const ConvSpec spec = conv_spec(*schedule.graph, node);
-    std::string key =
-        fmt::format("{} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(spec.kind), name(spec.dtype), spec.n, spec.c,
-                    spec.h, spec.w, spec.o, spec.kh, spec.kw, spec.stride[0], spec.groups);
-    auto [at, fresh] = known.try_emplace(std::move(key), calls_.size());
-    if (fresh) {
-      LayoutTimes& times = measured.emplace_back();
-      for (const int64_t block : kLayoutBlocks) times[block] = timer.time(in_layout(spec, spec.kind, block));
-      const ConvSpec fastest = in_layout(spec, spec.kind, choose_block(times, 0));
-      calls_.push_back({timer.plan(fastest), fastest});
-      memory_.fit(timer.context(), *calls_.back().op, fastest);
+    ++counts[in_layout(spec, spec.kind, 0)];
+  }
+  return counts;
+}
+
+ConvolutionsAlone::ConvolutionsAlone(const Schedule& schedule, ConvTimer& timer) : timer_(timer) {
+  for (const auto& [spec, count] : convolutions_of(schedule)) {
+    LayoutTimes times;
+    for (const int64_t block : kLayoutBlocks) {
+      times[block] = timer.time(in_layout(spec, spec.kind, block));
+      layouts_[spec.dtype][block] += count * times[block];
     }
-    ++calls_[at->second].count;
-    for (const auto& [block, time] : measured[at->second]) layouts_[spec.dtype][block] += time;
+    const ConvSpec fastest = in_layout(spec, spec.kind, choose_block(times, 0));
+    calls_.push_back({timer.plan(fastest), fastest, count});
+    memory_.fit(timer.context(), *calls_.back().op, fastest);
   }
 }
 

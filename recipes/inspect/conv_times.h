@@ -32,6 +32,9 @@ bool trains(const ConvLayer& layer, ConvKind kind);
 // Returns the spec as the compiler plans it if compiler/passes/layout_table.cpp gives `block` (0: NHWC).
 ConvSpec in_layout(ConvSpec spec, ConvKind kind, int64_t block);
 
+// Returns the convolutions of a schedule as of NHWC, whatever their layout, and how often each stands there.
+std::map<ConvSpec, int> convolutions_of(const Schedule& schedule);
+
 // Zeroed memory for a call. Zeros take as long to multiply as other values; NaN and denormals, which fresh memory might
 // hold, take longer.
 class ConvMemory {

@@ -31,7 +31,7 @@ void run_group(Session& session, int64_t steps) {
     session.step();
     session.read_scalar("loss", session.lag());
   }
-  if (session.lag() > 0) session.wait();
+  session.wait();
 }
 
 // Returns the milliseconds that a group takes.

@@ -259,8 +259,6 @@ SweepDefinition define_sweep(const Recipe& recipe, const SweepFlags& flags, cons
   definition.commit = source_commit();
   definition.compiler = build_compiler();
   check_bounds(definition, "");
-  if (definition.points == PointKind::even && !definition.ranges.empty())
-    even_points(definition.trials, definition.ranges.size());  // throws if no even grid has so many points
   check_ranges(recipe, definition, samples);
   return definition;
 }

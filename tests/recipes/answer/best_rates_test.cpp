@@ -60,6 +60,21 @@ BOOST_AUTO_TEST_CASE(a_rate_at_which_the_run_was_stopped_early_is_as_good) {
   BOOST_TEST(high("8,0.2,1,1000,0\n8,0.4,1,118,1\n8,0.8,1,1000,0\n") == 0.4);
 }
 
+// Both seeds of all rates scatter by e^0.2, as in study_answer_test.cpp: the means of two seeds have to differ by 7.570
+// sigma = 1.0706. A rate that is not known has no place in the interval.
+BOOST_AUTO_TEST_CASE(seeds_of_all_rates_tell_them_apart_better) {
+  std::string table = "minibatch,rate,seed,steps\n";
+  for (const int minibatch : {8, 16})
+    for (const auto& [rate, steps] : {std::pair{"0.1", 0.0}, {"0.05", 1.06}, {"0.025", 1.08}, {"", 2.0}})
+      for (const int seed : {1, 2})
+        table += fmt::format("{},{},{},{}\n", minibatch, rate, seed, 100 * std::exp(steps + 0.2 * (seed - 1)));
+  const BestResult one = answer_study(table_runs(table), {}).best[0];
+  BOOST_TEST(one.best.rate.value() == 0.1);
+  BOOST_TEST(one.rate_interval.value().low == 0.05);
+  const std::string runs = "minibatch,rate,seed,steps\n8,0.1,1,100\n8,0.1,2,110\n8,,1,105\n8,,2,115\n";
+  BOOST_TEST(!answer_study(table_runs(runs), {}).best[0].rate_interval);
+}
+
 // Twelve rates lie in a range of 64 times around the best one, at which a factor of two costs 15 % of the steps. One
 // seed of each is trained until 1.25 times the fewest steps, then two more of the best one.
 BOOST_AUTO_TEST_CASE(the_interval_of_rates_holds_the_best_one) {

@@ -62,6 +62,7 @@ BOOST_AUTO_TEST_CASE(columns_in_any_order) {
 
 BOOST_AUTO_TEST_CASE(steps_from_samples_and_from_epochs) {
   BOOST_TEST(runs_of("minibatch,samples\n8,4000\n")[0].steps.value() == 500);
+  BOOST_TEST(!runs_of("minibatch,samples\n8,\n")[0].steps);
   BOOST_TEST(runs_of("minibatch,epochs\n8,2.5\n", 1600)[0].steps.value() == 500);
   BOOST_TEST(runs_of("minibatch,epochs,eval_every\n8,2.5,1\n", 1600)[0].crossing().value() == 400);
   BOOST_TEST(runs_of("minibatch,steps,eval_every\n8,100,\n")[0].crossing().value() == 100);

@@ -84,6 +84,29 @@ BOOST_AUTO_TEST_CASE(every_claim_is_stated_and_says_what_is_missing) {
              "clock (--policy backup --backups 0)");
 }
 
+// Policies that differ from those of a claim in one flag are none of it.
+BOOST_AUTO_TEST_CASE(a_policy_of_other_flags_is_none_of_the_claim) {
+  const auto nesterov = [](const char* policy) {
+    return judged(PolicyClaim::outer_nesterov,
+                  {{"policy=sync", 128, 400}, {"policy=sync", 512, 200}, {policy, 128, 300}, {policy, 512, 90}});
+  };
+  for (const char* policy : {"policy=local replicas=1 every=8 outer=momentum", "policy=sync momentum=0.5",
+                             "policy=local replicas=1 every=8 outer=nesterov from=1ep"})
+    BOOST_TEST(nesterov(policy).ours.starts_with("no runs of outer Nesterov"), policy);
+  BOOST_TEST(nesterov(kNesterov).ours.starts_with("S(512)"));
+  for (const char* policy : {"policy=async momentum-at=worker", "policy=async stale-rate=inverse"}) {
+    std::vector<MadeRuns> all;
+    for (const int minibatch : {128, 512})
+      for (const char* momentum : {"0", "0.5"})
+        all.push_back({fmt::format("{} momentum={}", policy, momentum), minibatch, 100});
+    BOOST_TEST(judged(PolicyClaim::momentum, all).ours.starts_with("fewer than two k"), policy);
+  }
+  BOOST_TEST(
+      judged(PolicyClaim::backups,
+             {{kBackup, 512, 100, 1}, {"policy=async per-worker=64", 512, 100, 1.2}, {kSyncOnClock, 512, 100, 1.3}})
+          .ours.find("differ in --times, --times-net or --per-worker") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(the_growth_of_steps_is_compared_with_that_of_sync) {
   const auto verdict_at = [](double outer, double sync, int seeds = 3) {
     return verdict(PolicyClaim::outer_nesterov, {{"policy=sync", 128, 400, 0, seeds},
@@ -102,6 +125,9 @@ BOOST_AUTO_TEST_CASE(the_growth_of_steps_is_compared_with_that_of_sync) {
   BOOST_TEST(claim.ours.starts_with("S(512) / S(128) is 0.3, 0.5 with sync: x 0.6 ("), claim.ours);
   BOOST_TEST(judged(PolicyClaim::outer_nesterov, {{"policy=sync", 128, 400}, {kNesterov, 512, 300}}).ours ==
              "no minibatch kn at which all runs of both reached the target, and which were trained at 4 kn");
+  BOOST_TEST(
+      judged(PolicyClaim::outer_nesterov, {{"policy=sync", 128, 400}, {kNesterov, 128, 300}, {kNesterov, 512, 90}})
+          .ours.starts_with("no minibatch kn"));
   // Sync never reached the target at 4 kn: that is worse than any growth, which one seed shows and three do not tell.
   BOOST_TEST(verdict_at(0.3, 0, 1) == "seen");
   // Outer Nesterov never reached it at kn.
@@ -296,6 +322,11 @@ BOOST_AUTO_TEST_CASE(costs_have_intervals_and_units) {
   BOOST_TEST(costs[0].sent_bytes.value() == 300e3, boost::test_tools::tolerance(1e-12));
   BOOST_TEST(!policy_costs(studies[1].answer)[0].seconds);
   std::vector<Measurement> runs = runs_of(table_of({{kAsync, 128, 300, 2}}));
+  Measurement missed = runs[0];
+  missed.steps.reset(), missed.sent_bytes = 1e9;
+  runs.push_back(missed);  // what a run that missed the target sent is no cost of reaching it
+  BOOST_TEST(policy_costs(answer_or_missed(runs, {}))[0].sent_bytes.value() == 300e3,
+             boost::test_tools::tolerance(1e-12));
   runs[1].sent_bytes.reset();
   BOOST_TEST(!policy_costs(answer_or_missed(runs, {}))[0].sent_bytes);
   BOOST_TEST(costs_text(studies[0].answer).find("10.0 min [") != std::string::npos, costs_text(studies[0].answer));

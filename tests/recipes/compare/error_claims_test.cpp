@@ -89,6 +89,14 @@ BOOST_AUTO_TEST_CASE(what_is_missing_is_told) {
   BOOST_TEST(claim.ours == "no minibatch and length that all of its policies were trained at");
 }
 
+// Policies that differ from post-local SGD in one flag are none of it.
+BOOST_AUTO_TEST_CASE(a_policy_of_other_flags_is_not_post_local) {
+  for (const std::string policy : {kLocal, kSlow, "policy=local replicas=1 every=16 from=4ep",
+                                   "policy=local replicas=16 every=16 from=4ep outer-lr=0.5"})
+    BOOST_TEST(claims_of({around(policy, 8), around("policy=sync", 9)})[0].ours.starts_with("no runs of post-local"),
+               policy);
+}
+
 BOOST_AUTO_TEST_CASE(slow_momentum_lies_between_sync_and_local) {
   const auto verdict = [](double sync, double slow, double local) {
     return text_of(
@@ -142,8 +150,9 @@ BOOST_AUTO_TEST_CASE(the_best_rate_has_the_greatest_share_where_higher_is_better
 
 // Sync at minibatch 64 has the least error of all, and three seeds; local and slow momentum have one.
 BOOST_AUTO_TEST_CASE(policies_are_compared_at_the_largest_minibatch_that_all_have) {
-  const JudgedClaim claim = claims_of(
-      {around("policy=sync", 8), {{"policy=sync", 0.01, 64}, {kLocal, 0.1}, {kSlow, 0.09}, {kLocal, 0.1, 1024}}})[1];
+  const JudgedClaim claim = claims_of({around("policy=sync", 8),
+                                       std::vector<MadeRun>(3, {"policy=sync", 0.01, 64}),
+                                       {{kLocal, 0.1}, {kSlow, 0.09}, {kLocal, 0.1, 1024}}})[1];
   BOOST_TEST(claim.ours.find("sync 8.00 +- 0.10 %, minibatch 512, 12 epochs") != std::string::npos, claim.ours);
   BOOST_TEST(claim.evidence.seeds == 1u);
 }

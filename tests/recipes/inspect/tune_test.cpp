@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "compiler/passes/layout_table.h"
+#include "compiler/pipeline/pipeline.h"
 #include "graph/error.h"
+#include "graph/functions.h"
+#include "graph/layers.h"
 #include "recipes/inspect/conv_times.h"
 #include "recipes/inspect/layout_rows.h"
 #include "runtime/process.h"
@@ -49,6 +53,23 @@ BOOST_AUTO_TEST_CASE(a_row_is_named_that_would_be_faster_by_more_than_a_tenth) {
       note({{0, 111}, {8, 130}, {16, 100}}, 0).find("the row {\"amx\", DType::bf16, 16}, would be faster by 11 %") !=
       std::string::npos);
   BOOST_CHECK_THROW(note({}, 0), InternalError);
+}
+
+// Of four convolutions with 8 channels the first two are equal; the others differ from them in padding or dilation
+// alone.
+BOOST_AUTO_TEST_CASE(convolutions_that_differ_in_padding_are_different) {
+  Graph graph("net", Mode::inference);
+  const Tensor x = input(graph, "x", DType::f32, {2, 8, 12, 12});
+  const auto layer = [&](const char* name, int64_t padding, int64_t dilation) {
+    const Tensor y = conv2d(name, x, 8, {.kernel = 3, .padding = padding, .dilation = dilation, .bias = false});
+    graph.outputs.push_back({name, y.value()});
+  };
+  layer("a", 1, 1), layer("b", 1, 1), layer("c", 0, 1), layer("d", 1, 2);
+  const Program program = compile(std::move(graph), {}).program;
+  std::vector<int> counts;
+  for (const auto& [spec, count] : convolutions_of(program.at(PartRole::final))) counts.push_back(count);
+  std::ranges::sort(counts);
+  BOOST_TEST(counts == (std::vector{1, 1, 2}), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(rows_are_source_lines) {

@@ -99,6 +99,16 @@ BOOST_AUTO_TEST_CASE(a_trial_is_taken_once_until_it_is_given_back) {
   BOOST_TEST(!claim->is_lost());
 }
 
+// Field 22 of /proc/PID/stat (proc(5)) tells a process from an earlier one of its number. The test's name has no space.
+BOOST_AUTO_TEST_CASE(a_claim_tells_when_its_process_began) {
+  const std::unique_ptr<Claim> claim = folder.take("kn8-p00");
+  std::istringstream fields(test::read_file("/proc/self/stat"));
+  std::string start;
+  for (int field = 1; field <= 22; ++field) fields >> start;
+  const std::string text = test::read_file(claims / "kn8-p00.1");
+  BOOST_TEST(text.find(fmt::format(R"("process_start":"{}")", start)) != std::string::npos, text);
+}
+
 BOOST_AUTO_TEST_CASE(of_processes_that_race_one_wins_each_trial) {
   constexpr int kProcesses = 4, kTrials = 60;
   const fs::path start = directory / "start";

@@ -120,6 +120,14 @@ BOOST_AUTO_TEST_CASE(a_best_trial_in_the_outer_share_widens_the_range) {
   // inner one is none.
   BOOST_TEST(widened("kn32-p02", "kn32-above1-lr-p00"));
   BOOST_TEST(!widened("kn32-p00", "kn32-above1-lr-p00"));
+  BOOST_TEST(widened("kn32-p02", "kn32-above1-lr-p00"));
+  sweep.standings["kn32-p01"] = {TrialState::waiting, 10};  // it may still be the best one
+  BOOST_TEST(sweep.plan().find("kn32-above1-lr-p00") == nullptr);
+  sweep.definition.trials = 2;
+  sweep.definition.ranges[0].widens_above = false;
+  sweep.standings = {{"kn32-p00", {TrialState::reached, 90, 90, 2880}}, {"kn32-p01", {TrialState::missed, 100}}};
+  BOOST_TEST((sweep.plan().minibatches[0].bounds == std::vector<RangeBound>{{"lr", true}}));
+  sweep.definition.ranges[0].widens_above = true;
   sweep.definition.trials = 15;  // the trials lie at the sixteenths of the range
   const auto place = [&](const PlannedTrial& trial) { return std::lround(16 * trial.point[0]); };
   sweep.standings.clear();

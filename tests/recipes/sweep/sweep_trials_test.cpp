@@ -69,9 +69,40 @@ BOOST_AUTO_TEST_CASE(a_point_between_the_ends_that_is_not_taken_is_refused) {
   flags.search = {"hidden=16:256:log"};
   flags.trials = 1;
   BOOST_TEST(define().trials == 1);
+  flags.cap = 7;
+  BOOST_TEST(define().cap == 7);
+  const auto widens = [&](const char* search) {
+    flags.search = {search};
+    const SweepRange range = define().ranges[0];
+    return std::pair(range.widens_below, range.widens_above);
+  };
+  // Two widenings add two thirds of the range, so that the second one begins at 0.00033 and the third below 0.
+  BOOST_TEST((widens("weight-decay=0.001:0.002") == std::pair(true, true)));
+  BOOST_TEST((widens("weight-decay=0.001:0.003") == std::pair(false, true)));
+  BOOST_TEST((widens("momentum=0.5:0.9") == std::pair(true, false)));
+  flags.search = {"hidden=16:256:log"};
   flags.trials = 4;
   BOOST_CHECK_EXCEPTION(define(), UsageError,
                         test::says("--hidden", "a whole number", "'22.63'", "--search FLAG=A,B,C"));
+}
+
+BOOST_AUTO_TEST_CASE(what_the_sweep_sets_itself_is_refused) {
+  const std::vector<std::string> given = words;
+  const auto refuses = [&](const std::vector<std::string>& more, const std::string& message) {
+    words = given;
+    words.insert(words.end(), more.begin(), more.end());
+    BOOST_CHECK_EXCEPTION(define(), UsageError, test::says(message));
+  };
+  refuses({"--out", "a"}, "--out: expected no such flag beside a sweep, whose folder is --store");
+  refuses({"--stop-at", "5st"}, "--stop-at: expected no such flag beside a sweep");
+  flags.search = {"seed=1,2"};
+  refuses({}, "--search: expected a flag with a value that changes what is computed, got --seed");
+  flags.search = {"label-smoothing=x0.5:2"};
+  refuses({}, "a value above 0 of --label-smoothing, which the range is relative to");
+  flags.search = {"lr=x0.5:2", "momentum=0.5:0.9"};
+  flags.points = "even";
+  flags.trials = 3;
+  refuses({}, "--trials: expected, with --points even, as many values for each of 2 flags: 4, got 3");
 }
 
 BOOST_AUTO_TEST_CASE(a_flag_of_a_group_is_searched) {
