@@ -23,10 +23,7 @@ std::vector<ConvLayer> resnet50_convolutions(int64_t n, DType dtype) {
     ConvSpec s{.dtype = dtype, .n = n, .c = c, .h = size, .w = size, .o = o, .kh = kernel, .kw = kernel};
     s.stride[0] = s.stride[1] = stride;
     s.padding[0] = s.padding[1] = kernel / 2;
-    const auto same = [&](const ConvLayer& l) {
-      return l.spec.c == c && l.spec.o == o && l.spec.h == size && l.spec.kh == kernel && l.spec.stride[0] == stride;
-    };
-    const auto found = std::find_if(layers.begin(), layers.end(), same);
+    const auto found = std::ranges::find(layers, s, &ConvLayer::spec);
     if (found == layers.end())
       layers.push_back({s, 1});
     else

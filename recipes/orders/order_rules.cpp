@@ -48,10 +48,8 @@ void OrderRules::count_slowest() {
 
 std::optional<int64_t> OrderRules::late() const {
   if (late_ == 0) return std::nullopt;
-  const auto first = std::find_if(state_.workers.begin(), state_.workers.end(), [&](const OrderWorker& worker) {
-    return worker.computes && worker.read < state_.version;
-  });
-  return first - state_.workers.begin();
+  // No worker starts while one is late, so that all that compute are.
+  return std::ranges::find(state_.workers, true, &OrderWorker::computes) - state_.workers.begin();
 }
 
 GradientRecord OrderRules::decide(int64_t number, int64_t now_ns) {

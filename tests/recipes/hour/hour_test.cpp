@@ -135,6 +135,8 @@ BOOST_AUTO_TEST_CASE(a_search_takes_the_least_error_that_is_held_out) {
   const HourArm chosen = at_trial(arm, *choice.best);
   BOOST_TEST(chosen.rate == choice.best->values.at("lr"));
   BOOST_TEST(chosen.words == choice.best->words, boost::test_tools::per_element());
+  runs[trials[5].name].evaluations.clear();
+  BOOST_TEST(choice_of(arm, runs).best->name == "kn4096-sgd-t07");
   runs.erase(trials[3].name);
   BOOST_TEST(!choice_of(arm, runs).is_complete());
 }
@@ -216,6 +218,7 @@ BOOST_AUTO_TEST_CASE(claims_that_are_undecided_ask_for_seeds) {
   BOOST_TEST(verdict("the rule breaks") == "not tested");  // its arm is missing
   BOOST_TEST(verdict("LARS") == "held");
   BOOST_TEST(verdict("square-root") == "not tested");
+  BOOST_TEST(claim_of(claims, "square-root").ours == "does not show at this size");
   for (const char* arm : {"kn32", "kn512-gradual", "kn512-no-warmup"}) BOOST_TEST(seeds_wanted(claims, arm, 3) == 4u);
   for (const char* arm : {"kn256-gradual", "kn512-fixed", "kn4096-lars", "kn1024-gradual"})
     BOOST_TEST(seeds_wanted(claims, arm, 3) == 3u);

@@ -146,7 +146,9 @@ BOOST_AUTO_TEST_CASE(amx_takes_bf16_in_nhwc) {
 
 BOOST_AUTO_TEST_CASE(the_net_has_53_convolutions_planned_as_the_compiler_would) {
   int count = 0;
-  for (const ConvLayer& layer : resnet50_convolutions(2, DType::f32)) {
+  const std::vector<ConvLayer> layers = resnet50_convolutions(2, DType::f32);
+  BOOST_TEST(layers.size() == 1u + 4 + 3 * 6);  // different ones: the first, those of 56 x 56, of each further stage
+  for (const ConvLayer& layer : layers) {
     count += layer.count;
     for (int64_t block : {0, 8, 16}) {
       const ConvSpec spec = in_layout(layer.spec, ConvKind::forward, block);
