@@ -94,6 +94,7 @@ BOOST_AUTO_TEST_CASE(what_the_sweep_sets_itself_is_refused) {
     BOOST_CHECK_EXCEPTION(define(), UsageError, test::says(message));
   };
   refuses({"--out", "a"}, "--out: expected no such flag beside a sweep, whose folder is --store");
+  refuses({"--mllog", "a"}, "--mllog: expected no sweep");
   refuses({"--stop-at", "5st"}, "--stop-at: expected no such flag beside a sweep");
   flags.search = {"seed=1,2"};
   refuses({}, "--search: expected a flag with a value that changes what is computed, got --seed");
