@@ -97,8 +97,7 @@ BOOST_AUTO_TEST_CASE(policy_and_clocks_are_read_from_the_folder) {
     return fmt::format("{{\"kind\":\"step\",\"step\":{},\"loss\":1,\"clock_s\":{}}}\n", number, clock);
   };
   test::write_file(folder / "metrics.jsonl", step("0", 1) + step("1", 2) + step("2", 9) + step("2", 3) +
-                                                 step("1e15", 4) + "{\"kind\":\"step\",\"step\":3}\n" + step("4", 5) +
-                                                 step("null", 6));
+                                                 step("1e15", 4) + "{\"kind\":\"step\",\"step\":3}\n" + step("4", 5));
   const RunReport run = read_run(folder.path());
   BOOST_TEST(policy_words(run.policy) == "policy=backup backups=0 per-worker=32 momentum=0.5");
   BOOST_TEST(run.parameters == kParameters);
