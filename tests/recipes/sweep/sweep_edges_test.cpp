@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(a_minibatch_without_a_hit_widens_away_from_divergence) {
 // Steps grow with the square of the distance from the optimum, which lies 0.15 of the first range outside of it, and
 // scatter by 5 %. Nothing diverges, and all trials reach the target.
 BOOST_AUTO_TEST_CASE(an_optimum_outside_is_noticed) {
-  constexpr int kStudies = 200;
+  constexpr int kStudies = 100;
   struct Design {
     size_t ranges;
     int64_t trials;

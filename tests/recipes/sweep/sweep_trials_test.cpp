@@ -131,12 +131,13 @@ BOOST_AUTO_TEST_CASE(a_minibatch_that_no_run_can_have_is_refused_before_any_is_t
 }
 
 BOOST_AUTO_TEST_CASE(a_cap_is_the_length_where_the_rate_is_constant) {
-  const auto config = [&](int64_t most) { return config_of_trial(recipe, define(), trial({{"lr", "0.1"}}, most)); };
+  SweepDefinition definition = define();
+  const auto config = [&](int64_t most) { return config_of_trial(recipe, definition, trial({{"lr", "0.1"}}, most)); };
   BOOST_TEST(config(0).length.steps == 0);
   BOOST_TEST(config(0).length.epochs == 2);
   BOOST_TEST(config(100'000).length.steps == 100'000);
   BOOST_TEST(config(100'000).length.stop_at.text() == "");
-  std::replace(words.begin(), words.end(), std::string("constant"), std::string("cosine"));
+  std::ranges::replace(definition.words, "constant", "cosine");
   BOOST_TEST(config(50).length.steps == 0);
   BOOST_TEST(config(50).length.stop_at.text() == "50st");
   BOOST_TEST(config((int64_t{1} << 31) - 1).length.stop_at.text() == "2147483647st");
@@ -147,8 +148,9 @@ BOOST_AUTO_TEST_CASE(a_schedule_free_optimizer_has_a_constant_rate_without_the_f
   words = {"--dataset", "glyphs", "--epochs", "2", "--target", "error=45%", "--validation", "500"};
   BOOST_TEST(!has_constant_rate(define()));
   words.insert(words.end(), {"--optimizer", "schedule-free"});
-  BOOST_TEST(has_constant_rate(define()));
-  BOOST_TEST(config_of_trial(recipe, define(), trial({{"lr", "0.1"}}, 50)).length.steps == 50);
+  const SweepDefinition definition = define();
+  BOOST_TEST(has_constant_rate(definition));
+  BOOST_TEST(config_of_trial(recipe, definition, trial({{"lr", "0.1"}}, 50)).length.steps == 50);
 }
 
 BOOST_AUTO_TEST_CASE(values_are_refused_but_no_other_fault_is_taken_for_theirs) {
