@@ -87,7 +87,7 @@ void remove_stale_work(const fs::path& cache_dir) {
 
 // Appends in place, which is safe: the work directory is private until the entry is published.
 void append(const fs::path& path, std::string_view bytes) {
-  std::FILE* file = std::fopen(path.c_str(), "ab");
+  std::FILE* file = std::fopen(path.c_str(), "abe");
   if (!file) throw_file_error("write", path, errno);
   const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
   const bool closed = std::fclose(file) == 0;

@@ -3,6 +3,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -21,8 +22,11 @@ std::string variable(const char* name) {
 
 std::filesystem::path home() {
   if (const std::string value = variable("HOME"); !value.empty()) return value;
-  const passwd* user = ::getpwuid(::getuid());
-  return user ? user->pw_dir : "";
+  passwd user{};
+  passwd* found = nullptr;
+  std::array<char, 4096> texts;
+  const int error = ::getpwuid_r(::getuid(), &user, texts.data(), texts.size(), &found);  // getpwuid is for one thread
+  return error == 0 && found ? user.pw_dir : "";
 }
 
 std::filesystem::path find_cache_dir() {

@@ -16,8 +16,7 @@ void open_standard_descriptors() {
 }
 
 void print_error(std::string_view line) noexcept {
-  std::fwrite(line.data(), 1, line.size(), stderr);
-  std::fputc('\n', stderr);
+  std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
   std::clearerr(stderr);
 }
 

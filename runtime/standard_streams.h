@@ -9,7 +9,8 @@ namespace kb {
 // file would get that number, and everything printed would go into it.
 void open_standard_descriptors();
 
-// Writes a line to standard error. It never throws: a line that cannot be written is lost.
+// Writes a line to standard error, in one piece, so that it does not mix with those of other threads and processes. It
+// never throws: a line that cannot be written is lost.
 void print_error(std::string_view line) noexcept;
 
 // Flushes standard output. Returns "" when everything printed has left the process, else the reason. `earlier` is the

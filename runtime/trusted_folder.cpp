@@ -62,7 +62,7 @@ TrustedFile::~TrustedFile() {
 }
 
 std::string TrustedFile::read() const {
-  return InputFile(path_, ::dup(descriptor_)).read(0, static_cast<size_t>(status_.st_size));
+  return InputFile(path_, ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0)).read(0, static_cast<size_t>(status_.st_size));
 }
 
 TrustedFolder::TrustedFolder(fs::path path) : path_(std::move(path)) {

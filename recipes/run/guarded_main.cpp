@@ -74,6 +74,7 @@ int exit_code(const std::function<int()>& work, std::string& message) {
 
 int guarded_main(const std::string& program, const std::function<int()>& work) {
   open_standard_descriptors();
+  std::signal(SIGCHLD, SIG_DFL);  // the system forgets how a child ended if the parent's parent has ignored this signal
   std::signal(SIGXFSZ, SIG_IGN);  // writing past `ulimit -f` is then an error with a message
   std::string message;
   const int code = exit_code(work, message);

@@ -7,59 +7,51 @@
 namespace kb {
 namespace {
 
-// The state of the signal handler, which must not use anything else.
-volatile std::sig_atomic_t caught = 0, remembers = 0, second_ends_it = 0;
-
-void handle(int number) {
-  if (!remembers || (caught != 0 && second_ends_it)) ::_exit(128 + number);
-  if (caught == 0) caught = number;
-}
+std::atomic<int> kept = 0;
+std::atomic<bool> remembers = false, second_one_ends = false;
 
 }  // namespace
 
+Interrupt::Blocked::Blocked() {
+  sigemptyset(&signals);
+  for (const int number : {SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2}) sigaddset(&signals, number);
+  struct sigaction hang_up;
+  sigaction(SIGHUP, nullptr, &hang_up);
+  if (hang_up.sa_handler == SIG_IGN) sigdelset(&signals, SIGHUP);
+  pthread_sigmask(SIG_BLOCK, &signals, &before);
+}
+
+Interrupt::Blocked::~Blocked() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
+
 Interrupt::Interrupt() {
-  caught = 0;
-  remembers = 0;
-  second_ends_it = 0;
-  struct sigaction action = {};
-  action.sa_handler = handle;
-  action.sa_flags = SA_RESTART;
-  sigemptyset(&action.sa_mask);
-  for (size_t i = 0; i < kNumbers.size(); ++i) {
-    sigaction(kNumbers[i], &action, &actions_before_[i]);
-    if (kNumbers[i] == SIGHUP && actions_before_[i].sa_handler == SIG_IGN)
-      sigaction(SIGHUP, &actions_before_[i], nullptr);
-  }
-  thread_ = start_thread<std::thread>("the thread that takes signals", [this] { wait_for_signals(); });
-  const sigset_t taken = signals();
-  pthread_sigmask(SIG_BLOCK, &taken, &mask_before_);
+  kept = 0;
+  remembers = false;
+  second_one_ends = false;
+  thread_ = start_thread("the signals that ask this program to end", [this] { take_signals(); });
 }
 
 Interrupt::~Interrupt() {
-  pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
-  ends_.release();
+  ends_ = true;
+  pthread_kill(thread_.native_handle(), SIGTERM);
   thread_.join();
-  for (size_t i = 0; i < kNumbers.size(); ++i) sigaction(kNumbers[i], &actions_before_[i], nullptr);
 }
 
-sigset_t Interrupt::signals() {
-  sigset_t result;
-  sigemptyset(&result);
-  for (const int number : kNumbers) sigaddset(&result, number);
-  return result;
-}
-
-void Interrupt::wait_for_signals() {
-  const sigset_t taken = signals();
-  pthread_sigmask(SIG_UNBLOCK, &taken, nullptr);
-  ends_.acquire();
+// The signals are blocked in every thread and waited for here, so that no handler runs.
+void Interrupt::take_signals() {
+  for (siginfo_t sent{};;) {
+    const int number = sigwaitinfo(&blocked_.signals, &sent);
+    if (number < 0) continue;                       // EINTR: the process was stopped, and goes on
+    if (ends_ && sent.si_code == SI_TKILL) return;  // sent by the destructor
+    if (!remembers || (kept != 0 && second_one_ends)) ::_exit(128 + number);
+    if (kept == 0) kept = number;
+  }
 }
 
 void Interrupt::remember(bool second_ends) {
-  second_ends_it = second_ends;
-  remembers = 1;
+  second_one_ends = second_ends;
+  remembers = true;
 }
 
-int Interrupt::number() { return caught; }
+int Interrupt::number() { return kept; }
 
 }  // namespace kb

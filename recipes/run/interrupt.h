@@ -1,16 +1,15 @@
-// Handles the signals that ask a program to end: SIGINT and SIGTERM, SIGUSR1 and SIGUSR2 (Slurm's --signal), and SIGHUP
+// Takes the signals that ask a program to end: SIGINT and SIGTERM, SIGUSR1 and SIGUSR2 (Slurm's --signal), and SIGHUP
 // unless it is ignored already, as under nohup.
 #pragma once
-#include <array>
+#include <atomic>
 #include <csignal>
-#include <semaphore>
 #include <thread>
 
 namespace kb {
 
 // Takes the signals while the object lives; only one may live at a time. Before remember() a signal ends the process at
 // once, with exit code 128 + its number; this includes the first process of a container, for which signals have no
-// default action. A thread of its own takes the signals: the thread that constructs the object, and threads that it
+// default action. A thread of its own waits for the signals: the thread that constructs the object, and threads that it
 // starts later, block them, so that none of them is interrupted within a library's kernel.
 class Interrupt {
  public:
@@ -24,13 +23,16 @@ class Interrupt {
   static int number();  // number of the kept signal; 0 if none came
 
  private:
-  static constexpr std::array kNumbers{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
-  static sigset_t signals();
-  void wait_for_signals();
+  // While it lives, the thread that made it blocks the signals, and so do threads that it starts then.
+  struct Blocked {
+    Blocked();
+    ~Blocked();
+    sigset_t signals, before;
+  };
+  void take_signals();
 
-  std::array<struct sigaction, kNumbers.size()> actions_before_;
-  sigset_t mask_before_;
-  std::binary_semaphore ends_{0};
+  const Blocked blocked_;
+  std::atomic<bool> ends_ = false;  // the destructor waits for the thread
   std::thread thread_;
 };
 

@@ -13,7 +13,7 @@
 namespace kb {
 
 enum class Presence : int32_t {
-  absent,  // has not come yet, or has left
+  absent,  // has left, or there is no relay by which its machine is heard of; before all have come, has not come yet
   here,
   died,
   lost,    // is on another machine, from which nothing comes any more

@@ -167,6 +167,9 @@ BeatRelay::BeatRelay(Communicator& communicator, const BeatPage& page, double si
   for (const std::string& one : communicator.all_gather(own))
     if (!one.empty()) fault_ = one;  // a machine's reason why it cannot connect says more than rank 0's
   if (!fault_.empty()) peers_.clear();
+  // The processes of other machines are there, though nothing has been heard of them: one that is absent has left.
+  for (int rank = 0; rank < page_.size() && fault_.empty(); ++rank)
+    if (!page_.is_local(rank)) set(page_[rank], {.presence = Presence::here, .step = -1});
 }
 
 // Reads first, because closing a socket that has unread bytes may withdraw what was sent.
@@ -301,8 +304,7 @@ void BeatRelay::apply(Peer& peer) {
 
 void BeatRelay::lose(Peer& peer) const {
   Beat& beat = page_[peer.rank];
-  const Presence before = beat.presence;  // absent: nothing has come from it yet, or it has left
-  if (before == Presence::here || before == Presence::absent) beat.presence = Presence::lost;
+  if (beat.presence == Presence::here) beat.presence = Presence::lost;
   peer.socket.close();
 }
 

@@ -13,7 +13,8 @@ struct SentBeat;
 
 class BeatRelay {
  public:
-  // All processes of the run make theirs at the same time. A machine that sends nothing for `silence` seconds is lost.
+  // All processes of the run make theirs at the same time, and exchange nothing before all have made theirs. A machine
+  // that sends nothing for `silence` seconds is lost.
   BeatRelay(Communicator& communicator, const BeatPage& page, double silence);
   ~BeatRelay();  // tells the others that the processes of this machine have left
   BeatRelay(const BeatRelay&) = delete;

@@ -61,25 +61,27 @@ constexpr auto kNothing = [](int64_t, int64_t, int) {};
 
 }  // namespace
 
-Pool::Pool(int threads) : asked_(threads < 1 ? usable_processors() : threads), body_(kNothing) {
+Pool::Pool(int threads)
+    : asked_(threads < 1 ? usable_processors() : threads), cursors_(static_cast<size_t>(asked_)), body_(kNothing) {
   const NoSignals block;  // signals are for the program's threads and never for a worker
   // If the system refuses a thread, the pool takes kSpare fewer than it got: other threads and compilers need some too.
-  for (int count = asked_ - 1; !start(count); count = static_cast<int>(workers_.size()) - kSpare) stop();
-  cursors_ = std::vector<Cursor>(workers_.size() + 1);  // no worker reads them before the first job
+  for (int count = asked_ - 1; !start(count);) count = static_cast<int>(workers_.size()) - kSpare;
 }
 
 Pool::~Pool() { stop(); }
 
-bool Pool::start(int count) {
+bool Pool::start(int count) try {
   stop_.store(false);
   workers_.clear();
-  try {
-    for (int worker = 1; worker <= count; ++worker) workers_.emplace_back([this, worker] { serve(worker); });
-  } catch (const std::system_error& error) {
-    if (error.code() != std::errc::resource_unavailable_try_again) throw;
-    return false;
-  }
+  for (int worker = 1; worker <= count; ++worker) workers_.emplace_back([this, worker] { serve(worker); });
   return true;
+} catch (const std::system_error& error) {
+  stop();
+  if (error.code() != std::errc::resource_unavailable_try_again) throw;
+  return false;
+} catch (...) {
+  stop();
+  throw;
 }
 
 void Pool::stop() {

@@ -39,7 +39,7 @@ class Pool {
   Pool& operator=(const Pool&) = delete;
 
   // Returns the number of workers, the caller included; the `worker` that a body gets is in [0, threads()).
-  int threads() const { return static_cast<int>(cursors_.size()); }
+  int threads() const { return static_cast<int>(workers_.size()) + 1; }
   // Returns the number of workers that were wanted; it exceeds threads() if the system made no more.
   int asked() const { return asked_; }
 
@@ -57,7 +57,7 @@ class Pool {
     int64_t end = 0;
   };
 
-  bool start(int count);  // false: the system makes no more threads, and workers_ has those that it made
+  bool start(int count);  // false: the system makes no more threads, and workers_ has those that it made, ended
   void stop();
   void work(int worker);
   void serve(int worker);

@@ -2,9 +2,11 @@
 
 #include <atomic>
 #include <boost/test/unit_test.hpp>
+#include <cerrno>
 #include <chrono>
 #include <numeric>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -112,6 +114,11 @@ BOOST_AUTO_TEST_CASE(where_no_more_threads_can_be_made_fewer_do_the_work) {
     });
     BOOST_TEST(sum == 499500);
   }
+}
+
+BOOST_AUTO_TEST_CASE(threads_that_were_made_end_where_another_error_stops_the_pool) {
+  const kb::test::FewThreads few(2, EPERM);
+  BOOST_CHECK_EXCEPTION(Pool(20), std::system_error, [](const auto& e) { return e.code().value() == EPERM; });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

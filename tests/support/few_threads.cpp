@@ -12,7 +12,7 @@
 namespace {
 
 constexpr int kMany = INT_MAX / 2;
-std::atomic<int> threads_left{INT_MAX};
+std::atomic<int> threads_left{INT_MAX}, refusal{EAGAIN};
 std::atomic<int> spawns_before{INT_MAX}, spawns_to_fail{0}, spawns_failed{0};
 
 // Returns the next definition in the order of libraries, which is a sanitizer's or the system's.
@@ -48,7 +48,7 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
     return real(thread, attributes, run_counted, counted);
   }
   ++threads_left;
-  return EAGAIN;
+  return refusal;
 }
 
 extern "C" int clone(int (*body)(void*), void* stack, int flags, void* argument, ...) noexcept {
@@ -63,7 +63,10 @@ extern "C" int clone(int (*body)(void*), void* stack, int flags, void* argument,
 
 namespace kb::test {
 
-FewThreads::FewThreads(int threads) { threads_left = threads; }
+FewThreads::FewThreads(int threads, int error) {
+  refusal = error;
+  threads_left = threads;
+}
 FewThreads::~FewThreads() { threads_left = INT_MAX; }
 
 FewProcesses::FewProcesses(int before, int failures) {

@@ -2,14 +2,15 @@
 // pids.max makes it. The system's own limit does not bind an administrator, so the test's program has limits of its
 // own.
 #pragma once
+#include <cerrno>
 
 namespace kb::test {
 
-// Until the end of the scope no more than `threads` further threads can exist at once. Only one FewThreads may exist at
-// a time.
+// Until the end of the scope no more than `threads` further threads can exist at once; for one more, `error` is the
+// system's answer. Only one FewThreads may exist at a time.
 class FewThreads {
  public:
-  explicit FewThreads(int threads);
+  explicit FewThreads(int threads, int error = EAGAIN);
   ~FewThreads();
   FewThreads(const FewThreads&) = delete;
   FewThreads& operator=(const FewThreads&) = delete;

@@ -70,6 +70,19 @@ BOOST_AUTO_TEST_CASE(an_ignored_hang_up_stays_ignored) {
   std::signal(SIGHUP, before);
 }
 
+// A shell that has no job control ignores SIGINT for what it starts in the background.
+BOOST_AUTO_TEST_CASE(an_interrupt_that_is_ignored_is_taken) {
+  const auto before = std::signal(SIGINT, SIG_IGN);
+  {
+    const Interrupt interrupt;
+    Interrupt::remember(/*second_ends=*/true);
+    ::kill(::getpid(), SIGINT);
+    wait_for_a_signal();
+    BOOST_TEST(Interrupt::number() == SIGINT);
+  }
+  std::signal(SIGINT, before);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace kb::interrupt_test

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
+#include <csignal>
 #include <set>
 
 #include "data/error.h"
@@ -12,6 +13,7 @@
 #include "recipes/run/guarded_main.h"
 #include "recipes/run/run_folder.h"
 #include "runtime/host_name.h"
+#include "runtime/process.h"
 #include "runtime/safetensors.h"
 #include "tests/recipes/small_run.h"
 #include "tests/support/says.h"
@@ -270,6 +272,13 @@ BOOST_AUTO_TEST_CASE(exit_codes) {
   BOOST_TEST(guarded_main("p", []() -> int {
                throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
              }) == 1);
+}
+
+// A parent that ignores the signal of a child's end hands that on, and the system then keeps no exit code for anybody.
+BOOST_AUTO_TEST_CASE(a_program_whose_parent_ignores_the_end_of_children_knows_how_its_own_end) {
+  const auto before = std::signal(SIGCHLD, SIG_IGN);
+  BOOST_TEST(guarded_main("p", [] { return Process({"/bin/sh", "-c", "exit 7"}).wait().status; }) == 7);
+  std::signal(SIGCHLD, before);
 }
 
 // An exception of an unknown origin may be that of a user's function, and is not called Kilobatch's.

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include <arpa/inet.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -30,12 +31,13 @@ namespace {
 
 using test::Apart;
 
-// A process that does nothing until it is killed.
+// A process that does nothing until it is killed, at the latest by the end of the test.
 class Idle {
  public:
   Idle() : process_(::fork()) {
-    if (process_ == 0)
-      for (;;) ::pause();
+    if (process_ != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (;;) ::pause();
   }
   ~Idle() {
     kill();
