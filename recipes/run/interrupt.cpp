@@ -7,8 +7,13 @@
 namespace kb {
 namespace {
 
-std::atomic<int> kept = 0;
+std::atomic<int> kept_signal = 0;
 std::atomic<bool> remembers = false, second_one_ends = false;
+
+void heed_signal(int number) {
+  if (!remembers || (kept_signal != 0 && second_one_ends)) ::_exit(128 + number);
+  if (kept_signal == 0) kept_signal = number;
+}
 
 }  // namespace
 
@@ -24,26 +29,27 @@ Interrupt::Blocked::Blocked() {
 Interrupt::Blocked::~Blocked() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
 
 Interrupt::Interrupt() {
-  kept = 0;
+  kept_signal = 0;
   remembers = false;
   second_one_ends = false;
   thread_ = start_thread("the signals that ask this program to end", [this] { take_signals(); });
 }
 
+// The signals are blocked in every thread and waited for, so that no handler runs.
 Interrupt::~Interrupt() {
   ends_ = true;
   pthread_kill(thread_.native_handle(), SIGTERM);
   thread_.join();
+  const timespec at_once{};
+  for (int number = 0; (number = sigtimedwait(&blocked_.signals, nullptr, &at_once)) > 0;) heed_signal(number);
 }
 
-// The signals are blocked in every thread and waited for here, so that no handler runs.
 void Interrupt::take_signals() {
   for (siginfo_t sent{};;) {
     const int number = sigwaitinfo(&blocked_.signals, &sent);
-    if (number < 0) continue;                       // EINTR: the process was stopped, and goes on
-    if (ends_ && sent.si_code == SI_TKILL) return;  // sent by the destructor
-    if (!remembers || (kept != 0 && second_one_ends)) ::_exit(128 + number);
-    if (kept == 0) kept = number;
+    if (number < 0) continue;                        // EINTR: the process was stopped, and goes on
+    if (ends_ && sent.si_pid == ::getpid()) return;  // sent by the destructor
+    heed_signal(number);
   }
 }
 
@@ -52,6 +58,6 @@ void Interrupt::remember(bool second_ends) {
   remembers = true;
 }
 
-int Interrupt::number() { return kept; }
+int Interrupt::number() { return kept_signal; }
 
 }  // namespace kb
