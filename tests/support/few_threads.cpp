@@ -51,8 +51,8 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
   return refusal;
 }
 
-extern "C" int clone(int (*body)(void*), void* stack, int flags, void* argument, ...) noexcept {
-  static const auto real = next<int (*)(int (*)(void*), void*, int, void*, ...)>("clone");
+extern "C" int __clone(int (*body)(void*), void* stack, int flags, void* argument, ...) noexcept {
+  static const auto real = next<int (*)(int (*)(void*), void*, int, void*, ...)>("__clone");
   if (spawns_before != INT_MAX && spawns_before-- <= 0 && spawns_to_fail-- > 0) {
     ++spawns_failed;
     errno = EAGAIN;

@@ -16,7 +16,7 @@ class FewThreads {
   FewThreads& operator=(const FewThreads&) = delete;
 };
 
-// While it lives, clone() succeeds for `before` processes, then fails for `failures`, then succeeds for all further
+// While it lives, __clone() succeeds for `before` processes, then fails for `failures`, then succeeds for all further
 // ones.
 class FewProcesses {
  public:
