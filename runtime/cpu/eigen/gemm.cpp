@@ -71,9 +71,13 @@ void prepare() {
     throw Error("this build of Kilobatch is for " KB_EIGEN_LEVEL
                 " processors and this is none: configure and build it here");
 #endif
-  // The packed operands are (columns, kc) and (kc, nc); Eigen derives kc and nc from these sizes.
-  Eigen::setCpuCacheSizes(32 << 10, 256 << 10, 1 << 20);
-  Eigen::internal::set_is_malloc_allowed(false);
+  // Eigen keeps both in variables that every product reads: they are set once, and not while another session computes.
+  [[maybe_unused]] static const bool is_set = [] {
+    // The packed operands are (columns, kc) and (kc, nc); Eigen derives kc and nc from these sizes.
+    Eigen::setCpuCacheSizes(32 << 10, 256 << 10, 1 << 20);
+    Eigen::internal::set_is_malloc_allowed(false);
+    return true;
+  }();
 }
 
 std::string name() {
