@@ -25,6 +25,15 @@ constexpr int kMostScans = 100;
 // Columns that are decoded beside the box: colours at half the resolution are interpolated from a pixel's neighbours.
 constexpr int64_t kMargin = 4;
 
+// libjpeg-turbo's colour conversion writes rows that lie at a multiple of 32 bytes (16 with SSE2) past the caches, so
+// that whoever reads them waits for memory. A row that lies between such places is written into the caches.
+constexpr size_t kVectorBytes = 32, kOffAlignment = 4;
+
+uint8_t* off_alignment(uint8_t* memory) {
+  const size_t past = reinterpret_cast<uintptr_t>(memory) % kVectorBytes;
+  return memory + (kVectorBytes - past) + kOffAlignment;
+}
+
 // Returns whether pixels are guesses after this warning of libjpeg. Other warnings (stray bytes, odd headers) are
 // harmless.
 bool is_damage(int code) {
@@ -131,11 +140,11 @@ class JpegDecoder : public ImageDecoder {
     const bool is_ink = jpeg.num_components == 4;
     start(box, is_ink ? JCS_CMYK : JCS_EXT_RGBX);
     const size_t offset = 4 * (static_cast<size_t>(box.left) - first_column_);
-    line_.resize(4 * size_t{jpeg.output_width});
-    JSAMPROW line = line_.data();
+    line_.resize(4 * size_t{jpeg.output_width} + kOffAlignment + kVectorBytes);
+    JSAMPROW line = off_alignment(line_.data());
     for (int64_t y = 0; y < box.height; ++y) {
       input_.guarded([&] { jpeg_read_scanlines(&jpeg, &line, 1); });
-      const std::span<uint8_t> pixels = std::span(line_).subspan(offset, 4 * static_cast<size_t>(box.width));
+      const std::span<uint8_t> pixels(line + offset, 4 * static_cast<size_t>(box.width));
       if (is_ink) ink_to_light(pixels, jpeg.saw_Adobe_marker != 0);
       row(pixels.data());
     }

@@ -78,6 +78,15 @@ BOOST_AUTO_TEST_CASE(a_box_has_the_pixels_of_the_whole_image) {
       BOOST_TEST(differing_boxes(png_file(made_pixels(size, components), size, components, interlaced), 20, 9) == 0);
 }
 
+// libjpeg-turbo writes rows at a multiple of 16 bytes past the caches.
+BOOST_AUTO_TEST_CASE(rows_are_written_into_the_caches) {
+  for (const int64_t width : {8, 100, 640}) {
+    const Bytes file = jpeg_file(made_pixels({width, 4}, 3), {width, 4});
+    kb::open_image(file)->decode({0, 0, width, 4},
+                                 [](const uint8_t* row) { BOOST_TEST(reinterpret_cast<uintptr_t>(row) % 16 != 0); });
+  }
+}
+
 BOOST_AUTO_TEST_CASE(pixels_are_those_that_were_written) {
   const ImageSize size{48, 32};
   const std::vector<uint8_t> colour = made_pixels(size, 3), gray = made_pixels(size, 1), inks = made_pixels(size, 4);
