@@ -5,46 +5,10 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "data/images/weighted_sums.h"
+
 namespace kb {
 namespace {
-
-constexpr int kBits = 22;  // weights are multiples of 2^-kBits
-constexpr int32_t kHalf = 1 << (kBits - 1);
-
-// The four bytes of a pixel in lanes of 32 bits.
-using Pixel = int32_t __attribute__((vector_size(16), aligned(4), may_alias));
-
-inline uint8_t to_byte(int32_t sum) { return static_cast<uint8_t>(std::min(sum >> kBits, 255)); }
-
-// Writes `count` pixels to `out`, each a weighted sum of pixels of `from`. `wide` is scratch memory: first for the
-// pixels that are read, then for the sums.
-[[gnu::always_inline]] inline void mix_columns(const uint8_t* from, const AxisWeights& axis, int64_t count,
-                                               int32_t* wide, uint8_t* out) {
-  for (int64_t i = 0; i < 4 * axis.count_in; ++i) wide[i] = from[i];
-  int32_t* sums = wide + 4 * (axis.count_in + 1);
-  for (int64_t i = 0; i < count; ++i) {
-    const int32_t* pixels = wide + 4 * axis.start[static_cast<size_t>(i)];
-    const int32_t* weights = axis.weight.data() + i * axis.taps;
-    Pixel even = {kHalf, kHalf, kHalf, kHalf}, odd = {};
-    for (int64_t t = 0; t < axis.taps; t += 2) {
-      even += *reinterpret_cast<const Pixel*>(pixels + 4 * t) * weights[t];
-      odd += *reinterpret_cast<const Pixel*>(pixels + 4 * t + 4) * weights[t + 1];
-    }
-    *reinterpret_cast<Pixel*>(sums + 4 * i) = even + odd;
-  }
-  for (int64_t i = 0; i < 4 * count; ++i) out[i] = to_byte(sums[i]);
-}
-
-// Writes `bytes` bytes to `out`, each a weighted sum over `taps` lines of the bytes at its place.
-[[gnu::always_inline]] inline void mix_lines(const uint8_t* lines, const int32_t* weight, int64_t taps, size_t bytes,
-                                             int32_t* sums, uint8_t* out) {
-  for (size_t i = 0; i < bytes; ++i) sums[i] = kHalf;
-  for (int64_t t = 0; t < taps; t += 2) {
-    const uint8_t *line = lines + static_cast<size_t>(t) * bytes, *next = line + bytes;
-    for (size_t i = 0; i < bytes; ++i) sums[i] += line[i] * weight[t] + next[i] * weight[t + 1];
-  }
-  for (size_t i = 0; i < bytes; ++i) out[i] = to_byte(sums[i]);
-}
 
 // Writes the colours of a line, 4 bytes a pixel, into three planes: red at `out`, green at out + plane, blue at out + 2
 // plane.
@@ -58,36 +22,6 @@ void split_colours(std::span<const uint8_t> line, uint8_t* out, int64_t plane) {
     blue[x] = static_cast<uint8_t>(pixel >> 16);
   }
 }
-
-struct Loops {
-  void (*columns)(const uint8_t* from, const AxisWeights& axis, int64_t count, int32_t* wide, uint8_t* out);
-  void (*lines)(const uint8_t* lines, const int32_t* weight, int64_t taps, size_t bytes, int32_t* sums, uint8_t* out);
-};
-
-void columns_anywhere(const uint8_t* from, const AxisWeights& axis, int64_t count, int32_t* wide, uint8_t* out) {
-  mix_columns(from, axis, count, wide, out);
-}
-void lines_anywhere(const uint8_t* lines, const int32_t* weight, int64_t taps, size_t bytes, int32_t* sums,
-                    uint8_t* out) {
-  mix_lines(lines, weight, taps, bytes, sums, out);
-}
-
-#if defined(__x86_64__)
-// These are the same loops in wider vectors. They sum integers, so the bits are the same.
-[[gnu::target("avx2")]] void columns_avx2(const uint8_t* from, const AxisWeights& axis, int64_t count, int32_t* wide,
-                                          uint8_t* out) {
-  mix_columns(from, axis, count, wide, out);
-}
-[[gnu::target("avx2")]] void lines_avx2(const uint8_t* lines, const int32_t* weight, int64_t taps, size_t bytes,
-                                        int32_t* sums, uint8_t* out) {
-  mix_lines(lines, weight, taps, bytes, sums, out);
-}
-Loops loops_here() {
-  return __builtin_cpu_supports("avx2") ? Loops{columns_avx2, lines_avx2} : Loops{columns_anywhere, lines_anywhere};
-}
-#else
-Loops loops_here() { return {columns_anywhere, lines_anywhere}; }
-#endif
 
 }  // namespace
 
@@ -125,7 +59,7 @@ void set_weights(AxisWeights& weights, const ResampledAxis& axis) {
     const int64_t start = std::min(begin - weights.first_in, std::max<int64_t>(weights.count_in - weights.taps, 0));
     int32_t* weight = weights.weight.data() + i * weights.taps + (begin - weights.first_in - start);
     for (int64_t x = begin; x < end; ++x, ++weight)
-      *weight = static_cast<int32_t>(0.5 + shares[static_cast<size_t>(x - begin)] / total * (1 << kBits));
+      *weight = static_cast<int32_t>(0.5 + shares[static_cast<size_t>(x - begin)] / total * (1 << kWeightBits));
     weights.start[static_cast<size_t>(i)] = static_cast<int32_t>(start);
   }
 }
@@ -137,27 +71,31 @@ void Resampler::begin(const ResampledAxis& columns, const ResampledAxis& rows) {
   height_ = rows.count;
   added_ = 0;
   const int64_t lines = std::max(rows_.count_in, rows_.taps);
-  lines_.resize(static_cast<size_t>(4 * width_ * lines));
-  std::fill(lines_.end() - 4 * width_, lines_.end(), uint8_t{0});
-  line_.resize(static_cast<size_t>(4 * width_));
-  wide_.assign(static_cast<size_t>(4 * (columns_.count_in + 1 + width_)), 0);
+  line_.resize(static_cast<size_t>((4 * width_ + kLineBlock - 1) / kLineBlock * kLineBlock));
+  lines_.resize(line_.size() * static_cast<size_t>(lines));
+  std::fill(lines_.end() - std::ssize(line_), lines_.end(), uint8_t{0});
+  spare_.assign(static_cast<size_t>(columns_.taps > columns_.count_in ? 4 * columns_.taps : 0), 0);
 }
 
 void Resampler::add_row(const uint8_t* pixels) {
   if (added_ == rows_.count_in) throw std::logic_error("a row behind the last one that is read");
-  static const Loops loops = loops_here();
-  loops.columns(pixels, columns_, width_, wide_.data(), lines_.data() + static_cast<size_t>(added_++) * line_.size());
+  static const WeightedSums sums = weighted_sums();
+  if (!spare_.empty()) {
+    std::copy_n(pixels, 4 * columns_.count_in, spare_.begin());
+    pixels = spare_.data();
+  }
+  sums.columns(pixels, columns_, lines_.data() + static_cast<size_t>(added_++) * line_.size());
 }
 
 void Resampler::finish(std::span<uint8_t> planes) {
   if (added_ != rows_.count_in || static_cast<int64_t>(planes.size()) != 3 * width_ * height_)
     throw std::logic_error("a resampled image lacks rows, or memory of its size");
-  static const Loops loops = loops_here();
+  static const WeightedSums sums = weighted_sums();
   const int64_t plane = width_ * height_;
   for (int64_t y = 0; y < height_; ++y) {
-    loops.lines(lines_.data() + static_cast<size_t>(rows_.start[static_cast<size_t>(y)]) * line_.size(),
-                rows_.weight.data() + y * rows_.taps, rows_.taps, line_.size(), wide_.data(), line_.data());
-    split_colours(line_, planes.data() + y * width_, plane);
+    sums.lines(lines_.data() + static_cast<size_t>(rows_.start[static_cast<size_t>(y)]) * line_.size(),
+               rows_.weight.data() + y * rows_.taps, rows_.taps, std::ssize(line_), line_.data());
+    split_colours(std::span(line_).first(static_cast<size_t>(4 * width_)), planes.data() + y * width_, plane);
   }
 }
 

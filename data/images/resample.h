@@ -49,9 +49,9 @@ class Resampler {
  private:
   AxisWeights columns_, rows_;
   int64_t width_ = 0, height_ = 0, added_ = 0;
-  Bytes lines_;                // bytes: rows that are read x wanted columns x 4
-  Bytes line_;                 // bytes: wanted columns x 4
-  std::vector<int32_t> wide_;  // a row of pixels, one pixel more, and a row of sums
+  Bytes lines_;  // a line for each row that is read: wanted columns x 4 bytes, and some up to a whole block
+  Bytes line_;   // one such line
+  Bytes spare_;  // a row with one pixel more, where the taps are more than its pixels; else empty
 };
 
 }  // namespace kb

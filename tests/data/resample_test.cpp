@@ -6,6 +6,7 @@
 #include "data/hash_random.h"
 #include "data/images/open_image.h"
 #include "data/images/view.h"
+#include "data/images/weighted_sums.h"
 #include "tests/data/made_images.h"
 
 namespace kb::resample_test {
@@ -83,6 +84,36 @@ BOOST_AUTO_TEST_CASE(the_mean_under_a_triangle) {
   BOOST_TEST(largest_error(size, {61, 33, 5, 20}, {43, 60, 17, 20}) <= 1.001);   // a part of it
   BOOST_TEST(largest_error({1, 1}, {1, 24, 0, 24}, {1, 8, 0, 8}) < 1e-9);
   BOOST_TEST(largest_error({2, 300}, {2, 9, 0, 9}, {300, 2, 0, 2}) <= 1.001);
+}
+
+// A processor with AVX2 sums in other loops than one without.
+BOOST_AUTO_TEST_CASE(every_processor_has_the_same_bytes) {
+  const kb::WeightedSums here = kb::weighted_sums(), plain = kb::plain_weighted_sums();
+  const std::vector<uint8_t> pixels = made_pixels({96, 41}, 4);
+  for (const ResampledAxis& axis : {ResampledAxis{41, 41, 0, 41}, {41, 7, 0, 7}, {41, 3, 1, 1}, {41, 100, 3, 90}}) {
+    kb::AxisWeights weights;
+    kb::set_weights(weights, axis);
+    const auto count = static_cast<size_t>(axis.count);
+    std::vector<uint8_t> got(4 * count), expected(4 * count);
+    here.columns(pixels.data(), weights, got.data());
+    plain.columns(pixels.data(), weights, expected.data());
+    BOOST_TEST(got == expected);
+    for (size_t i = 0; i < count; ++i) {
+      const int32_t* weight = weights.weight.data() + static_cast<int64_t>(i) * weights.taps;
+      std::vector<uint8_t> line(4 * 96), expected_line(4 * 96);
+      here.lines(pixels.data() + 4 * 96 * weights.start[i], weight, weights.taps, 4 * 96, line.data());
+      plain.lines(pixels.data() + 4 * 96 * weights.start[i], weight, weights.taps, 4 * 96, expected_line.data());
+      BOOST_TEST(line == expected_line);
+    }
+  }
+}
+
+// Three columns become two by four weights each, the last of which is 0 and stands past the row's end.
+BOOST_AUTO_TEST_CASE(no_pixel_past_a_row_counts) {
+  const std::vector<uint8_t> pixels = made_pixels({3, 1}, 3);
+  const std::vector<double> expected = resampled(pixels, {3, 1}, {3, 2, 0, 2}, {1, 1, 0, 1});
+  const std::vector<uint8_t> got = by_resampler(pixels, {3, 1}, {3, 2, 0, 2}, {1, 1, 0, 1});
+  for (size_t i = 0; i < got.size(); ++i) BOOST_TEST(std::abs(got[i] - expected[i]) <= 0.501);
 }
 
 BOOST_AUTO_TEST_CASE(the_same_size_is_the_same_image) {
