@@ -7,11 +7,11 @@
 
 FOLDER holds train/CLASS/* and val/CLASS/*. Cases: train is RandomResizedCrop(224) and a flip; jitter changes brightness,
 contrast and saturation besides; eval is Resize(256) and CenterCrop(224); floats is train with pixels normalised to f32, where
-the others end with bytes. Peers: pil decodes and resizes by Pillow, draft shrinks while it decodes (other pixels), tensor
-is torchvision.io.decode_jpeg (of DIR/npy numpy.load) with transforms v2 on tensors, dali is DALI's pipeline with its crop at decode. torch's workers
-are processes that persist, with torch.set_num_threads(1); DALI's are threads. The ratio of a round is our images per
-second of processor time (user and system, of all processes and threads of a side) over the peer's; the last columns are
-by the clock. --dali PYTHON names an interpreter that has DALI, if this one lacks it.
+the others end with bytes. Peers: pil decodes and resizes by Pillow; draft shrinks while it decodes (other pixels); tensor
+is torchvision.io.decode_jpeg (numpy.load for DIR/npy) and transforms v2 on tensors; dali is DALI's pipeline, which crops
+while it decodes. torch's workers are processes that persist, with torch.set_num_threads(1); DALI's are threads. The ratio
+of a round is our images per second of processor time (user and system, of all processes and threads of a side) over the
+peer's; the last columns are by the clock. --dali PYTHON names an interpreter that has DALI, if this one lacks it.
 """
 import argparse
 import os
