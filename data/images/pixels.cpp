@@ -12,6 +12,13 @@ struct PixelsHeader {
   uint32_t width, height;
 };
 
+// Writes pixels of 3 bytes as pixels of 4, the last of which means nothing: the next pixel's first byte, but for the
+// last pixel, behind which the file may end.
+void widen(const uint8_t* from, int64_t count, uint8_t* to) {
+  for (int64_t x = 0; x + 1 < count; ++x) std::memcpy(to + 4 * x, from + 3 * x, 4);
+  std::memcpy(to + 4 * (count - 1), from + 3 * (count - 1), 3);
+}
+
 class PixelsDecoder : public ImageDecoder {
  public:
   explicit PixelsDecoder(std::span<const uint8_t> file) {
@@ -30,7 +37,7 @@ class PixelsDecoder : public ImageDecoder {
     std::vector<uint8_t> line(4 * static_cast<size_t>(box.width));
     for (int64_t y = box.top; y < box.top + box.height; ++y) {
       const uint8_t* from = pixels_.data() + 3 * (y * size_.width + box.left);
-      for (int64_t x = 0; x < box.width; ++x) std::copy_n(from + 3 * x, 3, line.data() + 4 * x);
+      widen(from, box.width, line.data());
       row(line.data());
     }
   }
