@@ -4,8 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <stdexcept>
-
-#include "data/images/weighted_sums.h"
+#include <vector>
 
 namespace kb {
 namespace {

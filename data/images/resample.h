@@ -7,9 +7,9 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "data/bytes.h"
+#include "data/images/weighted_sums.h"
 
 namespace kb {
 
@@ -18,18 +18,8 @@ struct ResampledAxis {
   int64_t in = 1, out = 1, first = 0, count = 1;
 };
 
-/// The weights of one axis. Wanted pixel i is the sum over t < taps of weight[i taps + t] times the pixel start[i] + t
-/// of those that are read, divided by 2^22. The number of taps is even, so the last one may be a pixel too many, with
-/// weight 0.
-struct AxisWeights {
-  int64_t first_in = 0, count_in = 0;  ///< first pixel of the image that is read, and number of them
-  int64_t taps = 0;
-  std::vector<int32_t> start;   ///< one a wanted pixel
-  std::vector<int32_t> weight;  ///< one a wanted pixel and tap
-};
-
-/// Computes the weights. Throws std::logic_error when an extent is below 1 or a wanted pixel is not among the `out`
-/// ones.
+/// Computes the weights of an axis. Throws std::logic_error when an extent is below 1 or a wanted pixel is not among
+/// the `out` ones.
 void set_weights(AxisWeights& weights, const ResampledAxis& axis);
 
 /// Resamples one image after another in memory that it keeps.

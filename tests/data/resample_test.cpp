@@ -108,7 +108,8 @@ BOOST_AUTO_TEST_CASE(every_processor_has_the_same_bytes) {
   }
 }
 
-// Three columns become two by four weights each, the last of which is 0 and stands past the row's end.
+// Three columns become two by four weights each, the last of which is 0 and stands past the row: AddressSanitizer sees
+// whether that pixel is read.
 BOOST_AUTO_TEST_CASE(no_pixel_past_a_row_counts) {
   const std::vector<uint8_t> pixels = made_pixels({3, 1}, 3);
   const std::vector<double> expected = resampled(pixels, {3, 1}, {3, 2, 0, 2}, {1, 1, 0, 1});
