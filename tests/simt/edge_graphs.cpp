@@ -84,14 +84,15 @@ void extremes(KernelGraphs& graphs) {
         output("all_nan" + at, argmax(x + full_like(x, kNan), axis));
       }
       if (shape[1] == 10 || shape[1] == 1000) {
-        const TopK top = topk(with_edges(input_of(graph, shape, dtype, "x")), 3);
+        const Tensor x = with_edges(input_of(graph, shape, dtype, "x"));
+        const TopK top = topk(x, 3);
         output("top", top.value);
         output("place", top.index);
-      }
-      if (shape[1] == 10) {
-        const Sorted sorted = sort(with_edges(input_of(graph, shape, dtype, "x")));
-        output("sorted", sorted.value);
-        output("place of sorted", sorted.index);
+        if (shape[1] == 10) {
+          const Sorted sorted = sort(x);
+          output("sorted", sorted.value);
+          output("sorted_place", sorted.index);
+        }
       }
       graphs.add_exact("argmax " + std::string(name(dtype)) + " " + shape_name(shape), graph, on_gpu(0));
     }
