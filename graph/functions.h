@@ -112,9 +112,9 @@ struct TopK {
   Tensor value, index;
 };
 TopK topk(Tensor x, int64_t k, int64_t axis = -1, Where where = Where::current());
-// The elements of x along `axis` in ascending or descending order, and their places on it, i32. Equal elements keep
-// their order, and NaN counts as greater than every number. A value's gradient goes to its element alone. Every element
-// is compared with every other: a row of m takes m^2 comparisons, in two launches.
+// Orders the elements of x along `axis`, ascending or descending; `index` has their places on it, i32. Equal elements
+// keep their order, and NaN counts as greater than every number. A value's gradient goes to its element alone. Every
+// element is compared with every other: a row of m takes m^2 comparisons, in two launches.
 struct Sorted {
   Tensor value, index;
 };

@@ -105,7 +105,7 @@ TopK topk(Tensor x, int64_t k, int64_t axis, Where where) {
     const Tensor greatest = max(select(left, x, lowest_of(x.dtype())), {axis}, true);
     const Tensor is_greatest = bit_and(left, bit_or(eq(x, greatest), ne(x, x)));
     places.push_back(min(select(is_greatest, place, static_cast<double>(extent)), {axis}, true));
-    values.push_back(only(eq(place, places.back()), x, axis));
+    values.push_back(is_float(x.dtype()) ? only(eq(place, places.back()), x, axis) : greatest);
     // The last element taken alone tells which are left, so that each of the k compiles in the same time.
     left = is_before({greatest, places.back()}, {x, place}, true);
   }

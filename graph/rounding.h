@@ -1,4 +1,5 @@
-// Whole numbers rounded up: the parts of a size that cover an extent, and the next multiple of a size.
+// Rounds whole numbers up: ceil_div gives how many parts of `size` cover an extent, round_up the next multiple of
+// `size`.
 #pragma once
 #include <cstdint>
 

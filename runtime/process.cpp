@@ -19,8 +19,8 @@
 #include "runtime/file_error.h"
 #include "runtime/threads.h"
 
-// The C library's other name of clone(). ThreadSanitizer replaces the usual one, and takes a child that shares the
-// parent's memory for a fork: the thread that started it would be checked no more.
+// __clone() is the C library's other name of clone(). ThreadSanitizer replaces the usual one, and takes a child that
+// shares the parent's memory for a fork: the thread that started it would be checked no more.
 extern "C" int __clone(int (*body)(void*), void* stack, int flags, void* argument, ...) noexcept;
 
 namespace kb {

@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(groups_have_the_seeds_and_their_best_rate_counts) {
              groups_text(groups.groups));
 }
 
-// Of two rates of sync the one with the greater share counts.
+// The rate of sync with the greater share counts, of the two that were tried.
 BOOST_AUTO_TEST_CASE(the_best_rate_has_the_greatest_share_where_higher_is_better) {
   std::vector<ReportedRun> runs = reported({{kPost, 0.9}, {"policy=sync", 0.8}, {"policy=sync", 0.7, 512, "0.8"}});
   for (ReportedRun& one : runs) one.run.goal_kind.higher_is_better = true;

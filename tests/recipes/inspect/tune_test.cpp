@@ -55,8 +55,7 @@ BOOST_AUTO_TEST_CASE(a_row_is_named_that_would_be_faster_by_more_than_a_tenth) {
   BOOST_CHECK_THROW(note({}, 0), InternalError);
 }
 
-// Of four convolutions with 8 channels the first two are equal; the others differ from them in padding or dilation
-// alone.
+// Two of the four convolutions with 8 channels are equal; the others differ from them in padding or dilation alone.
 BOOST_AUTO_TEST_CASE(convolutions_that_differ_in_padding_are_different) {
   Graph graph("net", Mode::inference);
   const Tensor x = input(graph, "x", DType::f32, {2, 8, 12, 12});

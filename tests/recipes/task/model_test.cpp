@@ -232,6 +232,12 @@ BOOST_AUTO_TEST_CASE(options_change_the_net) {
   BOOST_TEST(parameters_of(mlp_mnist(), "mnist", {}) == 784 * 256 + 256 + 256 * 256 + 256 + 256 * 10 + 10);
   BOOST_TEST(parameters_of(mlp_mnist(), "mnist", {{"depth", 0}}) == 784 * 10 + 10);
   BOOST_TEST(parameters_of(mlp_mnist(), "mnist", {{"depth", 1}, {"hidden", 7}}) == 784 * 7 + 7 + 7 * 10 + 10);
+  // Scale and shift of batch norm stand in place of the biases of both hidden layers.
+  OptionValues normed(mlp_mnist().options);
+  normed.set("norm", "batch");
+  BOOST_TEST(parameter_count(build_training_graph(image_task(mlp_mnist(), input_spec({"mnist"}), normed), 2)) -
+                 parameters_of(mlp_mnist(), "mnist", {}) ==
+             2 * 256);
   const Recipe lenet = lenet_mnist();
   const InputSpec input = input_spec({"mnist"});
   const Graph wide = build_training_graph(image_task(lenet, input, with(lenet, {{"width", 3}})), 2);
