@@ -29,7 +29,7 @@ namespace {
 // Everything that a new process needs to become a program.
 struct Start {
   char* const* argv;
-  int output;
+  int input, output;
   Orphan orphan;
   pid_t parent;
   int error = 0;  // why it has not become the program
@@ -54,9 +54,7 @@ int become(void* given) {
   forget_handlers();
   if (start.orphan == Orphan::ends) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (start.orphan == Orphan::ends && ::getppid() != start.parent) return 128 + SIGTERM;
-  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  if (nothing >= 0 && put(nothing, STDIN_FILENO) && put(start.output, STDOUT_FILENO) &&
-      put(start.output, STDERR_FILENO)) {
+  if (put(start.input, STDIN_FILENO) && put(start.output, STDOUT_FILENO) && put(start.output, STDERR_FILENO)) {
     sigset_t none;
     sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);  // the program starts with no signal blocked
@@ -73,7 +71,10 @@ pid_t start(const std::vector<std::string>& argv, int output, Orphan orphan) {
   arguments.push_back(nullptr);
   constexpr size_t kStack = 64 << 10;
   const auto stack = std::make_unique<std::byte[]>(kStack);
-  Start start{arguments.data(), output, orphan, ::getpid()};
+  // The parent opens it: ThreadSanitizer takes a descriptor that the child opens for one of the parent's.
+  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (nothing < 0) throw_file_error("open", "/dev/null", errno);
+  Start start{arguments.data(), nothing, output, orphan, ::getpid()};
   pid_t child = -1;
   int error = 0;
   {
@@ -81,6 +82,7 @@ pid_t start(const std::vector<std::string>& argv, int output, Orphan orphan) {
     child = ::__clone(become, stack.get() + kStack, CLONE_VM | CLONE_VFORK | SIGCHLD, &start);
     error = child < 0 ? errno : start.error;
   }
+  ::close(nothing);
   if (child > 0 && error != 0) ::waitpid(child, nullptr, 0);
   if (error == EAGAIN)
     throw NoProcess(fmt::format(
