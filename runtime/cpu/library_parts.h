@@ -97,12 +97,14 @@ struct Relayout {
 std::unique_ptr<LibraryOp> make_widened(std::unique_ptr<LibraryOp> op, DType dtype, std::vector<int64_t> widen,
                                         int64_t round);
 
-// How a matmul is cut into shards: along the batch, or the rows or columns of c. Small ones are cut less often.
+// How a matmul is cut into shards: along the batch, or the rows or columns of c. Small ones are cut less often. Shards
+// of fewer rows than `few_rows` multiply so slowly (0.8 of full speed at 32 rows, 0.65 at 16) that columns are cut
+// instead, if there are more of them.
 struct MatmulCut {
   enum class Axis : uint8_t { batch, m, n } axis = Axis::m;
   std::vector<int64_t> bounds;  // shard s has [bounds[s], bounds[s + 1])
 };
-MatmulCut cut_matmul(const MatmulSpec& spec, int shards);
+MatmulCut cut_matmul(const MatmulSpec& spec, int shards, int64_t few_rows = 32);
 // The spec of one shard, and the elements at which its operands begin.
 struct MatmulShard {
   MatmulSpec spec;

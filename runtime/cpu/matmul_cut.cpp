@@ -10,14 +10,12 @@ namespace {
 
 // Multiply-adds below which another shard costs more than it saves, about 4 us of one AVX-512 core.
 constexpr int64_t kLeastWork = 500'000;
-// Rows of a shard below which multiplication slows down (0.8 of full speed at 32 rows, 0.65 at 16).
-constexpr int64_t kFewRows = 32;
 // Rows and columns are cut at multiples of this, so that two shards never write to one cache line of f32.
 constexpr int64_t kGrain = 16;
 
 }  // namespace
 
-MatmulCut cut_matmul(const MatmulSpec& spec, int shards) {
+MatmulCut cut_matmul(const MatmulSpec& spec, int shards, int64_t few_rows) {
   const int64_t work = spec.batch * spec.m * spec.n * spec.k;
   const int64_t parts = std::clamp<int64_t>(work / kLeastWork, 1, shards);
   MatmulCut cut;
@@ -26,7 +24,7 @@ MatmulCut cut_matmul(const MatmulSpec& spec, int shards) {
     cut.axis = MatmulCut::Axis::batch;
     extent = spec.batch;
     grain = 1;
-  } else if (spec.n > spec.m && spec.m < kFewRows * parts) {
+  } else if (spec.n > spec.m && spec.m < few_rows * parts) {
     cut.axis = MatmulCut::Axis::n;
     extent = spec.n;
   }

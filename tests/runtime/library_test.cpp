@@ -178,6 +178,22 @@ BOOST_AUTO_TEST_CASE(large_matmuls_are_cut_along_every_axis) {
   }
 }
 
+// ctest runs this again with ONEDNN_MAX_CPU_ISA=AVX2, for which such operands are copied.
+BOOST_AUTO_TEST_CASE(products_of_operands_with_rows_2_kib_apart_equal_plain_loops_in_double) {
+  LibraryContext context;
+  Pool two(2);
+  std::mt19937 random(10);
+  for (const auto& [m, n] : {std::pair{48, 1024}, {512, 72}, {512, 512}}) {
+    for (int i = 0; i < 4; ++i) {
+      const MatmulSpec s{
+          .m = m, .n = n, .k = 70, .transpose_a = i % 2 != 0, .transpose_b = i / 2 != 0, .bias = m < 512};
+      const MatmulCase c(s, random);
+      const Array got = run(*plan_matmul(context, s, 3), two, c.inputs(), c.result());
+      compare(got, c.expected(), tolerance(DType::f32), describe(s));
+    }
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace kb::library_test

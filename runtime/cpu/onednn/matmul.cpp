@@ -18,6 +18,41 @@ memory::desc matrix(DType dtype, int64_t batch, int64_t rows, int64_t columns, i
 
 DType result_dtype(const MatmulSpec& spec) { return spec.wide ? DType::f32 : spec.dtype; }
 
+// Returns the rows below which cut_matmul cuts columns. Where b is not transposed, oneDNN multiplies shards of 32 to 63
+// rows of f32 a tenth slower than shards of columns, since each shard of rows packs all of b.
+int64_t few_rows(const MatmulSpec& spec) { return spec.dtype == DType::f32 && !spec.transpose_b ? 64 : 32; }
+
+// An operand that lies as (k, columns): a transposed a, or a b that is not. A shard multiplies some of the columns.
+struct Columns {
+  int64_t count;      // of the shard
+  int64_t row;        // elements from row to row
+  int64_t other;      // rows or columns of the result that each is multiplied for
+  bool lies = false;  // false: it lies as (columns, k)
+};
+
+Columns columns_of_a(const MatmulSpec& whole, const MatmulSpec& part) {
+  return {part.m, whole.m, part.n, whole.transpose_a};
+}
+Columns columns_of_b(const MatmulSpec& whole, const MatmulSpec& part) {
+  return {part.n, whole.n, part.m, !whole.transpose_b};
+}
+
+// Returns the elements from row to row of a copy of the columns, an odd number of cache lines; 0 where a copy does not
+// pay. oneDNN's AVX2 kernel reads an operand where it lies unless the product is large, and has half its speed where
+// the rows are a multiple of 2 KiB apart, since these share few sets of the nearest cache.
+int64_t row_of_copy(const MatmulSpec& part, const Columns& x) {
+  constexpr int64_t kSetsApart = 512, kLeastUses = 16, kLarge = 300;
+  const bool pays = x.lies && part.dtype == DType::f32 && part.batch == 1 && x.row % kSetsApart == 0 &&
+                    x.other >= kLeastUses && part.m * part.n < kLarge * (part.m + part.n) &&
+                    instruction_set() == "avx2";
+  return pays ? ceil_div(x.count, 32) * 32 + 16 : 0;
+}
+
+int64_t row_of(const MatmulSpec& part, const Columns& x) {
+  const int64_t copy = row_of_copy(part, x);
+  return copy > 0 ? copy : x.row;
+}
+
 // Makes the primitive of `part`, one shard of `whole`: it has the extents of the part and the strides of the whole. If
 // `dense`, the result's rows are without gaps. If `create` is false, it makes everything but the code.
 std::shared_ptr<Primitive> make(Engine& engine, const MatmulSpec& whole, const MatmulSpec& part, bool dense,
@@ -25,10 +60,11 @@ std::shared_ptr<Primitive> make(Engine& engine, const MatmulSpec& whole, const M
   OneThread one;
   auto made = std::make_shared<Primitive>();
   const int64_t m = whole.m, n = whole.n, k = whole.k;
+  const int64_t a_row = row_of(part, columns_of_a(whole, part)), b_row = row_of(part, columns_of_b(whole, part));
   made->source =
-      matrix(whole.dtype, part.batch, part.m, k, m * k, whole.transpose_a ? 1 : k, whole.transpose_a ? m : 1);
+      matrix(whole.dtype, part.batch, part.m, k, m * k, whole.transpose_a ? 1 : k, whole.transpose_a ? a_row : 1);
   made->weights =
-      matrix(whole.dtype, part.batch, k, part.n, k * n, whole.transpose_b ? 1 : n, whole.transpose_b ? k : 1);
+      matrix(whole.dtype, part.batch, k, part.n, k * n, whole.transpose_b ? 1 : b_row, whole.transpose_b ? k : 1);
   made->result = matrix(result_dtype(whole), part.batch, part.m, part.n, m * n, dense ? part.n : n, 1);
   // The bias is broadcast over the batch and the rows.
   const memory::dims bias = part.batch == 1 ? memory::dims{1, part.n} : memory::dims{1, 1, part.n};
@@ -74,14 +110,19 @@ class MatmulOp : public LibraryOp {
  public:
   MatmulOp(Engine& engine, const MatmulSpec& spec, int shards)
       : spec_(spec), element_(size_of(spec.dtype)), result_element_(size_of(result_dtype(spec))) {
-    const MatmulCut cut = cut_matmul(spec, shards);
+    const MatmulCut cut = cut_matmul(spec, shards, few_rows(spec));
     // oneDNN's fast matmul needs operands without gaps between the rows. A part of c's columns has gaps; a part of the
     // columns of a transposed b has none.
     dense_ = cut.axis == MatmulCut::Axis::n && cut.bounds.size() > 2 && spec.batch == 1 && spec.transpose_b;
     for (size_t s = 0; s + 1 < cut.bounds.size(); ++s) {
       const MatmulShard part = matmul_shard(spec, cut, s);
       auto primitive = find_primitive(engine, spec, part.spec, dense_);
-      Shard shard{part, scratch_.add(primitive->scratch), 0, Call(engine, primitive)};
+      Shard shard{part,
+                  scratch_.add(primitive->scratch),
+                  0,
+                  add_copy(columns_of_a(spec, part.spec), part.spec),
+                  add_copy(columns_of_b(spec, part.spec), part.spec),
+                  Call(engine, primitive)};
       if (dense_) shard.dense = scratch_.add(static_cast<size_t>(part.spec.m * part.spec.n * result_element_));
       shard.call.add(DNNL_ARG_SRC, primitive->source);
       shard.call.add(DNNL_ARG_WEIGHTS, primitive->weights);
@@ -100,15 +141,35 @@ class MatmulOp : public LibraryOp {
   }
 
  private:
+  // A copy of an operand's columns; `to_row` is 0 where there is none.
+  struct Copy {
+    int64_t columns, from_row, to_row;  // number of columns, and elements from row to row
+    size_t offset;                      // in scratch
+  };
   struct Shard {
     MatmulShard part;
     size_t own, dense;  // offsets in scratch: oneDNN's own, and the dense result
+    Copy a, b;
     Call call;
   };
 
+  Copy add_copy(const Columns& x, const MatmulSpec& part) {
+    const int64_t row = row_of_copy(part, x);
+    return {x.count, x.row, row, row == 0 ? 0 : scratch_.add(static_cast<size_t>(spec_.k * row * element_))};
+  }
+
+  // Returns the operand, or its copy, which it makes.
+  const void* copied(const Copy& copy, const void* operand, void* scratch) const {
+    if (copy.to_row == 0) return operand;
+    char* to = at(scratch, copy.offset);
+    for (int64_t i = 0; i < spec_.k; ++i)
+      std::memcpy(to + i * copy.to_row * element_, at(operand, i * copy.from_row * element_), copy.columns * element_);
+    return to;
+  }
+
   void run(Shard& shard, std::span<const void* const> in, void* out, void* scratch) const {
-    const void* a = at(in[0], shard.part.a * element_);
-    const void* b = at(in[1], shard.part.b * element_);
+    const void* a = copied(shard.a, at(in[0], shard.part.a * element_), scratch);
+    const void* b = copied(shard.b, at(in[1], shard.part.b * element_), scratch);
     char* c = at(out, shard.part.c * result_element_);
     const char* result = dense_ ? at(scratch, shard.dense) : c;
     if (spec_.bias)
