@@ -2,12 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <mutex>
+
 namespace kb::test {
 namespace {
 
 namespace details = boost::test_tools::tt_detail;
 
+// Boost.Test counts and logs without locks, and a test's ranks check in threads of their own.
+std::mutex& boost_test() {
+  static std::mutex mutex;
+  return mutex;
+}
+
 void report(const boost::test_tools::assertion_result& result, const Check& check, details::check_type type) {
+  const std::lock_guard lock(boost_test());
   details::report_assertion(result, boost::unit_test::lazy_ostream::instance() << check.text, check.file,
                             static_cast<size_t>(check.line), check.level, type, 0);
 }
@@ -37,6 +46,7 @@ Compared report_comparison(bool holds, const Check& check, Printable left, const
 }
 
 void pass_line(const char* file, int line) {
+  const std::lock_guard lock(boost_test());
   boost::unit_test::unit_test_log.set_checkpoint(file, static_cast<size_t>(line));
 }
 

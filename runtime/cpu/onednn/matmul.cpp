@@ -38,8 +38,8 @@ Columns columns_of_b(const MatmulSpec& whole, const MatmulSpec& part) {
 }
 
 // Returns the elements from row to row of a copy of the columns, an odd number of cache lines; 0 where a copy does not
-// pay. oneDNN's AVX2 kernel reads an operand where it lies unless the product is large, and has half its speed where
-// the rows are a multiple of 2 KiB apart, since these share few sets of the nearest cache.
+// pay. oneDNN's AVX2 kernel (2.6 and 3.7) reads an operand where it lies unless the product is large, and has half its
+// speed where the rows are a multiple of 2 KiB apart, since these share few sets of the nearest cache.
 int64_t row_of_copy(const MatmulSpec& part, const Columns& x) {
   constexpr int64_t kSetsApart = 512, kLeastUses = 16, kLarge = 300;
   const bool pays = x.lies && part.dtype == DType::f32 && part.batch == 1 && x.row % kSetsApart == 0 &&
