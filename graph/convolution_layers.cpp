@@ -55,6 +55,12 @@ int64_t transposed_extent(int64_t in, int64_t kernel, int64_t stride, int64_t pa
   return (in - 1) * stride - 2 * padding + dilation * (kernel - 1) + more + 1;
 }
 
+// Adds zeros behind the last rows and columns, as many as `steps` on [H, W].
+Tensor with_zeros_behind(Tensor x, const Ints& steps) {
+  if (steps == Ints{0, 0}) return x;
+  return pad(x, {0, 0, 0, 0}, {0, 0, steps[0], steps[1]});
+}
+
 void check_output_padding(const TransposedConvOptions& o) {
   const auto fits = [](int64_t more, int64_t stride, int64_t dilation) {
     return more >= 0 && more < std::max(stride, dilation);
@@ -100,7 +106,9 @@ Tensor conv_transpose2d(const std::string& name, Tensor x, int64_t channels, con
   const Init init = resolve(op, options.init.value_or(uniform_fan_in()), fans);
   const Tensor w =
       weight_for(x, "weight", Role::weight, {x.size(1), outputs, window.kernel[0], window.kernel[1]}, "OIHW", init);
-  const Tensor y = convolution_input_grad(x, w, window, options.groups, size, channels);
+  // A convolution of `size` has one window more for each stride that fits into the output padding: its x is 0.
+  const Tensor whole = with_zeros_behind(x, {more[0] / window.stride[0], more[1] / window.stride[1]});
+  const Tensor y = convolution_input_grad(whole, w, window, options.groups, size, channels);
   return options.bias ? with_bias(y, options.init ? resolve(op, zeros, {}) : init) : y;
 }
 

@@ -160,7 +160,9 @@ BOOST_AUTO_TEST_CASE(a_transposed_convolution_is_its_definition) {
         .output_padding = {2, 0},
         .dilation = {1, 3},
         .groups = 4,
-        .bias = true}}) {
+        .bias = true},
+        TransposedConvOptions{
+            .kernel = {3, 2}, .padding = {2, 0}, .output_padding = {2, 1}, .dilation = {4, 2}, .bias = true}}) {
     Graph graph;
     const Plane& plane = kPlanes[1];
     const Tensor y = conv_transpose2d("conv", plane_of(graph, plane), kFilters, options);
