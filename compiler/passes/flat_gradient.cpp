@@ -17,18 +17,13 @@ Value sum_below(const Graph& graph, Value value) {
   return graph.node(value).op == Op::worker_sum ? value : Value{};
 }
 
+// A model may join sums over workers, too: its nodes stand before those of the update.
 int32_t find_flat_gradient(const Graph& graph) {
-  int32_t found = -1;
-  for (int32_t n = 0; n < graph.size(); ++n) {
-    const Node& node = graph.node(n);
-    if (!is_placed_concat(graph, node)) continue;
-    const bool sums =
-        std::any_of(node.inputs.begin(), node.inputs.end(), [&](Value part) { return sum_below(graph, part).valid(); });
-    if (!sums) continue;
-    ensure(found < 0, "place_all_reduce: there are two flat gradients");
-    found = n;
-  }
-  return found;
+  const auto is_sum = [&](Value part) { return sum_below(graph, part).valid(); };
+  for (int32_t n = graph.size() - 1; n >= 0; --n)
+    if (const Node& node = graph.node(n); is_placed_concat(graph, node) && std::ranges::any_of(node.inputs, is_sum))
+      return n;
+  return -1;
 }
 
 }  // namespace kb
