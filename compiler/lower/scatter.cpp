@@ -170,12 +170,20 @@ class Scatter {
   void add_range(const Range& range) {
     each_column([&](const Index&, const Place& at) { set_sum(at, cx_.b.constant(held_, 0)); });
     const Reg end = cx_.b.min(range.end, range.valid);
+    if (updates_ == 1) return add_single(range, end);
     if (is_cpu()) return cx_.b.loop(range.begin, end, 1, [&](Reg place) { add_update(range, place); });
     const Reg at_once = cx_.b.index(kUnderWay), count = cx_.b.max(cx_.b.sub(end, range.begin), cx_.b.index(0));
     const Reg whole = cx_.b.div(count, at_once), rest = cx_.b.mul_add(whole, at_once, range.begin);
     cx_.b.loop(cx_.b.index(0), whole, 1,
                [&](Reg part) { add_updates(range, cx_.b.mul_add(part, at_once, range.begin), kUnderWay); });
     cx_.b.loop(rest, end, 1, [&](Reg place) { add_updates(range, place, 1); });
+  }
+
+  // Adds the only update. A loop would leave the reading of its row to the code before it, where an index outside of
+  // the table, which has no row, is not excluded yet.
+  void add_single(const Range& range, Reg end) {
+    cx_.b.branch(cx_.b.less(range.begin, end),
+                 [&] { is_cpu() ? add_update(range, range.begin) : add_updates(range, range.begin, 1); });
   }
 
   // An update on its way to the sum of its row.

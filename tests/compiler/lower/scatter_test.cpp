@@ -10,6 +10,7 @@
 #include "graph/index_order.h"
 #include "tests/compiler/compiled_kernels.h"
 #include "tests/compiler/lowered_group.h"
+#include "tests/support/compile_check.h"
 
 namespace kb::scatter_test {
 
@@ -266,6 +267,17 @@ BOOST_AUTO_TEST_CASE(sums_in_f64) { check_sums<double>(DType::f64, 1e-12); }
 
 // A sum of n terms in f32 errs by n 2^-24 of the sum of absolute values at most; n is a range and the number of ranges.
 BOOST_AUTO_TEST_CASE(sums_in_f32) { check_sums<float>(DType::f32, (32 + 47) * 0x1p-24); }
+
+// The interpreter of kernels refuses to read past a buffer, such as the start of a row that the table does not have.
+BOOST_AUTO_TEST_CASE(a_single_update_outside_of_the_table_is_no_row) {
+  for (const Target& target : {generic_cpu_target(), gpu_target("sm_90")})
+    for (const double index : {-9, 2, 3, 1000}) {
+      Graph graph("single");
+      const Tensor at = input(graph, "at", DType::i32, {1}), row = input(graph, "row", DType::f32, {1, 5});
+      graph.outputs.push_back({"table", scatter_add(at, row, 3).value(), Merge::sum});
+      check_compiled(graph, {.target = target, .bindings = {{"at", {at.type(), {index}}}}});
+    }
+}
 
 BOOST_AUTO_TEST_SUITE_END()
 
