@@ -33,6 +33,7 @@ CheckedGraph forward(uint32_t seed) {
   options.dtype = kDTypes[kind];
   options.whole = true;
   options.blocks = seed % 3 == 0;
+  options.layers = seed % 5 == 0;
   CheckedGraph one{"seed " + std::to_string(seed), random_graph(seed, options), {}};
   one.options.tolerance = kTolerances[kind];
   one.options.bindings = special_bindings(one.graph, seed);
@@ -44,6 +45,7 @@ CheckedGraph training(uint32_t seed) {
   options.smooth = options.whole = true;
   options.dtype = seed % 4 == 0 ? DType::f64 : DType::f32;
   options.blocks = seed % 3 == 0;
+  options.layers = seed % 5 == 1;
   CheckedGraph one{"training seed " + std::to_string(seed), random_graph(seed, options), {}};
   one.options.optimizer = plain_sgd();
   one.options.tolerance = seed % 4 == 0 ? 1e-9 : 1e-4;

@@ -57,6 +57,8 @@ Graph RandomGraphBuilder::run() {
   }
   if (options_.whole) drawn.insert(drawn.end(), drawn.size() / 3, {false, 1, &RandomGraphBuilder::whole_numbers});
   if (options_.blocks) drawn.insert(drawn.end(), drawn.size() / 3, {true, 1, &RandomGraphBuilder::convolution_step});
+  if (options_.layers)
+    for (const Step& step : layer_steps()) drawn.insert(drawn.end(), static_cast<size_t>(4 * step.weight), step);
   for (int64_t leaves = random_.integer(1, 3); leaves > 0; --leaves) pool_.push_back(fresh(shape(0, 5)));
   for (int64_t left = random_.integer(options_.min_steps, options_.max_steps); left > 0; --left) {
     (this->*random_.pick(drawn).make)();

@@ -21,6 +21,9 @@ struct RandomGraphOptions {
   bool split = false;  // several workers run the graph, so no op reads a sum over workers
   // Many convolutions, of images whose channels come in blocks of 8, some of them large enough to be recomputed.
   bool blocks = false;
+  // Also composites: attention, sorting, recurrent and normalising layers, second derivatives; and, in smooth graphs
+  // too, ops with kinks, of operands which every backend computes exactly.
+  bool layers = false;
 };
 
 Graph random_graph(uint32_t seed, const RandomGraphOptions& options = {});

@@ -1,6 +1,6 @@
 // A RandomGraphBuilder draws a random graph: it keeps a pool of tensors, and each of its steps takes some of them and
-// leaves others. The steps are in random_graph_pointwise.cpp, random_graph_moves.cpp, random_graph_windows.cpp and
-// random_graph_integers.cpp, the pool and the leaves in random_graph_builder.cpp.
+// leaves others. The steps are in random_graph_pointwise.cpp, random_graph_moves.cpp, random_graph_windows.cpp,
+// random_graph_integers.cpp and random_graph_layers.cpp, the pool and the leaves in random_graph_builder.cpp.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -107,7 +107,25 @@ class RandomGraphBuilder {
   void dropping();
   void state_step();
   void whole_numbers();
+  // of option `layers`
+  void attending();
+  void ordering();
+  void kinks();
+  void pooling_the_greatest();
+  void indexed_moves();
+  void reducing();
+  void resampling();
+  void convolving();
+  void layers();
+  void shared_layer();
+  void products();
+  void losses();
+  void random_draws();
+  void differentiating();
+  static const std::vector<Step>& layer_steps();
 
+  Tensor cut(const Dims& shape);
+  Tensor as_floats(Tensor x);
   Tensor image();
   Tensor blocked_image();
   int64_t filters(int64_t groups, int64_t most);
