@@ -52,6 +52,23 @@ double number_in(std::string_view op, DType dtype, double number) {
               number_text(number), "cast(x, DType::f32), or another dtype"});
 }
 
+// Returns a hint for operands that do not broadcast. Often one has the first axes of another, as [N] beside [N, K], and
+// not its last ones.
+static std::string broadcast_hint(const std::vector<Type>& types) {
+  for (const Type& low : types)
+    for (const Type& high : types) {
+      const bool leads = low.rank() > 0 && low.rank() < high.rank() &&
+                         std::equal(low.shape.begin(), low.shape.end(), high.shape.begin());
+      if (!leads) continue;
+      Dims shape = low.shape;
+      shape.resize(high.shape.size(), 1);
+      std::string extents = ints_text(shape);
+      extents.front() = '{', extents.back() = '}';
+      return "reshape(x, " + extents + ") lays x " + shape_text(low) + " along the first axes";
+    }
+  return "broadcast_axes(x, shape, axes) says which axis of the result each axis of x is";
+}
+
 Dims broadcast_shape(std::string_view op, const std::vector<Type>& types) {
   size_t rank = 0;
   for (const Type& type : types) rank = std::max(rank, type.shape.size());
@@ -61,9 +78,8 @@ Dims broadcast_shape(std::string_view op, const std::vector<Type>& types) {
       int64_t& extent = shape[rank - 1 - i];
       const int64_t own = type.shape[type.shape.size() - 1 - i];
       if (extent != 1 && own != 1 && extent != own)
-        report(op,
-               {"shapes do not broadcast", "equal extents, or 1, counted from the last axis", operands_text(types, op),
-                "broadcast_axes(x, shape, axes) says which axis of the result each axis of x is"});
+        report(op, {"shapes do not broadcast", "equal extents, or 1, counted from the last axis",
+                    operands_text(types, op), broadcast_hint(types)});
       if (extent == 1) extent = own;
     }
   }
