@@ -104,6 +104,9 @@ Tensor gather(Tensor table, Tensor indices, Where where = Where::current());
 // Takes the slices of x at `indices` along `axis`; the axes of `indices` stand where `axis` was: x [A, B, C] and
 // indices [I, J] along axis 1 give [A, I, J, C].
 Tensor gather(Tensor x, Tensor indices, int64_t axis, Where where = Where::current());
+// Takes an element of each row along `axis`, or several: element i of the result's row is the element indices[i] of x's
+// row. The i32 tensor `indices` has x's shape but on `axis`, where the result has its extent (NumPy's take_along_axis).
+Tensor take_along_axis(Tensor x, Tensor indices, int64_t axis, Where where = Where::current());
 // The k greatest elements of x along `axis`, the greatest first, and their places on it, i32; 1 <= k <= its extent,
 // which becomes k. Equal elements keep their order, and NaN counts as greater than every number. A value's gradient
 // goes to its element alone. Each of the k goes over the axis again and is compiled by itself, so that k should be

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "graph/building.h"
@@ -77,6 +78,31 @@ Tensor gather(Tensor x, Tensor indices, int64_t axis, Where where) {
   if (axis == 0) return gather(x, indices);
   const Tensor taken = gather(transpose(x, brought_to_front(x.type(), axis)), indices);
   return transpose(taken, brought_back(taken.rank(), indices.rank(), axis));
+}
+
+Tensor take_along_axis(Tensor x, Tensor indices, int64_t axis, Where where) {
+  const Call call(where);
+  constexpr std::string_view kOp = "take_along_axis";
+  require_same_graph(kOp, {x, indices});
+  axis = real_axis(kOp, x.type(), axis);
+  Type expected{DType::i32, x.shape(), ""};
+  if (indices.rank() == x.rank()) expected.shape[static_cast<size_t>(axis)] = indices.size(axis);
+  if (indices.dtype() != DType::i32 || indices.shape() != expected.shape)
+    report(kOp, {"indices do not fit x", to_string(expected) + ", with any extent on axis " + std::to_string(axis),
+                 to_string(indices.type()), "x is " + shape_text(x.type())});
+  const int64_t extent = x.size(axis), elements = x.type().elements();
+  if (elements > std::numeric_limits<int32_t>::max())
+    report(kOp, {"x is too large", "at most 2^31 - 1 elements", std::to_string(elements), ""});
+  // x is one table, [outer, extent, inner]. An index outside of its row lies outside of the table too.
+  int64_t outer = 1;
+  for (int64_t i = 0; i < axis; ++i) outer *= x.size(i);
+  const int64_t inner = elements / (outer * extent);
+  const auto numbers = [&](int64_t length, Dims shape) { return reshape(iota(x.graph(), DType::i32, length), shape); };
+  const Tensor place = reshape(indices, {outer, -1, inner});
+  const Tensor row = numbers(outer, {outer, 1, 1}) * static_cast<double>(extent) + place;
+  const Tensor at = row * static_cast<double>(inner) + numbers(inner, {1, 1, inner});
+  const Tensor is_in_row = bit_and(place >= 0.0, place < static_cast<double>(extent));
+  return reshape(gather(reshape(x, {elements}), select(is_in_row, at, -1.0)), indices.shape());
 }
 
 Tensor flip(Tensor x, Ints axes, Where where) {

@@ -83,6 +83,32 @@ BOOST_AUTO_TEST_CASE(gather_along_an_axis_reads_nan_where_there_is_no_slice) {
   BOOST_TEST((std::isnan(got[0]) && got[1] == 2 && std::isnan(got[2]) && got[3] == 5));
 }
 
+// Indices 1 below and 1 beyond the axis are among those taken: there the result is NaN, and no element of another row.
+BOOST_AUTO_TEST_CASE(take_along_any_axis) {
+  const Dims shape{3, 4, 2};
+  const Reals x = numbers(shape);
+  for (const int64_t axis : {0, 1, -1})
+    for (const int64_t extent : {1, 5}) {
+      Graph graph;
+      const auto real = static_cast<size_t>(axis < 0 ? axis + 3 : axis);
+      Dims of = shape;
+      of[real] = extent;
+      Reals indices, expected;
+      for (int64_t i = 0; i < element_count(of); ++i)
+        indices.push_back(static_cast<double>((i * i + 1) % (shape[real] + 2) - 1));
+      each_index(of, [&](Ints index) {
+        index[real] = static_cast<int64_t>(at(indices, of, index));
+        const bool is_there = index[real] >= 0 && index[real] < shape[real];
+        expected.push_back(is_there ? at(x, shape, index) : NAN);
+      });
+      const Tensor taken = take_along_axis(constant(graph, f64, shape, x), constant(graph, i32, of, indices), axis);
+      BOOST_REQUIRE((taken.shape() == of));
+      const Reals got = values(taken);
+      for (size_t i = 0; i < got.size(); ++i)
+        BOOST_TEST((got[i] == expected[i] || (std::isnan(got[i]) && std::isnan(expected[i]))), "axis " << axis);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(flip_reverses_axes) {
   const Dims shape{3, 1, 4, 2};
   const Reals x = numbers(shape);

@@ -162,6 +162,8 @@ const Case kCases[] = {
     KB_CASE("crop_size", crop(m.images, constant(m.images.graph(), DType::i32, 0, {m.images.size(0), 3}), {32, 0})),
     KB_CASE("gather_axis", gather(m.x, m.labels, 2)),
     KB_CASE("gather_axis_floats", gather(m.x, m.x, 1)),
+    KB_CASE("take_along_axis_shape", take_along_axis(m.x, m.labels, 1)),
+    KB_CASE("take_along_axis_floats", take_along_axis(m.x, m.x, 1)),
     KB_CASE("flip_axis", flip(m.x, {2})),
     KB_CASE("flip_axis_twice", flip(m.x, {1, -1})),
     KB_CASE("sum_pool_axes", sum_pool(m.images, {.kernel = {2, 2}}, {3})),
