@@ -1,8 +1,10 @@
 #include "compiler/passes/parameter_groups.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "graph/graph.h"
 
@@ -18,6 +20,14 @@ std::string names_of(const std::vector<ParameterGroup>& groups) {
   std::string names;
   for (const ParameterGroup& group : groups) names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", group.name);
   return names;
+}
+
+// Returns the outermost scopes of the graph's parameters, as "generator", "discriminator".
+std::string scopes_of(const Graph& graph) {
+  std::set<std::string> scopes;
+  for (const Variable& variable : graph.variables)
+    if (variable.kind == VariableKind::parameter) scopes.insert(variable.name.substr(0, variable.name.find('.')));
+  return fmt::format("\"{}\"", fmt::join(scopes, "\", \""));
 }
 
 void check_rule(const ParameterGroup& group) {
@@ -104,8 +114,9 @@ void assign_groups(Graph& graph, const std::vector<Objective>& objectives, const
            names_of(groups));
   for (size_t g = 0; g < groups.size() && groups.size() > 1; ++g)
     if (owned[g] == 0 && !groups[g].name.empty())
-      refuse("ParameterGroup::owns", fmt::format("group \"{}\" owns no parameter", groups[g].name), "one or more",
-             "none");
+      refuse("ParameterGroup::owns", fmt::format("group \"{}\" owns no parameter", groups[g].name),
+             "one or more: that of a loss is a scope, with which its parameters' names begin",
+             "none; there are parameters under " + scopes_of(graph));
 }
 
 }  // namespace kb

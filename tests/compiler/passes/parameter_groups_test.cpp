@@ -216,6 +216,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_by_the_members_name) {
   options.groups.push_back({.name = "c", .rule = test::momentum_sgd(), .owns = owns_scope("c")});
   options.objectives.push_back({"loss", "c"});
   refuses(options, "ParameterGroup::owns", "group \"c\" owns no parameter");
+  refuses(options, "ParameterGroup::owns", "got:      none; there are parameters under \"a\", \"b\"");
   options = two_groups();
   options.objectives[1].group = "B";
   refuses(options, "Objective::group", "objective \"other\" has no such group");
