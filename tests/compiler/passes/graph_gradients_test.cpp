@@ -61,6 +61,12 @@ BOOST_AUTO_TEST_CASE(composites) {
           return Results{leaky_relu(c.x({7}), 0.1), clamp(c.x({8}), -1, 1), mean(c.x({2, 3}), {0})};
         },
         order, 2);
+    check(
+        "take_along_axis",
+        [](GradientCase& c) {
+          return Results{exp(take_along_axis(c.x({2, 3, 2}), c.indices({2, 4, 2}, 3), 1))};
+        },
+        order, 2);
   }
 }
 

@@ -52,12 +52,15 @@ Tensor encoder_and_decoder(Graph& graph) {
   return sum(z * sin(z));
 }
 
-// An LSTM that reads the states of a GRU, over an image's columns that a transposed convolution has widened.
+// An LSTM that reads the states of a GRU and begins with its last ones, over an image's columns that a transposed
+// convolution has widened. The GRU has two directions, and the samples have 4 and 3 columns.
 Tensor recurrent_network(Graph& graph) {
   const Tensor x = input(graph, "x", DType::f64, {2, 1, 2, 2}, "NCHW");
   const Tensor wide = conv_transpose2d("up", x, 1, {.kernel = {1, 2}, .stride = {1, 2}, .bias = true});
   const Tensor columns = transpose(reshape(wide, {2, 2, 4}), {0, 2, 1});
-  const Tensor y = lstm("lstm", gru("gru", columns, 2), 2, {.layers = 2});
+  const Tensor lengths = constant(graph, DType::i32, {2}, {4, 3});
+  const RecurrentResult read = gru_with_states("gru", columns, 2, {.bidirectional = true, .lengths = lengths});
+  const Tensor y = lstm("lstm", read.output, 2, {.layers = 2, .hidden = read.hidden, .cell = sin(read.hidden)});
   return sum(y * sin(y));
 }
 
