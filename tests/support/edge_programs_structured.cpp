@@ -95,6 +95,7 @@ void indexed(EdgeTable& table, DType dtype) {
   const Tensor few = draft.given(DType::i32, {2, 5}, {0, 6, 3, 3, 1, 0, 5, 2, 6, 6});
   draft.gives("gather", gather(rows, few));
   draft.gives("gather along an axis", gather(rows, draft.given(DType::i32, {2, 2}, {2, 0, 3, -1}), 1));
+  draft.gives("take_along_axis", take_along_axis(rows, draft.given(DType::i32, {7, 2}, {2, 0, 3, -1, 1}), 1));
   draft.gives("flip", flip(rows, {}));
   draft.gives("gather of numbers", gather(line, draft.given(DType::i32, {11}, {12, 0, 7, 7, 1})));
   draft.gives("gather of one row", gather(slice(rows, 0, 2, 3), draft.given(DType::i32, {1}, {0})));
@@ -274,6 +275,8 @@ void composites(EdgeTable& table, DType dtype, bool trains, bool all) {
   const Tensor steps = without_infinity(x({2, 2, 3}));
   draft.gives("lstm", lstm("lstm", steps, 2));
   draft.gives("gru", gru("gru", steps, 2));
+  const Tensor lengths = draft.given(DType::i32, {2}, {2, 1});
+  draft.gives("gru of two directions", gru("both", steps, 2, {.bidirectional = true, .lengths = lengths}));
   if (dtype == DType::f32)
     draft.gives("embedding", embedding("table", draft.given(DType::i32, {2, 3}, {0, 4, 2}), 5, 3));
   if (trains) draft.trains();
@@ -320,6 +323,7 @@ void gradients_of_all(EdgeTable& table, DType dtype) {
     }
     const Tensor rows = draft.trained(dtype, {7, 3}, values);
     draft.gives("gather", gather(rows, draft.given(DType::i32, {2, 5}, {0, 6, 3, 3, 1, 0, 5, 2, 6, 6})));
+    draft.gives("take_along_axis", take_along_axis(rows, draft.given(DType::i32, {2, 3}, {6, 0, 3, 6}), 0));
     draft.gives("scatter_add", scatter_add(draft.given(DType::i32, {7}, {4, 0, 4, 2}), rows, 5));
     const Tensor images = draft.trained(dtype, {2, 5, 3}, values);
     draft.gives("crop", crop(images, draft.given(DType::i32, {2, 3}, {0, 0, 0, -1, 1, 1}), {3, 2}));
