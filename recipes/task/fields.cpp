@@ -1,11 +1,13 @@
 #include "recipes/task/fields.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
 
-#include "graph/error.h"
+#include "graph/report.h"
+#include "recipes/task/suggest.h"
 
 namespace kb {
 
@@ -101,7 +103,7 @@ void check_indices(const Field& field, std::span<const std::byte> values, int64_
   }
 }
 
-Tensor Inputs::length(const std::string& field) { return (*this)[length_field(field).name]; }
+Tensor Inputs::length(const FieldName& field) { return (*this)[{length_field(field.text).name, field.where}]; }
 
 namespace {
 
@@ -115,7 +117,9 @@ int64_t checked_length(const Field& field, int64_t length) {
 
 }  // namespace
 
-Tensor Inputs::operator[](const std::string& name) {
+Tensor Inputs::operator[](const FieldName& asked) {
+  const Call call(asked.where);
+  const std::string& name = asked.text;
   for (const auto& [known, tensor] : declared_)
     if (known == name) return tensor;
   for (const Field& field : fields_) {
@@ -132,9 +136,11 @@ Tensor Inputs::operator[](const std::string& name) {
     declared_.emplace_back(name, tensor);
     return tensor;
   }
-  std::string known;
-  for (const Field& field : fields_) known += (known.empty() ? "" : ", ") + field.name;
-  throw Error(fmt::format("the model asks for a field '{}'\n  expected: one of {}", name, known));
+  std::vector<std::string> known;
+  for (const Field& field : fields_) known.push_back(field.name);
+  const std::string meant = nearest(name, known);
+  report("Inputs", {"the task has no such field", fmt::format("one of {}", fmt::join(known, ", ")), name,
+                    meant.empty() ? "" : fmt::format("did you mean '{}'?", meant)});
 }
 
 Tensor Inputs::weights() {
@@ -144,12 +150,12 @@ Tensor Inputs::weights() {
   return declared_.back().second;
 }
 
-Tensor Inputs::scalar(const std::string& name) {
+Tensor Inputs::scalar(const std::string& name, Where where) {
+  const Call call(where);
   if (name != kLabelSmoothing)
-    throw Error(
-        fmt::format("the model asks for a scalar '{}'\n  expected: {}\n"
-                    "  hint:     a number that stays the same is a constant: 0.1 * x",
-                    name, kLabelSmoothing));
+    report("Inputs::scalar", {"no such scalar", kLabelSmoothing, name,
+                              "a number that stays is a constant, 0.1 * x; one that each step moves is a state "
+                              "(recipes/tutorial/how_to.md)"});
   for (const auto& [known, tensor] : declared_)
     if (known == name) return tensor;
   declared_.emplace_back(name, scalar_input(graph_, name, real_));

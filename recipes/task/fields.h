@@ -68,6 +68,14 @@ inline constexpr const char* kLabelSmoothing = "label_smoothing";
 // Input of every graph, which Inputs::weights returns.
 inline constexpr const char* kWeights = "weights";
 
+// The name of a field, and where a model asks for it.
+struct FieldName {
+  FieldName(const char* name, Where where = Where::current()) : text(name), where(where) {}
+  FieldName(std::string name, Where where = Where::current()) : text(std::move(name)), where(where) {}
+  std::string text;
+  Where where;
+};
+
 // The inputs of the graph that a model function builds. An input is declared when it is first asked for, so that a
 // graph has only the inputs that its model asks for.
 class Inputs {
@@ -75,12 +83,12 @@ class Inputs {
   Inputs(Graph& graph, const std::vector<Field>& fields, BatchShape batch, DType real)
       : graph_(graph), fields_(fields), batch_(batch), real_(real) {}
 
-  Tensor operator[](const std::string& field);  // [N, shape...]; throws Error if the task has no such field
-  Tensor length(const std::string& field);      // i32 [N]: the lengths of a ragged field's samples
-  Tensor weights();                             // float [N]: weight of each sample in sums over the samples
+  Tensor operator[](const FieldName& field);  // [N, shape...]; throws Error if the task has no such field
+  Tensor length(const FieldName& field);      // i32 [N]: the lengths of a ragged field's samples
+  Tensor weights();                           // float [N]: weight of each sample in sums over the samples
   // float [], which does not depend on the sample. Throws Error for another name than kLabelSmoothing: an evaluation
-  // would read 0 there. A number that stays is a constant of the model.
-  Tensor scalar(const std::string& name);
+  // would read 0 there. A number that stays is a constant of the model, and one that each step moves a state.
+  Tensor scalar(const std::string& name, Where where = Where::current());
   int64_t pieces() const { return batch_.pieces; }  // in which each sample is computed
   Graph& graph() { return graph_; }
   DType real() const { return real_; }  // dtype of float values: f64 in a program of this precision, else f32
