@@ -15,15 +15,17 @@ around() {
     ./recipes/orders/README.md:1) printf '%s\n' 'void orders() {' BLOCK '}' ;;
     ./recipes/tutorial/how_to.md:1) printf '%s\n' 'void denoise(CompiledGraph& denoiser, std::vector<float> noise) {' BLOCK '}' ;;
     ./recipes/tutorial/how_to.md:2) printf '%s\n' 'ModelOutput metric(Batch& batch, Tensor logits) {' BLOCK '}' ;;
-    ./recipes/tutorial/how_to.md:3) printf '%s\n' 'void average(Inputs& in, Tensor view, Tensor other_view, Tensor (*encoder)(Tensor)) {' BLOCK '}' ;;
-    ./recipes/tutorial/how_to.md:4) printf '%s\n' 'ModelOutput sam(Inputs& in, Tensor x, Tensor y, Tensor loss, Tensor (*net)(Tensor)) {' BLOCK 'return {loss}; }' ;;
-    ./recipes/tutorial/how_to.md:5)
+    ./recipes/tutorial/how_to.md:3)
+      printf '%s\n' 'ModelOutput warm_up(Inputs& in, Tensor reconstruction, Tensor divergence) {' BLOCK '}' ;;
+    ./recipes/tutorial/how_to.md:4) printf '%s\n' 'void average(Inputs& in, Tensor view, Tensor other_view, Tensor (*encoder)(Tensor)) {' BLOCK '}' ;;
+    ./recipes/tutorial/how_to.md:5) printf '%s\n' 'ModelOutput sam(Inputs& in, Tensor x, Tensor y, Tensor loss, Tensor (*net)(Tensor)) {' BLOCK 'return {loss}; }' ;;
+    ./recipes/tutorial/how_to.md:6)
       printf '%s\n' 'ModelOutput distil(Inputs& in, Tensor x, Tensor y, Tensor (*teacher)(Tensor), Tensor (*student)(Tensor)) {' \
         'Tensor t, logits;' BLOCK '}' ;;
-    ./recipes/tutorial/how_to.md:6) printf '%s\n' BLOCK ;;
-    ./recipes/tutorial/how_to.md:7) printf '%s\n' 'void draws(void (*write)(std::vector<double>)) {' BLOCK '}' ;;
-    ./recipes/tutorial/how_to.md:8) printf '%s\n' 'Task fields(int64_t columns) { return Task{' BLOCK '}; }' ;;
-    ./recipes/tutorial/how_to.md:9) printf '%s\n' 'ModelOutput classifier(Inputs& in) {' BLOCK '}' ;;
+    ./recipes/tutorial/how_to.md:7) printf '%s\n' BLOCK ;;
+    ./recipes/tutorial/how_to.md:8) printf '%s\n' 'void draws(void (*write)(std::vector<double>)) {' BLOCK '}' ;;
+    ./recipes/tutorial/how_to.md:9) printf '%s\n' 'Task fields(int64_t columns) { return Task{' BLOCK '}; }' ;;
+    ./recipes/tutorial/how_to.md:10) printf '%s\n' 'ModelOutput classifier(Inputs& in) {' BLOCK '}' ;;
     *) echo "documents_test: block $2 of C++ in $1: say in this test what stands around it" >&2 && return 1 ;;
   esac
 }
