@@ -308,12 +308,10 @@ BOOST_AUTO_TEST_CASE(exponentials_less_one) {
   Tensor x = input(graph, "x", f64, {6});
   const std::vector<double> v{-40, -0.7, -1e-12, 1e-12, 0.3, 30};
   const std::vector<double> less_one = values_of(expm1(x), {6}, v), elus = values_of(elu(x), {6}, v);
-  const std::vector<double> mishes = values_of(mish(x), {6}, v);
   for (size_t i = 0; i < v.size(); ++i) {
-    const double exact = std::expm1(v[i]), soft = v[i] * std::tanh(std::log1p(std::exp(v[i])));
+    const double exact = std::expm1(v[i]);
     BOOST_TEST(std::abs(less_one[i] - exact) <= 1e-15 * std::abs(exact));
     BOOST_TEST(std::abs(elus[i] - (v[i] < 0 ? exact : v[i])) <= 1e-15 * std::abs(v[i]));
-    BOOST_TEST(std::abs(mishes[i] - soft) <= 1e-15 * std::abs(soft));
   }
 }
 
