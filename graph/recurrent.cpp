@@ -67,8 +67,8 @@ States gru_step(Tensor input, Tensor hidden, const States& before) {
 
 constexpr Cell kLstm = {"lstm", 4, true, true, lstm_step}, kGru = {"gru", 3, false, false, gru_step};
 
-// The states after each step of a layer and direction, [N, features] each, in the order in which the steps were made.
-// Where `states` are not given, those before the first are 0.
+// Returns the states after each step of a layer and direction, [N, features] each, in the order in which the steps were
+// made. States before the first step are `states`, or 0 if these are invalid.
 std::vector<States> unrolled(Tensor steps, const Gates& in, const Gates& back, const Cell& cell, States states) {
   const int64_t length = steps.size(0), samples = steps.size(1);
   // The input parts of all steps are one product, which takes the hidden parts' bias with it where it may.

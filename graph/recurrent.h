@@ -22,9 +22,9 @@ struct RecurrentOptions {
   // weight_ih_lL_reverse and so on, and its hidden states stand behind the first direction's: [N, T, 2 features].
   bool bidirectional = false;
   // i32 [N]: sample n has its first lengths[n] steps alone, as in PyTorch's packed sequences. Its hidden states after
-  // them are 0, its last states are those of its own last step, and a second direction begins there. All steps if the
-  // number is T or more, none if it is 0 or less. Without lengths each sample has all T steps: then the first
-  // direction's states before a padded sample's end do not depend on the padding, but the second's do.
+  // them are 0, its last states are those of its own last step, and a second direction begins there. It has all steps
+  // if the number is T or more, and none if it is 0 or less. Without lengths each sample has all T steps: then the
+  // first direction's states before a padded sample's end do not depend on the padding, but the second's do.
   Tensor lengths = {};
   // The states before the first step, [layers, N, features], or [2 layers, N, features] of two directions, each layer's
   // one after the other: PyTorch's h_0, and of an LSTM c_0 with it.

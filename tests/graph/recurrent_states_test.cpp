@@ -67,8 +67,8 @@ BOOST_AUTO_TEST_CASE(directions_over_samples_of_several_lengths) {
   }
 }
 
-// A sequence in two parts, the second of which begins with the states of the first, is the whole one. So it is where
-// the second has no step.
+// A sequence in two parts, the second of which begins with the states of the first, is the whole one. States
+// stay as they are where the second part has no step.
 BOOST_AUTO_TEST_CASE(states_go_on) {
   for (const Layer layer : kLayers) {
     Case c({wave({kN, kT, kI})});

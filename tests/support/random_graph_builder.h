@@ -107,7 +107,7 @@ class RandomGraphBuilder {
   void dropping();
   void state_step();
   void whole_numbers();
-  // of option `layers`
+  // These steps are drawn by the option `layers` alone.
   void attending();
   void ordering();
   void kinks();

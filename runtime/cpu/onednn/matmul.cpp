@@ -24,9 +24,9 @@ int64_t few_rows(const MatmulSpec& spec) { return spec.dtype == DType::f32 && !s
 
 // An operand that lies as (k, columns): a transposed a, or a b that is not. A shard multiplies some of the columns.
 struct Columns {
-  int64_t count;      // of the shard
+  int64_t count;      // number of columns of the shard
   int64_t row;        // elements from row to row
-  int64_t other;      // rows or columns of the result that each is multiplied for
+  int64_t other;      // number of results that each element enters
   bool lies = false;  // false: it lies as (columns, k)
 };
 
