@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "graph/rounding.h"
 #include "runtime/cpu/onednn/engine.h"
 #include "runtime/cpu/onednn/version.h"
 
