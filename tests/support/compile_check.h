@@ -10,7 +10,7 @@ struct CheckOptions {
   bool check_passes = true;
   Precision precision = Precision::f32;
   Target target = generic_cpu_target();
-  UpdateRule optimizer;
+  UpdateRule optimizer = {};
   Bindings bindings = {};    // values in place of random ones
   bool elementwise = false;  // the tolerance is relative to each element itself, or to the least normal number
 };
