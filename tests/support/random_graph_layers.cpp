@@ -260,17 +260,18 @@ void RandomGraphBuilder::shared_layer() {
   const std::string name = fresh_name("shared");
   if (options_.dtype != DType::f32) return;
   const Tensor x = cut({random_.integer(1, 5), 3});
-  Tensor y;
-  {
+  const auto layer = [](Tensor before) {
+    Tensor y = tanh(linear("fc", before, 3));
+    if (y.size(0) > 1) y = batch_norm("bn", y, {.epsilon = 0.125});
+    return dropout("drop", y, 0.5);
+  };
+  const auto once = [&] {
     const Scope first(name);
-    y = tanh(linear("fc", x, 3));
-    if (x.size(0) > 1) y = batch_norm("bn", y, {.epsilon = 0.125});
-    y = dropout("drop", y, 0.5);
-  }
+    return layer(x);
+  };
+  const Tensor y = once();
   const Reuse again(name);
-  y = tanh(linear("fc", y, 3));
-  if (x.size(0) > 1) y = batch_norm("bn", y, {.epsilon = 0.125});
-  keep(dropout("drop", y, 0.5), 8);
+  keep(layer(y), 8);
 }
 
 void RandomGraphBuilder::products() {
@@ -310,7 +311,7 @@ void RandomGraphBuilder::random_draws() {
        6);
 }
 
-// The gradient of what was computed last by something before it, so that training takes second derivatives.
+// Keeps the gradient of one tensor of the pool by another, so that training takes second derivatives.
 void RandomGraphBuilder::differentiating() {
   if (options_.dtype != DType::f32 && options_.dtype != DType::f64) return;
   Pooled& by = pick();

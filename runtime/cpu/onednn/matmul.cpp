@@ -42,7 +42,8 @@ Columns columns_of_b(const MatmulSpec& whole, const MatmulSpec& part) {
 // pay. oneDNN's AVX2 kernel (2.6 and 3.7) reads an operand where it lies unless the product is large, and has half its
 // speed where the rows are a multiple of 2 KiB apart, since these share few sets of the nearest cache.
 int64_t row_of_copy(const MatmulSpec& part, const Columns& x) {
-  constexpr int64_t kFewSets = 512, kLeastUses = 16, kLarge = 300;
+  constexpr int64_t kFewSets = 512, kLeastUses = 16;
+  constexpr int64_t kLarge = 300;  // oneDNN copies both operands itself where 1 / m + 1 / n is below some 1 / kLarge
   const bool pays = x.lies && part.dtype == DType::f32 && part.batch == 1 && x.row % kFewSets == 0 &&
                     x.other >= kLeastUses && part.m * part.n < kLarge * (part.m + part.n) &&
                     instruction_set() == "avx2";
