@@ -17,7 +17,7 @@ load() { # NAME: reads a stage into `result`
 store() { # NAME: writes `result` as the stage's
   local field
   for field in "${fields[@]}"; do echo "$field ${result[$field]}"; done >"$state/results/$1.tmp"
-  mv "$state/results/$1.tmp" "$state/results/$1"
+  mv "$state/results/$1.tmp" "$state/results/$1" && unset "stages[$1]"
 }
 
 plain() { # replaces tabs by blanks and drops characters for which JSON would need a code, except \ and "
@@ -38,12 +38,19 @@ add_texts() { # TEXT...: adds the inside of an array to `json`
   done
 }
 
-add_stage() { # NAME: adds a stage to `json`
-  local field lines=()
+# The status and the JSON of each stage since it was last read, until `store` or `forget` changes it.
+declare -A statuses=() stages=()
+
+forget() { rm -f "$state/results/$1" && unset "stages[$1]"; } # NAME
+
+know() { # NAME: fills statuses[NAME] and stages[NAME]
+  [[ -z ${stages[$1]:-} ]] || return 0
+  local -A result=()
+  local json field lines=()
   load "$1"
   [[ ! -f $state/lines/$1 ]] || mapfile -t lines <"$state/lines/$1"
   quote "$1"
-  json+="    {\"name\": $REPLY"
+  json="    {\"name\": $REPLY"
   for field in "${fields[@]}"; do
     case $field in
       seconds | limit | exit_code | attempts) REPLY=${result[$field]} ;;
@@ -53,15 +60,15 @@ add_stage() { # NAME: adds a stage to `json`
   done
   json+=', "lines": ['
   add_texts "${lines[@]}"
-  json+=']}'
+  stages[$1]=$json']}' statuses[$1]=${result[status]}
 }
 
 # Sets REPLY to the exit code over the stages that are named.
 verdict() {
   local name worst=0
   for name in "$@"; do
-    load "$name"
-    case ${result[status]} in
+    know "$name"
+    case ${statuses[$name]} in
       failed | timeout | killed) worst=1 ;;
       missing | refused) [[ $worst -eq 1 ]] || worst=2 ;;
     esac
@@ -80,8 +87,6 @@ now() { TZ=UTC printf -v REPLY '%(%FT%TZ)T' -1; }
 
 write_report() {
   local json code name what separator=''
-  local -A kept=()
-  for name in "${!result[@]}"; do kept[$name]=${result[$name]}; done
   verdict "${asked[@]}"
   code=$REPLY
   json=$'{\n'
@@ -103,13 +108,12 @@ write_report() {
   json+=$'],\n  "stages": [\n'
   separator=''
   for name in "${order[@]}"; do
-    json+=$separator
-    add_stage "$name"
+    know "$name"
+    json+=$separator${stages[$name]}
     separator=$',\n'
   done
   json+=$'\n  ]\n}'
   printf '%s\n' "$json" >"$out/report.json.tmp" && mv "$out/report.json.tmp" "$out/report.json"
-  for name in "${!kept[@]}"; do result[$name]=${kept[$name]}; done
 }
 
 # Packs all of the state that another machine can use. If the cache is in another place, only its picks are packed.
