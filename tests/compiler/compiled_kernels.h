@@ -2,7 +2,6 @@
 // the KernelIR interpreter.
 #pragma once
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 

@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(a_change_is_a_function_of_seed_epoch_and_sample) {
   BOOST_CHECK((change != kb::draw_colour_change(true, true, kMean, 1, 2, 4)));
   // Lighting does not change what jitter draws.
   const ColourChange jitter = kb::draw_colour_change(true, false, kMean, 1, 2, 3);
-  BOOST_TEST(jitter.matrix == change.matrix, boost::test_tools::per_element());
+  BOOST_TEST(jitter.matrix == change.matrix);
 }
 
 // Runs are repeated by later versions, so that draws have fixed bits, of which this is a hash.

@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(files_are_found_by_their_names) {
     const std::string stem = "test_" + std::to_string(i);
     BOOST_TEST(name(find_corpus(folder, {.test = stem}).test.target) == stem + ".en");
   }
-  BOOST_TEST(find_error({.train = "none"}).find(" more\n") != std::string::npos);  // not all names are told
+  BOOST_TEST(test::contains(find_error({.train = "none"}), " more\n"));  // not all names are told
 }
 
 BOOST_AUTO_TEST_CASE(two_files_are_named_by_what_they_share) {
@@ -96,14 +96,14 @@ BOOST_AUTO_TEST_CASE(files_that_are_not_clear_are_refused) {
              "  expected: files train*.LANGUAGE[.gz] of two languages, or the names of both\n"
              "  got:      the languages cs, de, en\n"
              "  hint:     name the source and the target language");
-  BOOST_TEST(find_error({.source = "cs"}).find("the languages cs, de, en") != std::string::npos);
+  BOOST_TEST(test::contains(find_error({.source = "cs"}), "the languages cs, de, en"));
   BOOST_TEST(find_error({.source = "en", .target = "fr"}) ==
              "DIR: no files for the training part\n  expected: train*.en[.gz] and train*.fr[.gz]\n"
              "  got:      test.en, train.cs, train.de, train.en\n"
              "  hint:     the data is a folder, or the path of a text's files without .LANGUAGE");
   const CorpusChoice choice{.source = "de", .target = "en", .test = "test"};
-  BOOST_TEST(find_error(choice).find("no files for the test part\n  expected: test.de[.gz] and test.en[.gz]") !=
-             std::string::npos);
+  BOOST_TEST(
+      test::contains(find_error(choice), "no files for the test part\n  expected: test.de[.gz] and test.en[.gz]"));
 }
 
 BOOST_AUTO_TEST_CASE(sentences_are_lines) {
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(files_that_are_not_line_for_line_are_refused) {
              "DIR/train.de: not line for line DIR/train.en\n  expected: as many lines in both files\n"
              "  got:      2 and 3\n  hint:     one was cut short, or they are of different texts");
   write("train.en", "one\n");
-  BOOST_TEST(read_error().find("got:      2 and 1") != std::string::npos);
+  BOOST_TEST(test::contains(read_error(), "got:      2 and 1"));
   write("train.de", "eins");
   write("train.en", "one");
   BOOST_TEST(read_error() == "DIR/train.de: no pairs to train on\n  expected: 2 lines or more\n  got:      1");

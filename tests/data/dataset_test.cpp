@@ -36,8 +36,8 @@ BOOST_AUTO_TEST_SUITE(data_dataset)
 
 BOOST_AUTO_TEST_CASE(statistics_by_hand) {
   const kb::ChannelStatistics s = kb::channel_statistics(two_channels());
-  BOOST_TEST(s.mean == (std::vector<double>{0.5, 0.05882}), boost::test_tools::per_element());    // 15 / 255
-  BOOST_TEST(s.stddev == (std::vector<double>{0.5, 0.01961}), boost::test_tools::per_element());  // 5 / 255
+  BOOST_TEST(s.mean == (std::vector<double>{0.5, 0.05882}));    // 15 / 255
+  BOOST_TEST(s.stddev == (std::vector<double>{0.5, 0.01961}));  // 5 / 255
 }
 
 // The sums of so many white pixels exceed 32 bits.
@@ -89,8 +89,7 @@ BOOST_AUTO_TEST_CASE(parts_that_do_not_fit_are_refused) {
 
 BOOST_AUTO_TEST_CASE(names_and_unknown_name) {
   BOOST_TEST(kb::dataset_names() == (std::vector<std::string>{"mnist", "fashion-mnist", "cifar10", "cifar100", "glyphs",
-                                                              "glyphs-hour", "folder", "synthetic"}),
-             boost::test_tools::per_element());
+                                                              "glyphs-hour", "folder", "synthetic"}));
   BOOST_TEST(kb::test::data_error({}, [] { kb::load_dataset("minst", ""); }) ==
              "data set: unknown name\n"
              "  expected: one of mnist, fashion-mnist, cifar10, cifar100, glyphs, glyphs-hour, folder, synthetic\n"
@@ -124,7 +123,7 @@ BOOST_AUTO_TEST_CASE(mnist_is_mnist) {
   BOOST_TEST(set.statistics.mean[0] == 0.13066);
   BOOST_TEST(set.statistics.stddev[0] == 0.30811);
   const std::vector<int32_t> first(set.train.labels.begin(), set.train.labels.begin() + 10);
-  BOOST_TEST(first == (std::vector<int32_t>{5, 0, 4, 1, 9, 2, 1, 3, 1, 4}), boost::test_tools::per_element());
+  BOOST_TEST(first == (std::vector<int32_t>{5, 0, 4, 1, 9, 2, 1, 3, 1, 4}));
   const kb::test::TemporaryDirectory scratch;
   const fs::path packed = *dir / "train-images-idx3-ubyte.gz", plain = *dir / "train-images-idx3-ubyte";
   kb::test::write_file(scratch.path() / "images",

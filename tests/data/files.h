@@ -9,6 +9,7 @@
 
 #include "data/bytes.h"
 #include "data/error.h"
+#include "tests/support/says.h"
 #include "tests/support/support.h"
 
 namespace kb::test {
@@ -24,12 +25,7 @@ Bytes idx(uint32_t magic, const std::vector<uint32_t>& extents, const Bytes& pay
 /// The message of the DataError that `action` throws, with `dir` written as DIR; "(nothing thrown)" if there is none.
 template <class Action>
 std::string data_error(const std::filesystem::path& dir, Action&& action) {
-  std::string text = "(nothing thrown)";
-  try {
-    action();
-  } catch (const DataError& error) {
-    text = error.what();
-  }
+  std::string text = error_of<DataError>(action);
   for (size_t at; !dir.empty() && (at = text.find(dir.string())) != std::string::npos;) {
     text.replace(at, dir.string().size(), "DIR");
   }

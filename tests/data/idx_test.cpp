@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(gzip_and_both_places_give_the_same_set) {
       fingerprints.push_back(kb::load_idx_dataset(kTiny, dir.path()).fingerprint);
     }
   }
-  BOOST_TEST(fingerprints == std::vector<std::string>(4, fingerprints[0]), boost::test_tools::per_element());
+  BOOST_TEST(fingerprints == std::vector<std::string>(4, fingerprints[0]));
 }
 
 BOOST_AUTO_TEST_CASE(every_truncation_and_every_extra_byte_is_refused) {
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(wrong_image_size) {
     const std::string text = refusal([&](TinyFiles& f) {
       f.train_images = idx(0x803, {4, height, height}, pixels(4, 10));
     });
-    BOOST_TEST(text.find("wrong image size") != std::string::npos, text);
+    BOOST_TEST(test::contains(text, "wrong image size"));
   }
 }
 
@@ -233,9 +233,8 @@ BOOST_AUTO_TEST_CASE(missing_data) {
   BOOST_TEST(text.ends_with("  hint:     ./run get tiny DIR fetches the set; by hand: " + hint.substr(12)), text);
   for (const char* name : {"mnist", "fashion-mnist", "cifar10"}) {
     const std::string none = data_error({}, [&] { kb::load_dataset(name, ""); });
-    BOOST_TEST(none.find("  hint:     ./run get " + std::string(name) + " fetches the set; by hand: fetch http") !=
-                   std::string::npos,
-               none);
+    BOOST_TEST(
+        test::contains(none, "  hint:     ./run get " + std::string(name) + " fetches the set; by hand: fetch http"));
   }
   BOOST_TEST(data_error({}, [&] { kb::load_idx_dataset(kTiny, ""); }) ==
              "tiny: no data directory was given\n"
@@ -260,7 +259,7 @@ BOOST_AUTO_TEST_CASE(what_unpacks_to_more_than_the_set_holds_is_refused) {
                                                  "88 bytes\n  got:      more, unpacked\n"
                                                  "  hint:     is this another file?");
   write_file(dir.path() / "variant.txt", "train 500\ntest 2\n");
-  BOOST_TEST(data_error(dir.path(), load).find(bound + "6040 bytes") != std::string::npos);
+  BOOST_TEST(test::contains(data_error(dir.path(), load), bound + "6040 bytes"));
   fs::remove(dir.path() / "variant.txt");
   BOOST_REQUIRE(::mkfifo((dir.path() / "variant.txt").c_str(), 0600) == 0);
   BOOST_TEST(data_error(dir.path(), load).starts_with("DIR/variant.txt: cannot be read\n"));

@@ -42,15 +42,15 @@ BOOST_AUTO_TEST_CASE(samples_stand_by_class_and_name) {
   folder.write("train/n02/.hidden", {});
   const auto store = folder.open();
   const ImageIndex& index = store->index();
-  BOOST_TEST(index.classes == (std::vector<std::string>{"n01", "n02"}), boost::test_tools::per_element());
+  BOOST_TEST(index.classes == (std::vector<std::string>{"n01", "n02"}));
   const std::vector<std::string> train{
       "train/n01/0.jpg 40x64 0", "train/n01/1.png 47x59 0", "train/n01/2.JPEG 54x54 0", "train/n01/3.jpg 61x49 0",
       "train/n02/0.jpg 40x64 1", "train/n02/1.png 47x59 1", "train/n02/2.JPEG 54x54 1", "train/n02/3.jpg 61x49 1"};
-  BOOST_TEST(names_of(index, index.train) == train, boost::test_tools::per_element());
+  BOOST_TEST(names_of(index, index.train) == train);
   BOOST_TEST(names_of(index, index.test).front() == "val/n01/4.jpg 68x44 0");
   const Dataset set = kb::image_set(store, 32);
   BOOST_CHECK((set.shape == kb::ImageShape{3, 32, 32}));
-  BOOST_TEST(set.train.labels == (std::vector<int32_t>{0, 0, 0, 0, 1, 1, 1, 1}), boost::test_tools::per_element());
+  BOOST_TEST(set.train.labels == (std::vector<int32_t>{0, 0, 0, 0, 1, 1, 1, 1}));
   BOOST_TEST(set.test.count() == 4);
   BOOST_TEST(set.class_count() == 2);
   BOOST_TEST(set.fingerprint.size() == 16u);
@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(an_unreadable_image_is_replaced_by_the_next_of_its_class) {
   const std::vector<std::string> expected{"train/n01/3.jpg: Premature end of JPEG file",
                                           "train/n02/1.png: an empty file",
                                           "train/n02/2.JPEG: neither JPEG, PNG nor binary PNM"};
-  BOOST_TEST(set.train.files->replaced() == expected, boost::test_tools::per_element());
+  BOOST_TEST(set.train.files->replaced() == expected);
   BOOST_TEST(set.test.files->replaced().empty());
   for (const char* name : {"train/n02/0.jpg", "train/n02/3.jpg"}) folder.write(name, {});
   BOOST_TEST(kb::test::data_error({}, [&] { pixels_of(set.train, 4, {}); }) ==

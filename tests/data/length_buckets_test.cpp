@@ -77,8 +77,8 @@ BOOST_AUTO_TEST_CASE(lengths_without_buckets_are_refused) {
   const auto error = [](auto&& action) { return test::data_error("", action); };
   BOOST_TEST(error([] { least_padding(Lengths{1}, 0); }) ==
              "buckets: too few\n  expected: 1 bucket or more\n  got:      0");
-  BOOST_TEST(error([] { least_padding(Lengths{}, 2); }).find("no lengths to choose buckets for") != std::string::npos);
-  BOOST_TEST(error([] { least_padding(Lengths{3, -2}, 2); }).find("got:      -2") != std::string::npos);
+  BOOST_TEST(test::contains(error([] { least_padding(Lengths{}, 2); }), "no lengths to choose buckets for"));
+  BOOST_TEST(test::contains(error([] { least_padding(Lengths{3, -2}, 2); }), "got:      -2"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

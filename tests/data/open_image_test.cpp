@@ -3,7 +3,6 @@
 #include <libdeflate.h>
 
 #include <boost/test/unit_test.hpp>
-#include <cstdlib>
 #include <cstring>
 
 #include "data/hash_random.h"

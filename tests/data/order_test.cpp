@@ -2,7 +2,6 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
-#include <numeric>
 #include <set>
 #include <vector>
 

@@ -17,6 +17,7 @@
 #include "tests/data/image_folder.h"
 #include "tests/support/few_threads.h"
 #include "tests/support/file_faults.h"
+#include "tests/support/support.h"
 
 namespace kb::pack_test {
 
@@ -182,8 +183,7 @@ BOOST_AUTO_TEST_CASE(damage_of_a_pack_is_found) {
   std::string bytes = good;
   bytes[64 + 20] ^= 1;
   kb::test::write_file(file, bytes);
-  BOOST_TEST(kb::verify_pack(*kb::open_pack(file)) == std::vector<std::string>{"train/n01/0.jpg"},
-             boost::test_tools::per_element());
+  BOOST_TEST(kb::verify_pack(*kb::open_pack(file)) == std::vector<std::string>{"train/n01/0.jpg"});
   std::string text;
   const auto refused = [&](const std::string& content) {
     kb::test::write_file(file, content);
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(damage_of_a_pack_is_found) {
     kb::test::write_file(file, other);
     const std::string said = error_of(folder.dir(), file);
     BOOST_TEST(said.starts_with("DIR/images.pack: the pack is damaged\n  expected: an index of "));
-    BOOST_TEST(said.find("a file of " + std::to_string(other.size()) + " bytes") != std::string::npos);
+    BOOST_TEST(test::contains(said, "a file of " + std::to_string(other.size()) + " bytes"));
   }
   bytes = good;
   bytes[good.size() - 100] ^= 1;

@@ -46,9 +46,9 @@ BOOST_AUTO_TEST_CASE(without_the_plugin_an_error_names_the_package) {
 BOOST_AUTO_TEST_CASE(a_file_that_is_no_library_is_named, *boost::unit_test::precondition(has_plugin)) {
   const test::TemporaryDirectory directory;
   test::write_file(directory.path() / "libkilobatch_pieces.so", "no library");
-  BOOST_TEST(test::data_error(directory.path(), [&] {
-               open_piece_library({directory.path() / "libkilobatch_pieces.so"});
-             }).find("got:      DIR/libkilobatch_pieces.so: ") != std::string::npos);
+  BOOST_TEST(test::contains(
+      test::data_error(directory.path(), [&] { open_piece_library({directory.path() / "libkilobatch_pieces.so"}); }),
+      "got:      DIR/libkilobatch_pieces.so: "));
 }
 
 BOOST_AUTO_TEST_CASE(sentences_come_back_from_their_pieces, *boost::unit_test::precondition(has_plugin)) {
@@ -72,8 +72,7 @@ BOOST_AUTO_TEST_CASE(sentences_come_back_from_their_pieces, *boost::unit_test::p
     tokens.insert(tokens.end(), {kEndToken, 4, 5});
     BOOST_TEST(tokenizer->decode(tokens) == "The cat");
     BOOST_TEST(tokenizer->encode("中").back() == kUnknownToken);
-    BOOST_TEST(test::data_error("", [&] { tokenizer->decode(Tokens{44}); }).find("a token in [0, 44)") !=
-               std::string::npos);
+    BOOST_TEST(test::contains(test::data_error("", [&] { tokenizer->decode(Tokens{44}); }), "a token in [0, 44)"));
   }
 }
 
@@ -118,9 +117,9 @@ BOOST_AUTO_TEST_CASE(pieces_that_cannot_be_are_refused, *boost::unit_test::preco
       many.starts_with("pieces: SentencePiece learns no 5000 of them on these sentences\n"
                        "  expected: a number that the sentences allow\n"
                        "  got:      Vocabulary size too high (5000). Please set it to a value <= "));
-  BOOST_TEST(error([] { learn_piece_tokenizer(forms(), {.pieces = 10}); }).find("smaller than required_chars") !=
-             std::string::npos);
-  BOOST_TEST(error([] { learn_piece_tokenizer({}, {}); }).find("no sentences to learn them on") != std::string::npos);
+  BOOST_TEST(
+      test::contains(error([] { learn_piece_tokenizer(forms(), {.pieces = 10}); }), "smaller than required_chars"));
+  BOOST_TEST(test::contains(error([] { learn_piece_tokenizer({}, {}); }), "no sentences to learn them on"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

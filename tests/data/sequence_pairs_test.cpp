@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(a_vocabulary_has_its_texts_after_the_special_tokens) {
   BOOST_TEST(words.text(6) == "cat");
   BOOST_TEST(words.text(kPaddingToken) == "<pad>");
   BOOST_TEST(words.text(kUnknownToken) == "<unk>");
-  BOOST_TEST(test::data_error("", [&] { words.text(-1); }).find("got:      -1") != std::string::npos);
+  BOOST_TEST(test::contains(test::data_error("", [&] { words.text(-1); }), "got:      -1"));
   BOOST_TEST(test::data_error("", [&] { words.text(7); }) ==
              "vocabulary: it has no such token\n  expected: a token in [0, 7)\n  got:      7\n"
              "  hint:     the tokens are of another vocabulary");
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(a_vocabulary_has_its_texts_after_the_special_tokens) {
       test::data_error("", [] {
         Vocabulary({"a", "b", "a"});
       }) == "vocabulary: a text comes twice\n  expected: one token for each text\n  got:      \"a\" for 4 and 6");
-  BOOST_TEST(test::data_error("", [] { Vocabulary({"a", ""}); }).find("got:      none for 5") != std::string::npos);
+  BOOST_TEST(test::contains(test::data_error("", [] { Vocabulary({"a", ""}); }), "got:      none for 5"));
 }
 
 BOOST_AUTO_TEST_CASE(ragged_tokens_keep_their_lengths) {
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(a_fingerprint_is_of_all_tokens_and_vocabularies) {
   BOOST_TEST(test::data_error("", [&] { fingerprint_of(other); }) ==
              "small: a part has sources without targets\n  expected: as many sources as targets\n  got:      2 and 1");
   other.train = {};
-  BOOST_TEST(test::data_error("", [&] { fingerprint_of(other); }).find("no pairs to train on") != std::string::npos);
+  BOOST_TEST(test::contains(test::data_error("", [&] { fingerprint_of(other); }), "no pairs to train on"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,7 +3,6 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
-#include <cstring>
 #include <map>
 
 #include "data/text/byte_text.h"
@@ -80,8 +79,7 @@ BOOST_AUTO_TEST_CASE(a_text_that_is_too_short_or_not_there_is_refused) {
   test::write_file(file, "hello");
   BOOST_TEST(test::data_error(folder, [&] { read_byte_text(file); }) ==
              "DIR/short: too short to learn from\n  expected: 200 bytes of text or more\n  got:      5 bytes");
-  BOOST_TEST(test::data_error(folder, [&] { read_byte_text(folder / "none"); }).find("No such file") !=
-             std::string::npos);
+  BOOST_TEST(test::contains(test::data_error(folder, [&] { read_byte_text(folder / "none"); }), "No such file"));
   test::write_file(file, std::string(200, 'x'));
   BOOST_TEST(read_byte_text(file).test->count() == 2);
   for (const int64_t tested : {0, 5})
@@ -139,11 +137,11 @@ BOOST_AUTO_TEST_CASE(damaged_files_of_tokens_are_refused) {
              "  expected: 1224 bytes for the 100 tokens that its header tells\n  got:      1223 bytes\n"
              "  hint:     make or fetch it again");
   BOOST_TEST(error(whole + "x").find("got:      1225 bytes") != std::string::npos);
-  BOOST_TEST(error(token_file(20240520, 1, 0, 2)).find("1024 bytes for the 0 tokens") != std::string::npos);
-  BOOST_TEST(error(token_file(20240520, 2, 100, 2)).find("got:      20240520 with version 2") != std::string::npos);
-  BOOST_TEST(error(token_file(1, 1, 100, 2)).find("got:      1 with version 1") != std::string::npos);
-  BOOST_TEST(error("short").find("got:      0 with version 0") != std::string::npos);
-  BOOST_TEST(error(token_file(20240520, 1, 1, 2)).find("too few tokens") != std::string::npos);
+  BOOST_TEST(test::contains(error(token_file(20240520, 1, 0, 2)), "1024 bytes for the 0 tokens"));
+  BOOST_TEST(test::contains(error(token_file(20240520, 2, 100, 2)), "got:      20240520 with version 2"));
+  BOOST_TEST(test::contains(error(token_file(1, 1, 100, 2)), "got:      1 with version 1"));
+  BOOST_TEST(test::contains(error("short"), "got:      0 with version 0"));
+  BOOST_TEST(test::contains(error(token_file(20240520, 1, 1, 2)), "too few tokens"));
   BOOST_TEST(!has_token_files(folder / "none"));
 }
 
@@ -208,7 +206,7 @@ BOOST_AUTO_TEST_CASE(a_language_follows_from_its_seed) {
   other.seed = 2;
   BOOST_TEST(words_text(other).fingerprint != one.fingerprint);
   other.classes = 1;
-  BOOST_TEST(test::data_error("", [&] { words_text(other); }).find("too few words") != std::string::npos);
+  BOOST_TEST(test::contains(test::data_error("", [&] { words_text(other); }), "too few words"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

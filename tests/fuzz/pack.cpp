@@ -1,13 +1,12 @@
 // Fuzzes the readers of packs and of the index in a pack. An input that begins with 'i' is an index without its
 // checksum; the checksum is appended, and the index is read alone and in a pack. Any other input is a whole pack.
-#include <cstring>
 
+#include "data/images/pack.h"
 #include "data/augment.h"
 #include "data/content_hash.h"
 #include "data/error.h"
 #include "data/image_files.h"
 #include "data/images/image_set.h"
-#include "data/images/pack.h"
 #include "tests/fuzz/target.h"
 
 namespace kb::fuzz::pack_target {

@@ -325,9 +325,9 @@ BOOST_AUTO_TEST_CASE(every_mistake_is_reported_where_it_was_written) {
   for (const Case& mistake : kCases) {
     BOOST_TEST_CONTEXT(mistake.name) {
       const std::string text = text_of(mistake);
-      BOOST_TEST(text.find("\n  at errors_test.cpp:LINE") != std::string::npos, text);
-      BOOST_TEST(text.find("\n  expected: ") != std::string::npos, text);
-      BOOST_TEST(text.find("\n  got:      ") != std::string::npos, text);
+      BOOST_TEST(test::contains(text, "\n  at errors_test.cpp:LINE"));
+      BOOST_TEST(test::contains(text, "\n  expected: "));
+      BOOST_TEST(test::contains(text, "\n  got:      "));
       test::golden("errors/" + std::string(mistake.name) + ".txt", text);
     }
   }

@@ -43,7 +43,7 @@ struct Case {
   }
   void check(const Tensor& t, const Dims& shape, const Reals& expected, double tolerance = 1e-12) const {
     const Array got = value(t);
-    BOOST_TEST(got.type.shape == shape, boost::test_tools::per_element());
+    BOOST_TEST(got.type.shape == shape);
     BOOST_REQUIRE_EQUAL(got.data.size(), expected.size());
     for (size_t i = 0; i < expected.size(); ++i) BOOST_TEST(std::abs(got.data[i] - expected[i]) <= tolerance);
   }

@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(random_bits_do_not_see_the_split) {
   Reals two = draw(2, 0);
   const Reals second = draw(2, 1);
   two.insert(two.end(), second.begin(), second.end());
-  BOOST_TEST(two == draw(4, 0), boost::test_tools::per_element());
+  BOOST_TEST(two == draw(4, 0));
   const uint32_t counter[4] = {7, 3, 9, 0}, key[2] = {4, fnv1a32("stream")};
   BOOST_TEST(two[3 * 15 + 7] == philox(counter, key).word[0]);
 }
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(initial_values) {
   BOOST_TEST(std::abs(mean) < 5 / std::sqrt(30000.0));
   BOOST_TEST(std::abs(square - 1) < 5 * std::sqrt(2 / 30000.0));
   BOOST_TEST(std::abs(fourth - 3) < 5 * std::sqrt(96 / 30000.0));
-  BOOST_TEST(initial_value(v, 7).data == normal.data, boost::test_tools::per_element());
+  BOOST_TEST(initial_value(v, 7).data == normal.data);
   BOOST_TEST(initial_value(v, 8).data[0] != normal.data[0]);
 
   v.type.shape = {5};
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(random_graphs_meet_every_op) {
   const std::set<std::string_view> expected = {"all_reduce",           "carry",         "extent",     "flash_attention",
                                                "flash_attention_grad", "max_pool_grad", "pack_bits",  "pack_weights",
                                                "sum_pool_grad",        "take_at_index", "unpack_bits"};
-  BOOST_TEST(missing == expected, boost::test_tools::per_element());
+  BOOST_TEST(missing == expected);
 }
 
 // Rounding to f32 moves the values of a random graph a little, and no comparison in it turns out otherwise. Tests that

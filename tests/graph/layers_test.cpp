@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(a_basic_block_as_designed) {
                                           "layer1.1.downsample.1.running_mean",
                                           "layer1.1.downsample.1.running_var"};
   const std::vector<std::string> got = names(graph);
-  BOOST_TEST(std::vector<std::string>(got.begin() + 10, got.end()) == expected, boost::test_tools::per_element());
+  BOOST_TEST(std::vector<std::string>(got.begin() + 10, got.end()) == expected);
   BOOST_TEST(graph.writes.size() == 10U);
   verify(graph);
 }
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(training_and_inference_have_the_same_parameters) {
     Tensor x = input(*graph, "x", f32, {4, 3, 8, 8}, "NCHW");
     linear("fc", dropout("drop", global_avg_pool(basic_block("block", x, 8, 1)), 0.5), 10);
   }
-  BOOST_TEST(names(training) == names(inference), boost::test_tools::per_element());
+  BOOST_TEST(names(training) == names(inference));
   BOOST_TEST(inference.writes.empty());
   for (const Node& node : inference.nodes) BOOST_TEST((node.op != Op::random_bits && node.op != Op::moments));
 }

@@ -40,7 +40,7 @@ void check_ordered(const Case& c, Tensor value, Tensor index, int64_t k, bool de
       values.push_back(row[place]);
       places.push_back(static_cast<double>(place));
     }
-  BOOST_TEST(c.value(index).data == places, boost::test_tools::per_element());
+  BOOST_TEST(c.value(index).data == places);
   const Reals got = c.value(value).data;
   BOOST_TEST_REQUIRE(got.size() == values.size());
   for (size_t i = 0; i < got.size(); ++i)

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
-#include <functional>
 
 #include "graph/error.h"
 #include "graph/functions.h"
@@ -80,7 +79,7 @@ void check_two_layers(Layer layer, Rows (*plain)(const Rows&, const PlainLayer&)
   const Value y = layer("net", sequence(graph), int64_t{kFeatures}, {.layers = 2}, Where::current()).value();
   const Bindings bindings = random_bindings(graph, 7);
   const Array got = interpret_values(graph, bindings, {&y, 1}).at(0);
-  BOOST_TEST(got.type.shape == (Dims{kSamples, kLength, kFeatures}), boost::test_tools::per_element());
+  BOOST_TEST(got.type.shape == (Dims{kSamples, kLength, kFeatures}));
   for (size_t n = 0; n < kSamples; ++n) {
     Rows x;
     const auto begin = bindings.at("x").data.begin() + static_cast<std::ptrdiff_t>(n * kLength * kInputs);

@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(parameters_are_pytorchs) {
                                              "layers.0.linear2.bias f32[C=16]",
                                              "layers.0.norm3.weight f32[16]",
                                              "layers.0.norm3.bias f32[16]"};
-  BOOST_TEST(parameters(graph) == expected, boost::test_tools::per_element());
+  BOOST_TEST(parameters(graph) == expected);
   const Init& in = graph.find_variable("layers.0.self_attn.in_proj_weight")->init;
   BOOST_TEST(in.b == std::sqrt(6.0 / (16 + 48)));
   BOOST_TEST(in.rule == "glorot_uniform");
@@ -222,7 +222,7 @@ BOOST_AUTO_TEST_CASE(projections_can_be_taken_apart) {
                                      all[1].value(), keys[0].value(),
                                      all[2].value(), keys[1].value()};
   const std::vector<Array> got = interpret_values(graph, random_bindings(graph, 2), values);
-  for (size_t i = 0; i < 6; i += 2) BOOST_TEST(got[i].data == got[i + 1].data, boost::test_tools::per_element());
+  for (size_t i = 0; i < 6; i += 2) BOOST_TEST(got[i].data == got[i + 1].data);
   for (const auto& [first, count] : {std::pair(-1, 1), {1, 0}, {2, 2}})
     BOOST_CHECK_EXCEPTION(project(in, x, first, count), Error, test::says("project: no such projections"));
 }

@@ -4,6 +4,7 @@
 #include "graph/functions.h"
 #include "graph/infer.h"
 #include "graph/text.h"
+#include "tests/support/support.h"
 
 namespace kb::verify_test {
 namespace {
@@ -113,8 +114,8 @@ BOOST_AUTO_TEST_CASE(two_outputs_of_one_name_are_the_users_mistake) {
     const std::string text = error.what();
     BOOST_TEST_INFO(text);
     BOOST_TEST(text.find("outputs: two are named 'z'") == 0u);
-    BOOST_TEST(text.find("f32[3] of verify_test.cpp:") != text.npos);
-    BOOST_TEST(text.find(" and f32[3] of verify_test.cpp:" + std::to_string(line)) != text.npos);
+    BOOST_TEST(test::contains(text, "f32[3] of verify_test.cpp:"));
+    BOOST_TEST(test::contains(text, " and f32[3] of verify_test.cpp:" + std::to_string(line)));
     return true;
   });
 }

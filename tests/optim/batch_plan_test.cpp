@@ -6,6 +6,7 @@
 
 #include "graph/error.h"
 #include "tests/support/says.h"
+#include "tests/support/support.h"
 
 namespace kb::batch_plan_test {
 namespace {
@@ -44,7 +45,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_divide_is_refused_with_plans_that_do) {
   BOOST_TEST(refused(30, 0, 4) ==
              "--minibatch: expected samples for 4 processes alike, got 30\n  hint:     --minibatch 28 or 32");
   BOOST_TEST(refused(0, 32, 1).ends_with("got 0\n  hint:     --minibatch 32"));
-  BOOST_TEST(refused(8, 32, 1).find("--minibatch 32, or --per-worker 8") != std::string::npos);
+  BOOST_TEST(test::contains(refused(8, 32, 1), "--minibatch 32, or --per-worker 8"));
 }
 
 // A search that tries every number for a divisor would take minutes here.

@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(a_linear_function_is_greatest_in_a_corner) {
   const BoxMaximum found = maximise_in_box(linear, centre, half_widths, 10);
   BOOST_TEST(found.start == 7);
   BOOST_TEST(found.value == 7 + 3 * 0.5 + 0.5 * 2 + 1e-9 * 0.25, tolerance(1e-15));
-  BOOST_TEST(found.point == (Vector{1.5, -4, 3, 4.25}), boost::test_tools::per_element());
+  BOOST_TEST(found.point == (Vector{1.5, -4, 3, 4.25}));
   BOOST_TEST(found.iterations == 1);
   BOOST_TEST(found.evaluations == 2);
   BOOST_TEST(found.is_stationary);

@@ -9,6 +9,7 @@
 #include "optim/update_rules.h"
 #include "tests/support/compile_check.h"
 #include "tests/support/says.h"
+#include "tests/support/support.h"
 
 namespace kb::rule_refusals_test {
 namespace {
@@ -68,7 +69,7 @@ BOOST_AUTO_TEST_CASE(a_rule_is_point_wise) {
   const auto refused = [](const char* op, const UpdateRule& rule) {
     const std::string message = compile_message(rule);
     BOOST_TEST(message.starts_with(fmt::format("the update rule calls {}, which is not point-wise", op)), message);
-    BOOST_TEST(message.find(fmt::format("got:      {} at rule_refusals_test.cpp:", op)) != std::string::npos, message);
+    BOOST_TEST(test::contains(message, fmt::format("got:      {} at rule_refusals_test.cpp:", op)));
   };
   refused("matmul", [](UpdateContext& c) {  // an orthogonal gradient would begin like this
     return c.parameter - matmul(matmul(c.gradient, c.gradient, false, true), c.gradient);

@@ -1,7 +1,6 @@
 #include "optim/scaling_regions.h"
 
 #include <boost/test/unit_test.hpp>
-#include <cmath>
 #include <limits>
 #include <optional>
 

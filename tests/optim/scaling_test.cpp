@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "graph/error.h"
+#include "tests/support/says.h"
 
 namespace kb::scaling_test {
 
@@ -40,9 +41,9 @@ BOOST_AUTO_TEST_CASE(adascale_leaves_the_base_rate_to_the_gains_of_the_steps) {
 }
 
 BOOST_AUTO_TEST_CASE(an_unknown_rule_is_named) {
-  BOOST_CHECK_EXCEPTION((ReferenceRate{0.1, 256, "cubic"}.at(1)), Error, [](const Error& error) {
-    return std::string(error.what()) == "scaling rule: expected one of none, linear, sqrt, adascale, got 'cubic'";
-  });
+  BOOST_TEST(test::error_of([&] {
+               ReferenceRate{0.1, 256, "cubic"}.at(1);
+             }) == "scaling rule: expected one of none, linear, sqrt, adascale, got 'cubic'");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE(the_average_begins_at_the_initial_parameters) {
       std::vector<double>& a = average.at(name);
       for (size_t i = 0; i < a.size(); ++i) a[i] = 0.8 * a[i] + 0.2 * now.at(name)[i];
       std::vector<double> got = trained.state().at(name);
-      BOOST_TEST(got == now.at(name), boost::test_tools::per_element());
+      BOOST_TEST(got == now.at(name));
       const std::vector<double> offset = trained.state().at(std::string(kEmaOffset) + "." + name);
       for (size_t i = 0; i < got.size(); ++i) got[i] += offset[i];
       BOOST_TEST(difference(got, a) < 1e-12, name << " after " << step + 1);

@@ -3,7 +3,6 @@
 // the nine entries of the matrix and the three shifts of an image whose mean colour is 120 100 80, jittered, or with
 // LIGHTING 1 changed by that alone.
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 
 #include "data/images/colour.h"

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
-#include <numeric>
 #include <string>
 #include <vector>
 

@@ -5,7 +5,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include "recipes/run/resume.h"
-#include "runtime/safetensors.h"
 #include "tests/support/says.h"
 
 namespace kb::test {
@@ -20,8 +19,6 @@ std::string complaint(const fs::path& out, std::vector<std::string> words, const
   words.insert(words.begin(), {"--resume", out.string()});
   return test::error_of([&] { open_resumed(recipe, *parse_flags(recipe, "small", words), words); });
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 void ResumedRun::train(std::vector<std::string> words) const {
   words.insert(words.end(), {"--save-every", "1", "--keep", "100"});

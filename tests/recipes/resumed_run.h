@@ -15,7 +15,6 @@ std::filesystem::path checkpoint_of(const std::filesystem::path& out, int64_t st
 // Returns the message of the error that opening the run throws.
 std::string complaint(const std::filesystem::path& out, std::vector<std::string> words = {},
                       const Recipe& recipe = small_recipe());
-bool contains(const std::string& text, const std::string& part);
 
 struct ResumedRun {
   TemporaryDirectory directory;

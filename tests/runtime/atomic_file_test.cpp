@@ -157,12 +157,9 @@ BOOST_AUTO_TEST_CASE(two_writers_of_one_target_do_not_mix) {
 BOOST_AUTO_TEST_CASE(errors_name_the_path_and_the_reason) {
   TemporaryDirectory scratch;
   const std::string target = (scratch / "none/file").string();
-  BOOST_CHECK_EXCEPTION(AtomicFile file(target), kb::Error, [&](const kb::Error& error) {
-    return error.what() == "cannot write " + target + ": No such file or directory";
-  });
-  BOOST_CHECK_EXCEPTION(kb::read_file(target), kb::Error, [&](const kb::Error& error) {
-    return error.what() == "cannot read " + target + ": No such file or directory";
-  });
+  BOOST_TEST(test::error_of([&] { AtomicFile file(target); }) ==
+             "cannot write " + target + ": No such file or directory");
+  BOOST_TEST(test::error_of([&] { kb::read_file(target); }) == "cannot read " + target + ": No such file or directory");
   fs::create_directory(scratch / "taken");
   BOOST_CHECK_THROW(kb::write_file_atomically(scratch / "taken", "x"), kb::Error);
   BOOST_TEST(files_in(scratch.path()) == 1);

@@ -1,7 +1,6 @@
 // Runs graphs through the whole compiler and on the CPU backend, and compares the results with the graph interpreter's.
 #include <sched.h>
 
-#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <thread>
@@ -11,6 +10,7 @@
 #include "tests/runtime/session_check.h"
 #include "tests/support/compile_check.h"
 #include "tests/support/random_graph.h"
+#include "tests/support/support.h"
 
 namespace kb::backend_test {
 
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(bits_do_not_depend_on_threads) {
     Trained one = train(1, 3, 4, precision);
     for (int threads : {2, 3, 64}) {
       Trained other = train(threads, 3, 4, precision);
-      BOOST_TEST(other.losses == one.losses, boost::test_tools::per_element());
+      BOOST_TEST(other.losses == one.losses);
       BOOST_TEST(other.sha256 == one.sha256);
     }
   }
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(threads_of_a_bound_process) {
   }).join();
   const std::string free = make_cpu_backend({.cache_directory = ""})->description();
   const auto shards = [](const std::string& text) { return text.substr(text.find(" shard") - 1); };
-  BOOST_TEST(bound.find(", 1 thread, ") != std::string::npos, bound);
+  BOOST_TEST(contains(bound, ", 1 thread, "));
   BOOST_TEST(shards(bound) == shards(free));
 }
 

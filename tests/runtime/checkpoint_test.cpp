@@ -77,8 +77,7 @@ BOOST_AUTO_TEST_CASE(without_a_thread_the_caller_writes) {
   const test::FewThreads few(0);
   CheckpointWriter writer(store, folder(2));
   writer.save({4, 40, digits});
-  BOOST_TEST(names(list_checkpoints(directory / "c")) == std::vector<std::string>{"step-00000004.safetensors"},
-             boost::test_tools::per_element());
+  BOOST_TEST(names(list_checkpoints(directory / "c")) == std::vector<std::string>{"step-00000004.safetensors"});
   BOOST_TEST(read_checkpoint(directory / "c/step-00000004.safetensors").samples == 40);
   writer.check();
 }
@@ -144,7 +143,7 @@ BOOST_AUTO_TEST_CASE(a_state_that_is_not_finite_is_refused) {
   const std::string said = test::error_of([&] { save(2); });
   BOOST_TEST(said.starts_with("no checkpoint is made of the state after step 2, which is not finite: fc.weight: 1 of "),
              said);
-  BOOST_TEST(said.find("\n  kept: " + good.string()) != std::string::npos, said);
+  BOOST_TEST(test::contains(said, "\n  kept: " + good.string()));
   BOOST_TEST(test::read_file(good) == whole);
   // Another program may have written such a file, with right hashes.
   const auto replace = [](std::string& text, const std::string& from, const std::string& to) {
@@ -160,8 +159,7 @@ BOOST_AUTO_TEST_CASE(a_state_that_is_not_finite_is_refused) {
   replace(bad, header_hash, std::string(64, '0'));
   replace(bad, mark + std::string(64, '0'), mark + sha256_hex(bad.substr(0, body)));
   test::write_file(good, bad);
-  BOOST_TEST(complaint(good).find("it is of a run that diverged: fc.weight: 1 of 15 values is not finite") !=
-             std::string::npos);
+  BOOST_TEST(test::contains(complaint(good), "it is of a run that diverged: fc.weight: 1 of 15 values is not finite"));
 }
 
 // Names alone do not tell: a layer may be called as a slot or as the loss scale is elsewhere.
@@ -172,22 +170,21 @@ BOOST_AUTO_TEST_CASE(a_layer_may_have_any_name) {
     checkpoint.tensors.push_back({name, {DType::f32, {}, ""}, std::vector<std::byte>(4)});
   std::vector<std::string> kept;
   for (const NamedTensor& tensor : model_tensors(checkpoint)) kept.push_back(tensor.name);
-  BOOST_TEST(kept == (std::vector<std::string>{"first.weight", "loss_scale", "weight"}),
-             boost::test_tools::per_element());
+  BOOST_TEST(kept == (std::vector<std::string>{"first.weight", "loss_scale", "weight"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_model_is_without_its_slots) {
   std::vector<std::string> kept;
   for (const NamedTensor& tensor : model_tensors(read_checkpoint(save(1)))) kept.push_back(tensor.name);
   const std::vector<std::string> expected = {"bn.running_mean", "fc.weight", "velocity.weight"};
-  BOOST_TEST(kept == expected, boost::test_tools::per_element());
+  BOOST_TEST(kept == expected);
 }
 
 BOOST_AUTO_TEST_CASE(the_newest_stay_and_a_future_given_up_goes) {
   for (int64_t step : {5, 10, 15, 200000000, 20}) save(step, 3);
   const std::vector<std::string> expected = {"step-00000020.safetensors", "step-00000015.safetensors",
                                              "step-00000010.safetensors"};
-  BOOST_TEST(names(list_checkpoints(directory / "c")) == expected, boost::test_tools::per_element());
+  BOOST_TEST(names(list_checkpoints(directory / "c")) == expected);
   BOOST_TEST(list_checkpoints(directory / "none").empty());
 }
 
@@ -226,7 +223,7 @@ BOOST_AUTO_TEST_CASE(cut_short_anywhere_is_found) {
     if (said.find("it is cut short") == std::string::npos) BOOST_ERROR("cut to " << length << ": " << said);
   }
   test::write_file(path, whole + "x");
-  BOOST_TEST(complaint(path).find("too long: expected 152 bytes of tensors, got 153") != std::string::npos);
+  BOOST_TEST(test::contains(complaint(path), "too long: expected 152 bytes of tensors, got 153"));
 }
 
 BOOST_AUTO_TEST_CASE(a_flipped_bit_in_any_byte_is_found) {
@@ -242,20 +239,20 @@ BOOST_AUTO_TEST_CASE(a_flipped_bit_in_any_byte_is_found) {
   std::string flipped = whole;
   flipped[whole.size() - 5] ^= 1;
   test::write_file(path, flipped);
-  BOOST_TEST(complaint(path).find("its tensors are damaged: SHA-256\n  expected: ") != std::string::npos);
+  BOOST_TEST(test::contains(complaint(path), "its tensors are damaged: SHA-256\n  expected: "));
 }
 
 BOOST_AUTO_TEST_CASE(foreign_files_are_refused) {
   const fs::path path = directory / "x";
   test::write_file(path, "not a checkpoint at all, but long enough");
-  BOOST_TEST(complaint(path).find("cut short or damaged") != std::string::npos);
+  BOOST_TEST(test::contains(complaint(path), "cut short or damaged"));
   // The file has holes, and its header would take more memory than there is.
   test::write_file(path, std::string("\0\0\0\0\x80\0\0\0", 8));
   fs::resize_file(path, uintmax_t{1} << 40);
-  BOOST_TEST(complaint(path).find("cut short or damaged") != std::string::npos);
+  BOOST_TEST(test::contains(complaint(path), "cut short or damaged"));
   write_safetensors(path, store.views(), {{"format", "pt"}});
-  BOOST_TEST(complaint(path).find("it is none, or damaged: there is no header_sha256") != std::string::npos);
-  BOOST_TEST(complaint(directory / "none").find("No such file") != std::string::npos);
+  BOOST_TEST(test::contains(complaint(path), "it is none, or damaged: there is no header_sha256"));
+  BOOST_TEST(test::contains(complaint(directory / "none"), "No such file"));
 }
 
 BOOST_AUTO_TEST_CASE(a_folder_that_cannot_be_made_is_an_error) {
@@ -283,18 +280,14 @@ BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_written_leaves_the_one_before) {
   CheckpointWriter writer(store, folder(1));
   setrlimit(RLIMIT_FSIZE, &small);
   writer.save({2, 2, digits});
-  std::string said;
-  try {
-    writer.wait();
-  } catch (const Error& error) {
-    said = error.what();
-  }
+  const std::string said = test::error_of([&] { writer.wait(); });
   setrlimit(RLIMIT_FSIZE, &old);
   std::signal(SIGXFSZ, old_handler);
-  BOOST_TEST(said.find("step-00000002.safetensors: File too large; 0.0 MB are needed, the limit on a file (ulimit -f) "
-                       "is 0.0 MB\n  kept: " +
-                       good.string()) != std::string::npos,
-             said);
+  BOOST_TEST(
+      test::contains(said,
+                     "step-00000002.safetensors: File too large; 0.0 MB are needed, the limit on a file (ulimit -f) "
+                     "is 0.0 MB\n  kept: " +
+                         good.string()));
   BOOST_TEST(complaint(good) == "(nothing thrown)");
   BOOST_TEST(std::distance(fs::directory_iterator(directory / "c"), fs::directory_iterator()) == 1);
   writer.save({3, 3, digits});  // the limit is lifted

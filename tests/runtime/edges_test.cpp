@@ -26,8 +26,8 @@ BOOST_AUTO_TEST_CASE(what_is_refused_is_refused_with_the_users_line) {
   const EdgeTable table = edge_table();
   BOOST_TEST(!table.refusals.empty());
   for (const std::string& text : table.refusals) {
-    BOOST_TEST(text.find("\n  at edge_programs") != text.npos, text);
-    BOOST_TEST(text.find("\n  expected: ") != text.npos, text);
+    BOOST_TEST(contains(text, "\n  at edge_programs"));
+    BOOST_TEST(contains(text, "\n  expected: "));
   }
 }
 

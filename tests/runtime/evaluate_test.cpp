@@ -124,9 +124,9 @@ BOOST_AUTO_TEST_CASE(parameters_are_given_by_name_and_stay) {
   CompiledGraph line(graph);
   const std::vector<double> x3 = {1, 2, 3};
   const auto y = [&](const NamedValues& values) { return line.run(values).values<double>("y"); };
-  BOOST_TEST(y({{"x", x3}}) == (std::vector<double>{2, 3, 4}), boost::test_tools::per_element());
-  BOOST_TEST(y({{"x", x3}, {"slope", 10}}) == (std::vector<double>{11, 21, 31}), boost::test_tools::per_element());
-  BOOST_TEST(y({{"x", x3}, {"offset", 0}}) == (std::vector<double>{10, 20, 30}), boost::test_tools::per_element());
+  BOOST_TEST(y({{"x", x3}}) == (std::vector<double>{2, 3, 4}));
+  BOOST_TEST(y({{"x", x3}, {"slope", 10}}) == (std::vector<double>{11, 21, 31}));
+  BOOST_TEST(y({{"x", x3}, {"offset", 0}}) == (std::vector<double>{10, 20, 30}));
 }
 
 BOOST_AUTO_TEST_CASE(tensors_of_a_file_are_values_of_their_shape) {
@@ -140,8 +140,7 @@ BOOST_AUTO_TEST_CASE(tensors_of_a_file_are_values_of_their_shape) {
   const NamedTensor weight{"fc.weight", {DType::f32, {3, 2}, ""}, bytes({1, 2, 3, 4, 5, 6})};
   const NamedTensor turned{"fc.weight", {DType::f32, {2, 3}, ""}, weight.data};
   const std::vector<float> x = {1, 10};
-  BOOST_TEST(fc.run({{"x", x}, {weight.name, weight}}).values<float>("y") == (std::vector<float>{21, 43, 65}),
-             boost::test_tools::per_element());
+  BOOST_TEST(fc.run({{"x", x}, {weight.name, weight}}).values<float>("y") == (std::vector<float>{21, 43, 65}));
   BOOST_CHECK_EXCEPTION(fc.run({{"x", x}, {turned.name, turned}}), Error,
                         says("\"fc.weight\"", "another shape", "expected: [3, 2]", "got:      [2, 3]"));
 }
@@ -174,7 +173,7 @@ BOOST_AUTO_TEST_CASE(dropout_takes_the_scalars_of_its_random_bits) {
   };
   const std::vector<float> first = y(0);
   for (const float value : first) BOOST_TEST((value == 0 || value == 2));
-  BOOST_TEST(first == y(0), boost::test_tools::per_element());
+  BOOST_TEST(first == y(0));
   BOOST_TEST((first != y(1)));
   BOOST_CHECK_EXCEPTION(drop.run({{"x", ones}, {"step", 0}, {"worker", 0}}), Error,
                         says("input \"seed\" has no value"));
@@ -189,7 +188,7 @@ BOOST_AUTO_TEST_CASE(an_output_may_be_anything) {
   input(graph, "unread", DType::f32, {2});
   const std::vector<int32_t> x = {-3, 4};
   const GraphResults results = evaluate(graph, {{"x", x}, {"unread", std::vector<float>{1, 2}}});
-  BOOST_TEST(results.values<int32_t>("input") == x, boost::test_tools::per_element());
+  BOOST_TEST(results.values<int32_t>("input") == x);
   BOOST_TEST(results.values<float>("constant")[1] == 6);
   BOOST_TEST(results.values<float>("parameter")[2] == 7);
   BOOST_CHECK_EXCEPTION(evaluate(graph, {{"x", x}}), Error, says("input \"unread\" has no value"));

@@ -2,7 +2,6 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
-#include <string>
 
 namespace kb::flat_json_test {
 

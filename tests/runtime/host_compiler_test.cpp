@@ -13,6 +13,7 @@
 #include "runtime/atomic_file.h"
 #include "runtime/process.h"
 #include "tests/support/few_threads.h"
+#include "tests/support/says.h"
 #include "tests/support/support.h"
 
 namespace kb::host_compiler_test {
@@ -137,9 +138,9 @@ BOOST_AUTO_TEST_CASE(without_a_cache_it_is_asked_every_time) {
 
 BOOST_AUTO_TEST_CASE(what_is_no_compiler_is_refused) {
   options.compiler = "/bin/false";
-  BOOST_CHECK_EXCEPTION(kb::find_host_compiler(options), kb::Error, [](const kb::Error& error) {
-    return std::string(error.what()).starts_with("'/bin/false --version' failed with status 1: is it a C++ compiler?");
-  });
+  BOOST_TEST(test::error_of([&] {
+               kb::find_host_compiler(options);
+             }).starts_with("'/bin/false --version' failed with status 1: is it a C++ compiler?"));
 }
 
 // The fake compiler writes its own arguments: results stay in the order of the jobs.
@@ -183,7 +184,7 @@ BOOST_AUTO_TEST_CASE(kernels_may_call_libm_and_libgcc) {
   BOOST_TEST(results[0].ok, results[0].diagnostics);
   kb::Process undefined({"/usr/bin/env", "nm", "-D", "--undefined-only", job.object.string()});
   const std::string symbols = undefined.wait().output;
-  BOOST_TEST(symbols.find("__divti3") == std::string::npos, symbols);
+  BOOST_TEST(!test::contains(symbols, "__divti3"), symbols);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
-#include <cstring>
 #include <fstream>
 
 #include "graph/error.h"
@@ -28,9 +27,8 @@ BOOST_AUTO_TEST_CASE(bytes_are_those_asked_for) {
   char some[8];
   BOOST_TEST(file.read_some(7, some, sizeof some) == 3u);
   const std::string path = (scratch / "file").string();
-  BOOST_CHECK_EXCEPTION(file.read(7, 4), kb::Error, [&](const kb::Error& error) {
-    return error.what() == "cannot read " + path + ": it ends after 10 bytes, of which 11 were expected";
-  });
+  BOOST_TEST(test::error_of([&] { file.read(7, 4); }) ==
+             "cannot read " + path + ": it ends after 10 bytes, of which 11 were expected");
 }
 
 // The file has a hole of 3 GiB before its end.
@@ -45,7 +43,7 @@ BOOST_AUTO_TEST_CASE(bytes_behind_two_gigabytes) {
 }
 
 BOOST_AUTO_TEST_CASE(files_without_a_size_are_read_to_their_end) {
-  BOOST_TEST(kb::read_file("/proc/self/status").find("Pid:") != std::string::npos);
+  BOOST_TEST(test::contains(kb::read_file("/proc/self/status"), "Pid:"));
   kb::test::TemporaryDirectory scratch;
   for (const size_t size : {0, 4095, 4096, 4097, 12288}) {
     kb::test::write_file(scratch / "file", std::string(size, 'x'));

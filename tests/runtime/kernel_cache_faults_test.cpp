@@ -6,6 +6,7 @@
 
 #include "runtime/kernel_units.h"
 #include "tests/support/file_faults.h"
+#include "tests/support/says.h"
 
 namespace kb::kernel_cache_test {
 
@@ -26,14 +27,9 @@ BOOST_AUTO_TEST_CASE(a_missing_compiler_is_named_and_a_warm_cache_needs_none) {
 BOOST_AUTO_TEST_CASE(a_refused_kernel_is_named_with_a_command_that_repeats_it) {
   KernelBatch batch = make_batch(4);
   batch.kernels[2].text += "int broken = nonsense;\n";
-  std::string text;
-  try {
-    load(batch, 1);
-  } catch (const kb::InternalError& error) {
-    text = error.what();
-  }
-  BOOST_TEST(contains(text, "refuses kernel " + batch.kernels[2].name + ":\n"), text);
-  BOOST_TEST(contains(text, "nonsense"), text);
+  const std::string text = test::error_of<InternalError>([&] { load(batch, 1); });
+  BOOST_TEST(test::contains(text, "refuses kernel " + batch.kernels[2].name + ":\n"));
+  BOOST_TEST(test::contains(text, "nonsense"));
   BOOST_TEST(leftovers(cache).empty());
   BOOST_TEST(kb::list_cache(cache).empty());
   const std::string command = text.substr(text.find("repeat with: ") + 13);
@@ -43,9 +39,7 @@ BOOST_AUTO_TEST_CASE(a_refused_kernel_is_named_with_a_command_that_repeats_it) {
 BOOST_AUTO_TEST_CASE(a_refused_prelude_is_named) {
   KernelBatch batch = make_batch(1);
   batch.prelude += "nonsense;\n";
-  BOOST_CHECK_EXCEPTION(load(batch), kb::InternalError, [](const kb::InternalError& error) {
-    return contains(error.what(), "refuses kernel prelude");
-  });
+  BOOST_CHECK_EXCEPTION(load(batch), kb::InternalError, test::says("refuses kernel prelude"));
 }
 
 // Some file systems have no hard links, or no more for one file: then the entry is a copy.
@@ -77,10 +71,9 @@ BOOST_AUTO_TEST_CASE(trouble_of_the_compiler_itself_is_not_a_kernels_fault) {
   compiler.origin = "KB_CXX";
   const auto refused = [&](const std::string& path, const std::string& reason) {
     compiler.path = path;
-    BOOST_CHECK_EXCEPTION(load(make_batch(2), 1), kb::Error, [&](const kb::Error& error) {
-      return contains(error.what(),
-                      "the host C++ compiler " + path + " (named by KB_CXX) could not do its work:\n" + reason);
-    });
+    BOOST_CHECK_EXCEPTION(
+        load(make_batch(2), 1), kb::Error,
+        test::says("the host C++ compiler " + path + " (named by KB_CXX) could not do its work:\n" + reason));
     BOOST_TEST(leftovers(cache).empty());
   };
   refused("/bin/false", "it ended with status 1\n");
@@ -130,7 +123,7 @@ BOOST_AUTO_TEST_CASE(a_cache_that_cannot_be_written_is_replaced_for_the_call) {
   BOOST_TEST(loaded.compiled == 3);
   check_values(loaded);
   BOOST_REQUIRE_EQUAL(loaded.warnings.size(), 1u);
-  BOOST_TEST(contains(loaded.warnings[0], blocked.string() + ": Not a directory"), loaded.warnings[0]);
+  BOOST_TEST(test::contains(loaded.warnings[0], blocked.string() + ": Not a directory"));
   BOOST_TEST(kb::load_kernels(make_batch(1), compiler, "", 2).warnings.size() == 1u);
 }
 
@@ -140,8 +133,7 @@ BOOST_AUTO_TEST_CASE(a_full_disk_is_an_error_that_leaves_nothing) {
     BOOST_TEST_MESSAGE("skipped: no small file system can be mounted: " << std::strerror(errno));
     return;
   }
-  BOOST_CHECK_EXCEPTION(load(make_batch(2), 1), kb::Error,
-                        [](const kb::Error& error) { return contains(error.what(), "No space left on device"); });
+  BOOST_CHECK_EXCEPTION(load(make_batch(2), 1), kb::Error, test::says("No space left on device"));
   BOOST_TEST(fs::is_empty(cache));
   ::umount2(cache.c_str(), MNT_DETACH);
 }
@@ -152,7 +144,7 @@ BOOST_AUTO_TEST_CASE(stale_work_is_removed) {
   fs::create_directories(cache / "tmp-alive");
   fs::last_write_time(cache / "tmp-stale", fs::file_time_type::clock::now() - std::chrono::hours(2));
   load(make_batch(1));
-  BOOST_TEST(leftovers(cache) == std::vector<std::string>{"tmp-alive"}, boost::test_tools::per_element());
+  BOOST_TEST(leftovers(cache) == std::vector<std::string>{"tmp-alive"});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -28,6 +28,7 @@ using kb::HostCompiler;
 using kb::KernelBatch;
 using kb::LoadedKernels;
 using kb::test::TemporaryDirectory;
+using test::contains;
 
 #ifdef __SANITIZE_ADDRESS__
 constexpr bool kSanitized = true;
@@ -79,8 +80,6 @@ inline std::vector<std::string> leftovers(const fs::path& directory) {
   }
   return names;
 }
-
-inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 // Changes a byte in place, as a bad disk would.
 inline void change_byte(const fs::path& path, int64_t offset_from_end) {

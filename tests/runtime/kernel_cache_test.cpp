@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(damage_heals) {
       BOOST_TEST(healed.compiled == 1);
       BOOST_TEST(healed.cache_hits == 3);
       BOOST_REQUIRE_EQUAL(healed.warnings.size(), 1u);
-      BOOST_TEST(contains(healed.warnings[0], expected), healed.warnings[0]);
+      BOOST_TEST(test::contains(healed.warnings[0], expected));
       BOOST_TEST(!contains(healed.warnings[0], "\n"));
       check_values(healed);
       const LoadedKernels again = load(batch);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "graph/error.h"
+#include "tests/support/says.h"
 #include "tests/support/scoped_variable.h"
 #include "tests/support/support.h"
 
@@ -94,9 +95,8 @@ BOOST_AUTO_TEST_CASE(gives_the_exit_code) {
   BOOST_TEST(run_shell("exit 7") == 7);
   BOOST_TEST(run_shell("kill -KILL $$") == 128 + SIGKILL);
   BOOST_TEST(run_shell("read line; test $? -ne 0 -a \"$(ps -o sid= -p $$ | xargs)\" = $$") == 0);
-  BOOST_CHECK_EXCEPTION(run_launcher({"/nowhere/mpirun"}), Error, [](const Error& error) {
-    return std::string(error.what()) == "cannot start /nowhere/mpirun: No such file or directory";
-  });
+  BOOST_TEST(test::error_of([&] { run_launcher({"/nowhere/mpirun"}); }) ==
+             "cannot start /nowhere/mpirun: No such file or directory");
 }
 
 BOOST_AUTO_TEST_CASE(a_start_that_fails_holds_no_signal_back) {

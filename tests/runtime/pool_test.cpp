@@ -4,7 +4,6 @@
 #include <boost/test/unit_test.hpp>
 #include <cerrno>
 #include <chrono>
-#include <numeric>
 #include <stdexcept>
 #include <system_error>
 #include <thread>

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "graph/error.h"
+#include "tests/support/says.h"
 #include "tests/support/support.h"
 
 namespace kb::process_test {
@@ -104,9 +105,8 @@ BOOST_AUTO_TEST_CASE(a_signal_that_is_ignored_here_is_ignored_by_the_child) {
 }
 
 BOOST_AUTO_TEST_CASE(a_program_that_is_not_there) {
-  BOOST_CHECK_EXCEPTION(kb::Process({"/nowhere/program"}), kb::Error, [](const kb::Error& error) {
-    return std::string(error.what()) == "cannot start /nowhere/program: No such file or directory";
-  });
+  BOOST_TEST(test::error_of([&] { kb::Process({"/nowhere/program"}); }) ==
+             "cannot start /nowhere/program: No such file or directory");
 }
 
 BOOST_AUTO_TEST_CASE(a_child_nobody_waits_for_is_ended) {

@@ -4,6 +4,7 @@
 
 #include "tests/runtime/hand_program.h"
 #include "tests/support/says.h"
+#include "tests/support/support.h"
 
 namespace kb::session_test {
 
@@ -46,7 +47,7 @@ BOOST_AUTO_TEST_CASE(outputs_stay_until_the_next_step) {
   session.read("y", first);
   std::fill_n(session.input("x"), 1200, std::byte{0});
   session.read("y", again);
-  BOOST_TEST(first == again, boost::test_tools::per_element());
+  BOOST_TEST(first == again);
   BOOST_TEST(session.read_scalar("y") == hand_result(0));
   session.step();
   session.read("y", again);
@@ -140,7 +141,7 @@ BOOST_AUTO_TEST_CASE(memory_is_zero_and_aligned) {
 BOOST_AUTO_TEST_CASE(a_backend_says_what_it_is) {
   std::string text = backend->description();
   BOOST_TEST(text.starts_with("cpu: "));
-  BOOST_TEST(text.find("2 threads") != std::string::npos);
+  BOOST_TEST(contains(text, "2 threads"));
   for (DType dtype : {DType::f32, DType::f64}) BOOST_TEST((backend->library_dtype(dtype) == dtype));
   BOOST_TEST((backend->library_dtype(DType::f16) == DType::f32));
 }

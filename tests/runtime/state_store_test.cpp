@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(canonical_tensors_are_sorted_and_shaped) {
   for (const NamedTensor& tensor : store.canonical()) names.push_back(tensor.name);
   std::vector<std::string> expected = {"bn.running_mean", "bn.weight", "fc.weight", "velocity.bn.weight",
                                        "velocity.fc.weight"};
-  BOOST_TEST(names == expected, boost::test_tools::per_element());
+  BOOST_TEST(names == expected);
   BOOST_TEST(store.canonical(false).size() == 3u);
   NamedTensor weight = find(store.canonical(), "fc.weight");
   BOOST_TEST((weight.type == Type{DType::f32, {3, 5}, ""}));
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(canonical_and_load_are_inverse) {
   StateStore other(*backend);
   other.adopt(variables, space);
   std::vector<std::string> unknown = other.load(tensors);
-  BOOST_TEST(unknown == std::vector<std::string>{"head.weight"}, boost::test_tools::per_element());
+  BOOST_TEST(unknown == std::vector<std::string>{"head.weight"});
   BOOST_TEST(other.state_sha256() == hash);
 }
 
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(parts_are_optimizer_state_under_their_own_names) {
     got.push_back(view.name);
     BOOST_TEST(view.slot == (view.name.starts_with("velocity.") || std::ranges::count(view.name, '.') > 1));
   }
-  BOOST_TEST(got == names, boost::test_tools::per_element());
+  BOOST_TEST(got == names);
   BOOST_TEST(state.views(false).size() == 3u);
   BOOST_TEST((find(state.canonical(), "bn.fc.weight").data == find(state.canonical(), "fc.weight").data));
   // A state is loaded with its parts, each into its own memory.

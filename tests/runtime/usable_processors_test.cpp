@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(the_quota_of_a_container) {
   system.write("sys/fs/cgroup/cpu.max", "max 100000\n");
   BOOST_TEST(system.usable(64) == 64);
   system.write("sys/fs/cgroup/cpu.max", "150000 100000\n");
-  BOOST_TEST(system.quotas() == Quotas({1.5}), boost::test_tools::per_element());
+  BOOST_TEST(system.quotas() == Quotas({1.5}));
   BOOST_TEST(system.usable(64) == 2);
   BOOST_TEST(system.usable(1) == 1);
 }
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(the_least_of_all_groups_above) {
   system.write("sys/fs/cgroup/pod/container/cpu.max", "800000 200000\n");
   system.write("sys/fs/cgroup/pod/container/run/cpu.max", "max 100000\n");
   system.write("sys/fs/cgroup/elsewhere/cpu.max", "100000 100000\n");
-  BOOST_TEST(system.quotas() == Quotas({4, 3}), boost::test_tools::per_element());
+  BOOST_TEST(system.quotas() == Quotas({4, 3}));
   BOOST_TEST(system.usable(16) == 3);
   BOOST_TEST(system.usable(2) == 2);
 }
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(the_first_version_of_control_groups) {
   }
   BOOST_TEST(system.usable(8) == 8);
   system.write(top + "/a/cpu.cfs_quota_us", "250000\n");
-  BOOST_TEST(system.quotas() == Quotas({2.5}), boost::test_tools::per_element());
+  BOOST_TEST(system.quotas() == Quotas({2.5}));
   BOOST_TEST(system.usable(8) == 3);
   system.write(top + "/a/b/cpu.cfs_quota_us", "50000\n");
   BOOST_TEST(system.usable(8) == 1);
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(a_mounted_part_of_the_tree) {
   system.write(top + "/cpu.cfs_period_us", "100000\n");
   system.write(top + "/inner/cpu.cfs_quota_us", "100000\n");
   system.write(top + "/inner/cpu.cfs_period_us", "100000\n");
-  BOOST_TEST(system.quotas() == Quotas({1, 4}), boost::test_tools::per_element());
+  BOOST_TEST(system.quotas() == Quotas({1, 4}));
 }
 
 // A process whose group lies outside of the mounted one has the quota of the mounted group. Files that make no sense

@@ -11,6 +11,7 @@
 #include "tests/runtime/worker_run.h"
 #include "tests/support/compile_check.h"
 #include "tests/support/in_process.h"
+#include "tests/support/says.h"
 
 namespace kb::workers_test {
 namespace {
@@ -108,8 +109,8 @@ BOOST_AUTO_TEST_CASE(norms_of_gradients_change_nothing_and_are_the_same_in_every
     for (const Split& split : precision == Precision::f32 ? kSplitsOfEight : kTwoSplitsOfEight) {
       const Outcome outcome = run_split({.split = split, .precision = precision, .gradient_norms = true});
       BOOST_TEST((outcome == plain));
-      BOOST_TEST(outcome.workers_norm == first.workers_norm, boost::test_tools::per_element());
-      BOOST_TEST(outcome.mean_norm == first.mean_norm, boost::test_tools::per_element());
+      BOOST_TEST(outcome.workers_norm == first.workers_norm);
+      BOOST_TEST(outcome.mean_norm == first.mean_norm);
     }
   }
   const Outcome buckets = run_split({.split = {4, 2}, .bucket_bytes = 4096, .gradient_norms = true});
@@ -260,10 +261,8 @@ BOOST_AUTO_TEST_CASE(a_sum_over_workers_inside_the_step_is_refused) {
   options.groups = {{.rule = test::momentum_sgd()}};
   compile(g, options);
   options.workers = {1, 2};
-  BOOST_CHECK_EXCEPTION(compile(g, options), Error, [](const Error& error) {
-    return std::string(error.what()).find("reads what is summed over the workers at workers_test.cpp:") !=
-           std::string::npos;
-  });
+  BOOST_CHECK_EXCEPTION(compile(g, options), Error,
+                        test::says("reads what is summed over the workers at workers_test.cpp:"));
 }
 
 BOOST_AUTO_TEST_CASE(a_bucket_is_under_way_while_the_next_is_computed) {

@@ -3,6 +3,7 @@
 
 #include "compiler/print/cuda.h"
 #include "tests/simt/hand_kernels.h"
+#include "tests/support/support.h"
 
 namespace kb::copies_test {
 
@@ -11,7 +12,7 @@ using simt::Program;
 
 namespace {
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+using test::contains;
 
 // Each of 64 threads copies 4 numbers, and reads those of a thread in the other warp.
 const std::string kSingle = R"(extern "C" __global__ void single(const float* b0, float* b1, long long e0) {
@@ -135,7 +136,7 @@ HandLaunch numbers(size_t elements, long long argument, Order threads = Order::f
 
 void expect_fault(const std::string& name, HandLaunch launch, const std::string& expected) {
   const std::string message = fault(watched(), name, launch);
-  BOOST_TEST(contains(message, expected), name << ": " << message);
+  BOOST_TEST(contains(message, expected));
 }
 
 constexpr Order kOrders[] = {Order::forward, Order::reverse, Order::shuffled};

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include "graph/error.h"
 #include "runtime/kernel_cache.h"
 #include "tests/simt/machine.h"
 #include "tests/simt/prelude.h"

@@ -11,7 +11,6 @@
 // kind before the barrier; nobody may write its elements until it ends, and then it was a read by all its threads.
 #pragma once
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
-#include <cmath>
 #include <cstdint>
 #include <random>
 
 #include "compiler/print/cuda.h"
 #include "graph/dtype.h"
 #include "tests/simt/hand_kernels.h"
+#include "tests/support/support.h"
 
 namespace kb::warpgroups_test {
 
@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(products_of_every_layout) {
 BOOST_AUTO_TEST_CASE(faults) {
   for (const Plant& plant : kPlants) {
     const std::string message = Run(kCases[0]).launch(watched(), plant.name);
-    BOOST_TEST(message.find(plant.found) != std::string::npos, plant.name << ": " << message);
+    BOOST_TEST(test::contains(message, plant.found));
   }
 }
 

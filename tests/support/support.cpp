@@ -8,7 +8,6 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -90,6 +89,12 @@ size_t count_of(std::string_view text, std::string_view part) {
   size_t count = 0;
   for (size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1)) ++count;
   return count;
+}
+
+boost::test_tools::assertion_result contains(std::string_view text, std::string_view part) {
+  boost::test_tools::assertion_result result(text.find(part) != std::string_view::npos);
+  if (!result) result.message() << ": expected '" << part << "' in:\n" << text;
+  return result;
 }
 
 std::string read_file(const fs::path& path) {

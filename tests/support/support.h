@@ -1,6 +1,7 @@
 // Helpers that all tests share: where the sources and the data sets lie, golden texts, temporary folders.
 // A golden text lies beside the test as tests/ROOM/golden/NAME; `tests_ROOM -- --refresh` rewrites those that differ.
 #pragma once
+#include <boost/test/tools/assertion_result.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -43,6 +44,9 @@ std::string first_difference(const std::string& expected, const std::string& got
 
 // Returns how many times a text holds a part; the places may overlap.
 size_t count_of(std::string_view text, std::string_view part);
+
+// Returns whether a text holds a part; a check of it that fails prints both.
+boost::test_tools::assertion_result contains(std::string_view text, std::string_view part);
 
 // Returns the bytes of the whole file. Throws std::runtime_error, which names the file, if it cannot be read.
 std::string read_file(const std::filesystem::path& path);

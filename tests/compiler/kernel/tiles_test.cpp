@@ -105,9 +105,7 @@ std::string planted(Code code, int number, const std::function<void(Instr&)>& ch
   return "no such instruction";
 }
 
-void expect(const std::string& words, const std::string& got) {
-  BOOST_TEST(got.find(words) != std::string::npos, words << " expected, got: " << got.substr(0, 160));
-}
+void expect(const std::string& words, const std::string& got) { BOOST_TEST(contains(got, words)); }
 
 }  // namespace
 

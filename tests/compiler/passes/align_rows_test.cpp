@@ -1,5 +1,4 @@
 // Tests the pass that makes the rows of a GPU's large 16-bit products begin at aligned addresses, with equal values.
-#include <fmt/format.h>
 
 #include <boost/test/unit_test.hpp>
 

@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(what_is_summed_over_workers_stays_wide) {
 
 BOOST_AUTO_TEST_CASE(filters_stand_first_and_lie_with_their_channels_last) {
   const Compiled gpu = compiled_for(gpu_target("sm_90"), Precision::f32);
-  BOOST_TEST(gpu.space.find("conv1.weight")->order == Ints({0, 2, 3, 1}), boost::test_tools::per_element());
+  BOOST_TEST(gpu.space.find("conv1.weight")->order == Ints({0, 2, 3, 1}));
   BOOST_TEST(gpu.space.find("conv2.weight")->order.empty());
   for (size_t i = 0; i < gpu.space.segments.size(); ++i)
     BOOST_TEST((gpu.space.segments[i].name.starts_with("conv")) == (i < 3), gpu.space.segments[i].name);
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(a_place_in_memory_belongs_to_one_element) {
     elements.push_back(element);
   });
   const Ints expected = {0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11, 12, 16, 20, 13, 17, 21, 14, 18, 22, 15, 19, 23};
-  BOOST_TEST(elements == expected, boost::test_tools::per_element());
+  BOOST_TEST(elements == expected);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(conv3d_sums_over_three_axes) {
   Graph graph;
   const Dims shape = {2, kIn, kDepth, kSide, kSide};
   const Tensor y = conv3d("conv", input(graph, "x", DType::f64, shape), kOut, kernel, stride, padding);
-  BOOST_TEST(y.shape() == (Dims{2, kOut, kBig, kSmall, kSmall}), boost::test_tools::per_element());
+  BOOST_TEST(y.shape() == (Dims{2, kOut, kBig, kSmall, kSmall}));
   const Bindings bindings = {{"x", array(shape, x)}, {"conv.weight", array({kOut, kIn, 3, 3, 3}, w)}};
   BOOST_TEST(values(y, bindings) == expected, kClose << boost::test_tools::per_element());
 }
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(gradient_penalty_of_a_plane) {
   const Tensor x = input(graph, "x", DType::f64, {3, 2}), w = input(graph, "w", DType::f64, {1, 2});
   const Tensor penalty = gradient_penalty(reshape(matmul(x, w, false, true), {3}), x);
   const Bindings bindings = {{"x", array({3, 2}, {1, 2, 3, 4, 5, 6})}, {"w", array({1, 2}, {3, 4})}};
-  BOOST_TEST(values(penalty, bindings) == (Reals{16, 16, 16}), boost::test_tools::per_element());
+  BOOST_TEST(values(penalty, bindings) == (Reals{16, 16, 16}));
   const Reals slope = values(gradients(mean(penalty), {w})[0], bindings);
   BOOST_TEST(slope[0] == 8 * 0.6, kClose);
   BOOST_TEST(slope[1] == 8 * 0.8, kClose);
@@ -124,8 +124,8 @@ BOOST_AUTO_TEST_CASE(the_centre_follows_the_mean) {
   const Tensor y = centred("centre", input(graph, "x", DType::f64, {2, 1}), 0.75);
   graph.outputs.push_back({"y", y.value()});
   const Interpretation step = interpret(graph, {{"x", array({2, 1}, {3, 5})}, {"centre", array({1}, {2})}});
-  BOOST_TEST(step.outputs.at("y").data == (Reals{1, 3}), boost::test_tools::per_element());
-  BOOST_TEST(step.writes.at("centre").data == (Reals{0.75 * 2 + 0.25 * 4}), boost::test_tools::per_element());
+  BOOST_TEST(step.outputs.at("y").data == (Reals{1, 3}));
+  BOOST_TEST(step.writes.at("centre").data == (Reals{0.75 * 2 + 0.25 * 4}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -8,6 +8,7 @@
 #include "graph/layers.h"
 #include "tests/support/compile_check.h"
 #include "tests/support/hand_step.h"
+#include "tests/support/support.h"
 
 namespace kb::describe_steps_test {
 namespace {
@@ -116,7 +117,7 @@ BOOST_AUTO_TEST_CASE(a_step_of_several_processes_starts_and_awaits_sums) {
   net.has(Phase::update, "write loss");
   net.has(Phase::forward, "conv 3x3  block1.conv");
   net.has(Phase::backward, "gradient of conv 3x3, weights  block1.conv");
-  BOOST_TEST(net.all().find("start all-reduce 1") != std::string::npos, net.all());
+  BOOST_TEST(test::contains(net.all(), "start all-reduce 1"));
   net.has(Phase::update, "update parameters");
 }
 

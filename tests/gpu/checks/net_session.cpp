@@ -101,7 +101,7 @@ void check_close(const Trained& expected, const Trained& got, double bound) {
 }
 
 void check_equal(const Trained& expected, const Trained& got) {
-  BOOST_TEST(expected.losses == got.losses, boost::test_tools::per_element());
+  BOOST_TEST(expected.losses == got.losses);
   BOOST_TEST(state_sha256(views_of(expected.state)) == state_sha256(views_of(got.state)));
 }
 

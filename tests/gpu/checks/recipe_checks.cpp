@@ -119,7 +119,7 @@ void a_steps_times_stand_beside_the_models(TestGpu& gpu) {
   const std::string table = measured_table(net.session, *backend, {net.session.profile().steps, 1.5, 1e12});
   for (const char* part : {"copy bandwidth 1000.0 GB/s", "predicted for", "conv 3x3", "measured   ratio  of copy",
                            "measured 1.500 ms as one graph"})
-    BOOST_TEST(table.find(part) != std::string::npos, part << " in\n" << table);
+    BOOST_TEST(contains(table, part));
 }
 
 // Steps are timed in groups of 10, each up to a wait for the device, so that no time is one of steps that were only

@@ -5,8 +5,6 @@
 // number of studies of each kind, by default 1000.
 #include <fmt/format.h>
 
-#include <cstdlib>
-
 #include "optim/law_comparison.h"
 #include "tests/optim/synthetic_study.h"
 

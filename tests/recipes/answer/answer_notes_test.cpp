@@ -21,7 +21,7 @@ BOOST_AUTO_TEST_CASE(seeds_that_tie_look_rounded) {
   const std::vector<std::string> notes = answer_notes(answer);
   BOOST_REQUIRE(notes.size() == 1u);
   BOOST_TEST(notes[0].starts_with("all seeds have equal steps at minibatch 8, 16: "), notes[0]);
-  BOOST_TEST(answer_text(answer).find("NOTE: all seeds") != std::string::npos);
+  BOOST_TEST(test::contains(answer_text(answer), "NOTE: all seeds"));
   BOOST_TEST(answer_notes(answer_study(table_runs("minibatch,seed,steps,eval_every\n8,1,8000,400\n8,2,8000,400\n"
                                                   "16,1,4000,400\n16,2,4000,400\n32,1,2100,\n32,2,2000,\n"),
                                        {}))
@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(seeds_that_scatter_unequally_are_told) {
   const std::vector<std::string> notes = answer_notes(answer);
   BOOST_REQUIRE(notes.size() == 1u);
   BOOST_TEST(notes[0].starts_with("seeds do not scatter by a power of the minibatch (Bartlett's test, p = "), notes[0]);
-  BOOST_TEST(notes[0].find("by 26 % at 32") != std::string::npos, notes[0]);
+  BOOST_TEST(test::contains(notes[0], "by 26 % at 32"));
   BOOST_TEST(answer_notes(study_answer_test::law_answer()).empty());
 }
 

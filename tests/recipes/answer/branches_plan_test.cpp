@@ -44,7 +44,7 @@ struct PlanFixture {
   void refused(const BranchesRequest& request, const Words& parts) const {
     BOOST_CHECK_EXCEPTION(plan_branches(request), Error, [&](const Error& error) {
       BOOST_TEST_MESSAGE(error.what());
-      for (const std::string& part : parts) BOOST_TEST(std::string(error.what()).find(part) != std::string::npos, part);
+      for (const std::string& part : parts) BOOST_TEST(test::contains(std::string(error.what()), part));
       return true;
     });
   }
@@ -131,10 +131,8 @@ BOOST_AUTO_TEST_CASE(a_place_may_lie_behind_its_checkpoint) {
   BOOST_TEST(plan.places[0].checkpoint == 80);
   BOOST_TEST(value_after(branch_trials(plan)[0], "--branch") == run.string() + "@80st");
   BOOST_REQUIRE(plan.notes.size() == 2u);
-  BOOST_TEST(plan.notes[0].find("begin at the checkpoint of 80 steps, and take the run's 10 steps") !=
-             std::string::npos);
-  BOOST_TEST(plan.notes[1].find("place 90st: its window holds the end of an epoch, where up to 15 samples") !=
-             std::string::npos);
+  BOOST_TEST(test::contains(plan.notes[0], "begin at the checkpoint of 80 steps, and take the run's 10 steps"));
+  BOOST_TEST(test::contains(plan.notes[1], "place 90st: its window holds the end of an epoch, where up to 15 samples"));
 }
 
 BOOST_AUTO_TEST_CASE(windows_are_whole_steps_of_the_largest_minibatch) {
@@ -161,7 +159,7 @@ BOOST_AUTO_TEST_CASE(workers_may_be_others_than_the_runs) {
   BOOST_TEST(!one.has_noise);
   BOOST_TEST(!has_word(branch_trials(one)[0], "--noise-scale"));
   BOOST_TEST(one.notes.at(0).find("--per-worker 8: ") == 0u);
-  BOOST_TEST(one.notes.at(1).find("the minibatch of 8 is one worker's; --per-worker 2") != std::string::npos);
+  BOOST_TEST(test::contains(one.notes.at(1), "the minibatch of 8 is one worker's; --per-worker 2"));
   request.per_worker = 2;
   BOOST_TEST(plan_branches(request).has_noise);
   BOOST_TEST(value_after(branch_trials(plan_branches(request))[1], "--per-worker") == "2");

@@ -140,9 +140,9 @@ BOOST_AUTO_TEST_CASE(branches_that_diverge_are_told) {
   answer.places = {answer_place(kPlace, runs, kByEma, 0.01)};
   BOOST_TEST(answer.places[0].text() == "-");
   BOOST_TEST(branches_notes(answer).at(0) == "place 500st: the branch with k = 1 diverged, and tells nothing");
-  BOOST_TEST(branches_text(answer).find("diverged") != std::string::npos);
+  BOOST_TEST(test::contains(branches_text(answer), "diverged"));
   for (const AnswerFigure& figure : branches_figures(answer))
-    for (const char* wrong : {"nan", "inf"}) BOOST_TEST(figure.svg.find(wrong) == std::string::npos);
+    for (const char* wrong : {"nan", "inf"}) BOOST_TEST(!test::contains(figure.svg, wrong));
 }
 
 BOOST_AUTO_TEST_CASE(what_noise_leaves_open_is_told) {
@@ -214,9 +214,8 @@ BOOST_AUTO_TEST_CASE(the_files_hold_every_branch) {
   const std::vector<AnswerFigure> figures = branches_figures(answer);
   const std::string page = branches_page(answer, "./run study --branches <a>", figures);
   for (const char* part : {"&lt;a&gt;", "16 to 32", "41 (35 to 50)", "8ks:x2:sqrt"})
-    BOOST_TEST(page.find(part) != std::string::npos, part);
-  for (const char* part : {"https:", "<script", "src=", "href="})
-    BOOST_TEST(page.find(part) == std::string::npos, part);
+    BOOST_TEST(test::contains(page, part));
+  for (const char* part : {"https:", "<script", "src=", "href="}) BOOST_TEST(!test::contains(page, part), part);
   BOOST_TEST(test::count_of(figures[0].svg, "<title>place ") == 9u);
 }
 
@@ -275,7 +274,7 @@ BOOST_AUTO_TEST_CASE(flags_belong_together) {
     all.insert(all.end(), words.begin(), words.end());
     const ProcessResult result = Process(all).wait();
     BOOST_TEST(result.status == 2);
-    BOOST_TEST(result.output.find(why) != std::string::npos, result.output);
+    BOOST_TEST(test::contains(result.output, why));
   };
   refused({"--window", "64st", "a.csv"}, "--window: expected beside --branches, got it alone");
   refused({"--branches", "a@5st", "a.csv"}, "--branches: expected no SOURCE beside it, got a.csv");

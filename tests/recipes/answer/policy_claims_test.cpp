@@ -101,10 +101,11 @@ BOOST_AUTO_TEST_CASE(a_policy_of_other_flags_is_none_of_the_claim) {
         all.push_back({fmt::format("{} momentum={}", policy, momentum), minibatch, 100});
     BOOST_TEST(judged(PolicyClaim::momentum, all).ours.starts_with("fewer than two k"), policy);
   }
-  BOOST_TEST(
+  BOOST_TEST(test::contains(
       judged(PolicyClaim::backups,
              {{kBackup, 512, 100, 1}, {"policy=async per-worker=64", 512, 100, 1.2}, {kSyncOnClock, 512, 100, 1.3}})
-          .ours.find("differ in --times, --times-net or --per-worker") != std::string::npos);
+          .ours,
+      "differ in --times, --times-net or --per-worker"));
 }
 
 BOOST_AUTO_TEST_CASE(the_growth_of_steps_is_compared_with_that_of_sync) {
@@ -207,7 +208,7 @@ BOOST_AUTO_TEST_CASE(backups_are_compared_in_virtual_time) {
       PolicyClaim::backups,
       {{kBackup, 512, 100, 1}, {kAsync, 512, 100, 1.2}, {"policy=backup backups=0 times=constant", 512, 100, 1.3}});
   BOOST_TEST(text_of(other.evidence.verdict) == "not tested");
-  BOOST_TEST(other.ours.find("differ in --times") != std::string::npos, other.ours);
+  BOOST_TEST(test::contains(other.ours, "differ in --times"));
 }
 
 BOOST_AUTO_TEST_CASE(rates_over_the_staleness_are_compared_in_steps) {
@@ -280,7 +281,7 @@ BOOST_AUTO_TEST_CASE(a_setting_that_never_reached_the_target_is_a_result) {
   check_reached(studies);
   const std::string text = side_by_side_text(studies);
   for (const char* part : {"no fit: no minibatch reached the target", "target not reached in 3 runs", "policy  "})
-    BOOST_TEST(text.find(part) != std::string::npos, text);
+    BOOST_TEST(test::contains(text, part));
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) BOOST_TEST(line.size() <= 80u, line);
   BOOST_CHECK_EXCEPTION(check_reached(studies_of({{kAsync, 128, 0}})), Error, test::says("got none of made"));
@@ -329,7 +330,7 @@ BOOST_AUTO_TEST_CASE(costs_have_intervals_and_units) {
              boost::test_tools::tolerance(1e-12));
   runs[1].sent_bytes.reset();
   BOOST_TEST(!policy_costs(answer_or_missed(runs, {}))[0].sent_bytes);
-  BOOST_TEST(costs_text(studies[0].answer).find("10.0 min [") != std::string::npos, costs_text(studies[0].answer));
+  BOOST_TEST(test::contains(costs_text(studies[0].answer), "10.0 min ["));
   const nlohmann::json json = nlohmann::json::parse(side_by_side_json(studies, "./run study"));
   BOOST_TEST(json["studies"][0]["policy"] == "async");
   BOOST_TEST(json["studies"][0]["costs"][1]["virtual_s"].get<double>() == 300, boost::test_tools::tolerance(1e-4));
@@ -337,13 +338,12 @@ BOOST_AUTO_TEST_CASE(costs_have_intervals_and_units) {
   BOOST_TEST(json["claims"].size() == 7u);
   BOOST_TEST(json["claims"][5]["verdict"] == "not tested");
   const std::string page = side_by_side_page(studies, "./run study", side_by_side_figures(studies));
-  for (const char* part : {"<h2>Policies</h2>", "300 kB", "not tested"})
-    BOOST_TEST(page.find(part) != std::string::npos, part);
+  for (const char* part : {"<h2>Policies</h2>", "300 kB", "not tested"}) BOOST_TEST(test::contains(page, part));
 }
 
 BOOST_AUTO_TEST_CASE(studies_of_sync_alone_stay_as_they_were) {
   const std::vector<NamedStudy> studies = studies_of({{"momentum=0.5", 128, 300}, {"momentum=0.9", 128, 200}});
-  BOOST_TEST(side_by_side_text(studies).find("not tested") == std::string::npos);
+  BOOST_TEST(!test::contains(side_by_side_text(studies), "not tested"));
   BOOST_TEST(!nlohmann::json::parse(side_by_side_json(studies, "")).contains("claims"));
 }
 
@@ -351,7 +351,7 @@ BOOST_AUTO_TEST_CASE(policies_outlast_the_table) {
   const std::vector<Measurement> runs = runs_of(table_of({{kBackup, 512, 100, 2}, {"policy=sync", 512, 90}}));
   const std::string table = measurement_table(runs);
   BOOST_TEST(table == measurement_table(parse_measurement_table(table, "again.csv").runs));
-  BOOST_TEST(table.find("policy=backup per-worker=32,198,99000\n") != std::string::npos, table);
+  BOOST_TEST(test::contains(table, "policy=backup per-worker=32,198,99000\n"));
 }
 
 BOOST_AUTO_TEST_CASE(the_program_makes_a_study_of_each_setting) {
@@ -362,7 +362,7 @@ BOOST_AUTO_TEST_CASE(the_program_makes_a_study_of_each_setting) {
                                    .wait();
   BOOST_TEST(result.status == 0, result.output);
   for (const char* part : {"made: policy=async\n", "made: policy=sync\n", "NOTE: made: a table", "not tested"})
-    BOOST_TEST(result.output.find(part) != std::string::npos, result.output);
+    BOOST_TEST(test::contains(result.output, part));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -103,11 +103,11 @@ BOOST_AUTO_TEST_CASE(a_search_that_was_too_narrow_is_told) {
   while (words.find("  ") != words.npos) words.erase(words.find("  "), 1);
   const std::string ends = "the best rate at minibatch 8 is the least or the greatest that was tried",
                     fewer = "1 rates and settings were tried at a minibatch (median), 4 by wide";
-  BOOST_TEST(words.find(ends) != words.npos, words);
-  BOOST_TEST(words.find(fewer) != words.npos, words);
+  BOOST_TEST(test::contains(words, ends));
+  BOOST_TEST(test::contains(words, fewer));
   BOOST_TEST(words.find("NOTE") > words.find("narrow"), words);  // none of "wide"
   const std::string page = side_by_side_page(studies, "./run study A B", {});
-  BOOST_TEST(page.find("NOTE: narrow: " + ends) != page.npos);
+  BOOST_TEST(test::contains(page, "NOTE: narrow: " + ends));
 }
 
 BOOST_AUTO_TEST_CASE(other_targets_and_data_are_refused) {
@@ -130,9 +130,9 @@ BOOST_AUTO_TEST_CASE(the_page_has_every_study_and_what_differs) {
   BOOST_REQUIRE(figures.size() == 2u);
   const std::string page = side_by_side_page(studies, "./run study A B", figures);
   for (const char* part : {"a &lt;1&gt;", "Best learning rate", "Steps to the target", "where they differ", "--draws"})
-    BOOST_TEST(page.find(part) != std::string::npos, part);
-  BOOST_TEST(page.find("<1>") == std::string::npos);
-  BOOST_TEST(page.find("mnist 01") == std::string::npos);  // both studies have these data, so it is no difference
+    BOOST_TEST(test::contains(page, part));
+  BOOST_TEST(!test::contains(page, "<1>"));
+  BOOST_TEST(!test::contains(page, "mnist 01"));  // both studies have these data, so it is no difference
 }
 
 BOOST_AUTO_TEST_CASE(the_program_takes_several_tables) {
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(the_program_takes_several_tables) {
                                    .wait();
   BOOST_TEST(result.status == 0, result.output);
   for (const char* part : {"momentum\n", "nadamw\n", "NOTE: nadamw: a table says neither", "studies.html"})
-    BOOST_TEST(result.output.find(part) != std::string::npos, result.output);
+    BOOST_TEST(test::contains(result.output, part));
   for (const char* name : {"studies.html", "studies.json", "steps.svg", "rates.svg"})
     BOOST_TEST(std::filesystem::exists(directory / "both" / name), name);
 }

@@ -72,9 +72,8 @@ BOOST_AUTO_TEST_CASE(runs_of_other_settings_are_not_pooled) {
     BOOST_TEST((one.is_least && !one.is_greatest));
     BOOST_TEST(one.effective_rate.value() == 1, boost::test_tools::tolerance(1e-9));
   }
-  BOOST_TEST(answer_text(answer).find("Best with momentum=0.9 at minibatch 8 (rate / (1 - momentum) 1)") !=
-             std::string::npos);
-  BOOST_TEST(answer_csv(answer).find("\n8,0.1,momentum=0.9,500,") != std::string::npos);
+  BOOST_TEST(test::contains(answer_text(answer), "Best with momentum=0.9 at minibatch 8 (rate / (1 - momentum) 1)"));
+  BOOST_TEST(test::contains(answer_csv(answer), "\n8,0.1,momentum=0.9,500,"));
   // The map has one cell for each minibatch and rate, which shows the best of the settings.
   const std::vector<AnswerFigure> figures = answer_figures(answer);
   BOOST_TEST(figures.back().name == "rate_map");
@@ -128,7 +127,7 @@ BOOST_AUTO_TEST_CASE(slopes_of_ranges_are_regressions) {
 BOOST_AUTO_TEST_CASE(without_rates_and_with_few_minibatches) {
   const StudyAnswer answer = answer_study(table_runs("minibatch,steps\n8,100\n16,60\n32,\n"), {});
   BOOST_TEST(!answer.fit);
-  BOOST_TEST(answer.no_fit.find("here are 2") != std::string::npos, answer.no_fit);
+  BOOST_TEST(test::contains(answer.no_fit, "here are 2"));
   BOOST_REQUIRE(answer.missed.size() == 1u);
   BOOST_TEST(answer.missed[0].minibatch == 32);
   BOOST_TEST(!answer.missed[0].least_steps);
@@ -136,9 +135,9 @@ BOOST_AUTO_TEST_CASE(without_rates_and_with_few_minibatches) {
   BOOST_TEST(answer_figures(answer).size() == 3u);
   const std::string text = answer_text(answer);
   for (const char* part : {"No critical minibatch", "not reached at minibatch 32"})
-    BOOST_TEST(text.find(part) != std::string::npos, text);
-  BOOST_TEST(text.find("best rate") == std::string::npos);
-  BOOST_TEST(answer_json(answer, kSource).find("\"missing\"") != std::string::npos);
+    BOOST_TEST(test::contains(text, part));
+  BOOST_TEST(!test::contains(text, "best rate"));
+  BOOST_TEST(test::contains(answer_json(answer, kSource), "\"missing\""));
 }
 
 // At minibatch 32 the longest run at rate 0.1 was given up after 900 steps, that at 0.2 after 700: the best rate takes
@@ -154,11 +153,11 @@ BOOST_AUTO_TEST_CASE(where_no_run_reached_the_target_its_steps_are_bounded) {
   BOOST_TEST(answer.missed[0].diverged == 1u);
   const std::string text = answer_text(answer);
   for (const char* part : {"700  or more: not reached in 4 runs, 1 diverged", "at minibatch 32 (>= 700 steps)"})
-    BOOST_TEST(text.find(part) != std::string::npos, text);
-  BOOST_TEST(answer_csv(answer).find("\n32,,,,700,,,,,,,,,,4,0,\n") != std::string::npos, answer_csv(answer));
+    BOOST_TEST(test::contains(text, part));
+  BOOST_TEST(test::contains(answer_csv(answer), "\n32,,,,700,,,,,,,,,,4,0,\n"));
   const std::vector<AnswerFigure> figures = answer_figures(answer);
-  BOOST_TEST(figures[0].svg.find(">not reached<") != std::string::npos);
-  BOOST_TEST(answer_page(answer, kSource, figures).find("&ge;&nbsp;700") != std::string::npos);
+  BOOST_TEST(test::contains(figures[0].svg, ">not reached<"));
+  BOOST_TEST(test::contains(answer_page(answer, kSource, figures), "&ge;&nbsp;700"));
 }
 
 // At minibatch 64 half of the runs reached the target, in fewer steps than the others had taken when given up.
@@ -173,10 +172,10 @@ BOOST_AUTO_TEST_CASE(a_minibatch_that_half_of_the_runs_reached_is_not_bounded) {
   BOOST_TEST(answer.missed[0].reached == 2u);
   BOOST_TEST(!answer.missed[0].least_steps);
   const std::string text = answer_text(answer);
-  BOOST_TEST(text.find("64       -  reached in 2 of 4 runs (110 to 120 steps)\n") != std::string::npos, text);
-  for (const char* part : {"not reached", "500"}) BOOST_TEST(text.find(part) == std::string::npos, text);
-  BOOST_TEST(answer_csv(answer).find(",,,,,4,2,\n") != std::string::npos, answer_csv(answer));
-  BOOST_TEST(answer_page(answer, kSource, {}).find("2&nbsp;of&nbsp;4") != std::string::npos);
+  BOOST_TEST(test::contains(text, "64       -  reached in 2 of 4 runs (110 to 120 steps)\n"));
+  for (const char* part : {"not reached", "500"}) BOOST_TEST(!test::contains(text, part), text);
+  BOOST_TEST(test::contains(answer_csv(answer), ",,,,,4,2,\n"));
+  BOOST_TEST(test::contains(answer_page(answer, kSource, {}), "2&nbsp;of&nbsp;4"));
 }
 
 // The law of four minibatches that halve their steps has 50 and 25 steps at the next two, where 400 were not enough.
@@ -204,13 +203,13 @@ BOOST_AUTO_TEST_CASE(a_law_that_missed_minibatches_contradict_says_nothing_beyon
   BOOST_TEST(fit.s_min.interval.high >= 101);
   const std::string text = answer_text(answer);
   for (const char* part : {"NOTE: runs that were given up contradict the fitted law", "above 64 is withheld"})
-    BOOST_TEST(text.find(part) != std::string::npos, text);
-  BOOST_TEST(text.find("may all lie") == std::string::npos, text);
+    BOOST_TEST(test::contains(text, part));
+  BOOST_TEST(!test::contains(text, "may all lie"), text);
   BOOST_TEST(answer.cluster.value().rows.size() == 2u);  // no steps beyond minibatch 64
   // Runs that were given up before the steps of the law contradict nothing.
   const StudyAnswer agrees = study(24);
   BOOST_TEST(agrees.contradicted.empty());
-  BOOST_TEST(answer_text(agrees).find("NOTE") == std::string::npos);
+  BOOST_TEST(!test::contains(answer_text(agrees), "NOTE"));
 }
 
 // Up to the last minibatch, 64, an interval stays. The least steps may be as many as were measured there.
@@ -278,45 +277,45 @@ BOOST_AUTO_TEST_CASE(bounds_are_told) {
   const auto text_of = [](const std::string& table) { return answer_text(answer_study(table_runs(table), {})); };
   const std::string perfect = text_of("minibatch,steps\n8,1600\n16,800\n32,400\n64,200\n128,101\n256,50\n");
   for (const char* part : {"B_crit is a bound: it is at least", "gain ends at", "or above"})
-    BOOST_TEST(perfect.find(part) != std::string::npos, perfect);
+    BOOST_TEST(test::contains(perfect, part));
   const std::string flat = text_of(
       "minibatch,rate,steps\n8,1,100\n8,2,120\n16,2,100\n16,1,110\n32,1,100\n32,2,101\n64,1,99\n128,1,100\n256,1,"
       "101\n");
   for (const char* part : {"B_crit is a bound: it is at most", ">= 2", "<= 1", "or below"})
-    BOOST_TEST(flat.find(part) != std::string::npos, flat);
+    BOOST_TEST(test::contains(flat, part));
 }
 
 BOOST_AUTO_TEST_CASE(fewer_minibatches_than_free_k_have_intervals_that_assume_it) {
   const StudyAnswer answer = answer_study(table_runs("minibatch,steps\n8,1600\n16,820\n32,400\n64,250\n"), {});
   const std::string text = answer_text(answer);
   for (const char* part : {"95 % if k = 1\n", "The law is not tested", "intervals are 95 % if k = 1,"})
-    BOOST_TEST(text.find(part) != std::string::npos, text);
-  for (const char* part : {"perfect scaling ends", "gain ends"}) BOOST_TEST(text.find(part) == std::string::npos, text);
-  BOOST_TEST(answer_page(answer, kSource, answer_figures(answer)).find("95 % if k = 1") != std::string::npos);
+    BOOST_TEST(test::contains(text, part));
+  for (const char* part : {"perfect scaling ends", "gain ends"}) BOOST_TEST(!test::contains(text, part), text);
+  BOOST_TEST(test::contains(answer_page(answer, kSource, answer_figures(answer)), "95 % if k = 1"));
   const nlohmann::json fit = nlohmann::json::parse(answer_json(answer, kSource)).at("fit");
   BOOST_TEST(fit.at("intervals") == "95 % if k = 1");
   for (const char* member : {"value", "low", "high"}) BOOST_TEST(fit.at("gain_ends").at(member).is_null());
-  BOOST_TEST(answer_text(law_answer()).find("if k = 1") == std::string::npos);
+  BOOST_TEST(!test::contains(answer_text(law_answer()), "if k = 1"));
 }
 
 BOOST_AUTO_TEST_CASE(an_unknown_number_is_not_outside_of_an_interval) {
   const auto text_of = [](const std::string& table) { return answer_text(answer_study(table_runs(table), {})); };
   const std::string flat = text_of("minibatch,steps\n8,100\n16,100\n32,100\n64,100\n");
-  BOOST_TEST(flat.find("B_crit unknown.") != std::string::npos, flat);
+  BOOST_TEST(test::contains(flat, "B_crit unknown."));
   // Samples that do not grow, but for rounding, have no B_crit either.
   const std::string perfect = text_of("minibatch,steps\n8,12800\n16,6400\n32,3200\n64,1600\n128,800\n256,400\n");
-  BOOST_TEST(perfect.find("B_crit unknown.") != std::string::npos, perfect);
+  BOOST_TEST(test::contains(perfect, "B_crit unknown."));
 }
 
 BOOST_AUTO_TEST_CASE(steps_that_say_nothing_of_the_ends_have_no_regions) {
   const StudyAnswer answer =
       answer_study(table_runs("minibatch,steps\n8,300\n16,500\n32,100\n64,400\n128,150\n256,350\n512,90\n"), {});
   const std::string text = answer_text(answer);
-  BOOST_TEST(text.find("say nothing of B_crit") != std::string::npos, text);
+  BOOST_TEST(test::contains(text, "say nothing of B_crit"));
   for (const BestResult& one : answer.best) BOOST_TEST(!answer.region_of(one));
   const std::string steps = figure_of(answer, "steps");
   for (const char* part : {"diminishing returns<", "no gain<", "B_crit"})
-    BOOST_TEST(steps.find(part) == std::string::npos, steps);
+    BOOST_TEST(!test::contains(steps, part), steps);
 }
 
 // The minibatches are so near to each other, and the rates so many, that the map's cells have no room.

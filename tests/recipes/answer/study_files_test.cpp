@@ -56,9 +56,9 @@ BOOST_AUTO_TEST_CASE(the_page_holds_all_and_loads_nothing) {
   const std::string page = answer_page(law_answer(), kSource, figures);
   for (const char* part : {"runs &lt;1&gt;.csv", "name=\"viewport\"", "width=device-width", "max-width:100%", "B_crit",
                            "Best learning rate", "diminishing returns", "E(B) = E_min + S_min B"})
-    BOOST_TEST(page.find(part) != std::string::npos, part);
+    BOOST_TEST(test::contains(page, part));
   for (const char* part : {"https:", "<script", "<link", "@import", "src=", "href=", "url("})
-    BOOST_TEST(page.find(part) == std::string::npos, part);
+    BOOST_TEST(!test::contains(page, part), part);
   // SVG's namespace looks like an address, but no browser fetches it.
   BOOST_TEST(count_of(page, "http:") == figures.size());
   BOOST_TEST(count_of(page, "xmlns=\"http://www.w3.org/2000/svg\"") == figures.size());
@@ -76,10 +76,10 @@ BOOST_AUTO_TEST_CASE(figures_show_every_minibatch_and_rate) {
   BOOST_TEST(count_of(svg("rate_map"), "<title>rate ") == 63u);
   BOOST_TEST(count_of(svg("rate_map"), "1 diverged</title>") == 9u);
   for (const char* region : {"perfect scaling<", "diminishing returns<", "no gain<"})
-    BOOST_TEST(svg("steps").find(region) != std::string::npos, region);
+    BOOST_TEST(test::contains(svg("steps"), region));
   for (const AnswerFigure& figure : figures) {
-    BOOST_TEST(figure.svg.find("nan") == std::string::npos);
-    BOOST_TEST(figure.svg.find("inf") == std::string::npos);
+    BOOST_TEST(!test::contains(figure.svg, "nan"));
+    BOOST_TEST(!test::contains(figure.svg, "inf"));
   }
 }
 
@@ -115,9 +115,9 @@ BOOST_AUTO_TEST_CASE(a_map_compares_runs_of_the_same_seeds) {
   BOOST_TEST(alike.rates[0].runs == 1u);
   BOOST_TEST(alike.rates[2].diverged == 1u);
   const std::string map = figure_of(answer, "rate_map");
-  BOOST_TEST(map.find("1 of 1 runs reached the target, 0 diverged; 100 steps") != std::string::npos);
-  BOOST_TEST(map.find(">100</text>") != std::string::npos);
-  BOOST_TEST(map.find("same seeds") != std::string::npos);
+  BOOST_TEST(test::contains(map, "1 of 1 runs reached the target, 0 diverged; 100 steps"));
+  BOOST_TEST(test::contains(map, ">100</text>"));
+  BOOST_TEST(test::contains(map, "same seeds"));
   // Every run counts if no seed is common to all.
   const StudyAnswer apart =
       answer_study(table_runs("minibatch,rate,seed,steps\n8,0.1,1,100\n8,0.1,2,160\n8,0.2,3,110\n"), {});
@@ -161,14 +161,13 @@ BOOST_AUTO_TEST_CASE(the_tool_leaves_a_folder) {
   const ProcessResult result = study({(directory / "runs.csv").string()});
   BOOST_REQUIRE(result.status == 0);
   for (const char* part : {"81 runs", "columns that are not read: host", "B_crit, samples       150", "runs-study"})
-    BOOST_TEST(result.output.find(part) != std::string::npos, result.output);
+    BOOST_TEST(test::contains(result.output, part));
   for (const char* name : {"study.csv", "runs.csv", "study.json", "study.html", "steps.svg", "samples.svg",
                            "efficiency.svg", "rates.svg", "rate_map.svg"})
     BOOST_TEST(std::filesystem::exists(directory / "runs-study" / name), name);
   if (RuntimeOptions::from_environment().rsvg_convert.empty()) {
     BOOST_TEST_MESSAGE("SKIPPED: PNG and PDF, for want of rsvg-convert");
-    BOOST_TEST(result.output.find("no PNG and no PDF: rsvg-convert is not installed") != std::string::npos,
-               result.output);
+    BOOST_TEST(test::contains(result.output, "no PNG and no PDF: rsvg-convert is not installed"));
   } else {
     for (const std::string name : {"steps", "samples", "rates", "rate_map"}) {
       BOOST_TEST(test::read_file(directory / "runs-study" / (name + ".png")).starts_with("\x89PNG"));
@@ -179,12 +178,12 @@ BOOST_AUTO_TEST_CASE(the_tool_leaves_a_folder) {
   const ProcessResult no_folder =
       study({(directory / "runs.csv").string(), "--out", (directory / "runs.csv/a").string()});
   BOOST_TEST(no_folder.status == 1);
-  BOOST_TEST(no_folder.output.find("--out: cannot make the folder") != std::string::npos, no_folder.output);
+  BOOST_TEST(test::contains(no_folder.output, "--out: cannot make the folder"));
   BOOST_TEST(study({"/nowhere.csv"}).status == 1);
   test::write_file(directory / "bad.csv", "minibatch,steps\n8,many\n");
   const ProcessResult bad = study({(directory / "bad.csv").string()});
   BOOST_TEST(bad.status == 1);
-  BOOST_TEST(bad.output.find("bad.csv:2: steps\n  expected: ") != std::string::npos, bad.output);
+  BOOST_TEST(test::contains(bad.output, "bad.csv:2: steps\n  expected: "));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

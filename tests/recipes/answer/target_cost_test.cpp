@@ -87,8 +87,8 @@ BOOST_AUTO_TEST_CASE(time_is_steps_of_the_fit_times_the_seconds_of_a_step) {
   }
   BOOST_TEST(cost.fastest == 3u);
   BOOST_TEST(cost.paying == 3u);  // the doublings save 33, 25 and 58 % of the time
-  BOOST_TEST(cost_table(cost).find("*") != std::string::npos);
-  BOOST_TEST(cost_sentence(cost).find("the least time, 0.6 s, on 8 workers") != std::string::npos);
+  BOOST_TEST(test::contains(cost_table(cost), "*"));
+  BOOST_TEST(test::contains(cost_sentence(cost), "the least time, 0.6 s, on 8 workers"));
   std::istringstream lines(cost_table(cost));
   for (std::string line; std::getline(lines, line);) BOOST_TEST(line.size() <= 80u, line);
 }
@@ -97,9 +97,9 @@ BOOST_AUTO_TEST_CASE(workers_stop_to_pay_where_the_minibatch_does) {
   const ClusterCost cost = target_cost(law(100, 16), parse_scale_json(forecast_text(), "forecast.json"), {8, 256});
   BOOST_TEST(cost.paying == 0u);  // 1.5 s on one worker, 1.25 s on two
   BOOST_TEST(cost.fastest == 3u);
-  BOOST_TEST(cost_sentence(cost).find(
-                 "on 8 workers (minibatch 256); each doubling of the workers up to 1 saves 25 %") != std::string::npos);
-  BOOST_TEST(cost_sentence(cost).find("*") == std::string::npos);
+  BOOST_TEST(test::contains(cost_sentence(cost),
+                            "on 8 workers (minibatch 256); each doubling of the workers up to 1 saves 25 %"));
+  BOOST_TEST(!test::contains(cost_sentence(cost), "*"));
 }
 
 // A forecast of an older version has neither a policy nor seconds of compute.
@@ -116,9 +116,9 @@ BOOST_AUTO_TEST_CASE(a_policy_is_told_beside_the_time) {
   const std::string text =
       scale_json(forecast_lines(), 60000, {"net", "timed", "nodes of 8", "--policy local --every 16"});
   const ClusterCost cost = target_cost(law(100, 64), parse_scale_json(text, "forecast.json"), {8, 256});
-  BOOST_TEST(cost_sentence(cost).find("by --policy local --every 16: the runs") != std::string::npos);
+  BOOST_TEST(test::contains(cost_sentence(cost), "by --policy local --every 16: the runs"));
   const ClusterCost sync = target_cost(law(100, 64), parse_scale_json(forecast_text(), "forecast.json"), {8, 256});
-  BOOST_TEST(cost_sentence(sync).find("--policy") == std::string::npos);
+  BOOST_TEST(!test::contains(cost_sentence(sync), "--policy"));
 }
 
 BOOST_AUTO_TEST_CASE(without_a_fit_there_is_no_cost) {

@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(a_verdict_needs_intervals_that_are_apart) {
   BOOST_TEST(text_of(growth_of({50, 300, 200})) == "undecided");  // it is not greater at each than before
   BOOST_TEST(text_of(growth_of({50})) == "undecided");
   TargetsAnswer falling = answer_targets(asked(), {results_at(1.4, 200), results_at(1, 50)});
-  BOOST_TEST(targets_sentences(falling).at(1).find("B_crit does not grow as the loss L falls") != std::string::npos);
+  BOOST_TEST(test::contains(targets_sentences(falling).at(1), "B_crit does not grow as the loss L falls"));
   // Shares that are the better the greater they are have an order, but no law.
   std::vector<StoreResults> results = {results_at(0.9, 100), results_at(0.7, 20)};
   for (StoreResults& one : results) one.target.metric = "top5";
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_target_that_no_run_reaches_is_told) {
   BOOST_TEST(targets_figures(none).empty());
   BOOST_TEST(targets_sentences(none).front() ==
              "Does B_crit grow as the loss falls? undecided: of 0 targets the runs tell a B_crit, and two are needed.");
-  BOOST_TEST(targets_page(none, "./run study", {}).find("loss=2") != std::string::npos);
+  BOOST_TEST(test::contains(targets_page(none, "./run study", {}), "loss=2"));
 }
 
 BOOST_AUTO_TEST_CASE(the_text_fits_a_terminal) {
@@ -167,16 +167,15 @@ BOOST_AUTO_TEST_CASE(the_page_has_all_figures_and_loads_nothing) {
   std::vector<std::string> names;
   for (const AnswerFigure& figure : figures) {
     names.push_back(figure.name);
-    for (const char* word : {"nan", "inf"}) BOOST_TEST(figure.svg.find(word) == std::string::npos, figure.name);
+    for (const char* word : {"nan", "inf"}) BOOST_TEST(!test::contains(figure.svg, word), figure.name);
   }
-  BOOST_TEST(names == (std::vector<std::string>{"targets_steps", "targets_rates", "targets_critical"}),
-             boost::test_tools::per_element());
+  BOOST_TEST(names == (std::vector<std::string>{"targets_steps", "targets_rates", "targets_critical"}));
   const std::string page = targets_page(answer, "./run study <1>", figures);
   for (const char* part : {"./run study &lt;1&gt;", "NOTE: loss=0.8: 0 of 72 runs", "B* / L^(1 / alpha)",
                            "B_crit, tokens", "Does B_crit grow as the loss falls? held", "text 01"})
-    BOOST_TEST(page.find(part) != std::string::npos, part);
+    BOOST_TEST(test::contains(page, part));
   for (const char* part : {"https:", "<script", "<link", "src=", "href="})
-    BOOST_TEST(page.find(part) == std::string::npos, part);
+    BOOST_TEST(!test::contains(page, part), part);
 }
 
 // The noise scale is that of the evaluation which reached the target, of every run that has one.
@@ -202,16 +201,16 @@ BOOST_AUTO_TEST_CASE(the_noise_scale_stands_beside_b_crit) {
 
   std::vector<StoreResults> results = {results_at(1.4, 50), results_at(1.2, 100)};
   results[0].gradient_noise = gradient_noise(std::span(runs).first(2));
-  BOOST_TEST(targets_text(answer_targets(asked(), results)).find("loss=1.4      unbounded (8 to unbounded)  ") !=
-             std::string::npos);
+  BOOST_TEST(
+      test::contains(targets_text(answer_targets(asked(), results)), "loss=1.4      unbounded (8 to unbounded)  "));
   results[0].gradient_noise.reset();
   results[1].gradient_noise = noise;
   const TargetsAnswer answer = answer_targets(asked(), std::move(results));
   const double over = answer.targets[1].fit()->b_crit.value / 10;
   const std::string line = fmt::format("{:<12}  {:<40}  {:.3g}\n", "loss=1.2", "10 (8 to 40)", over);
-  BOOST_TEST(targets_text(answer).find(line) != std::string::npos, targets_text(answer));
-  BOOST_TEST(targets_text(answer).find("loss=1.4      -  ") != std::string::npos);
-  BOOST_TEST(targets_page(answer, "", {}).find("<td>10 (8 to 40)</td>") != std::string::npos);
+  BOOST_TEST(test::contains(targets_text(answer), line));
+  BOOST_TEST(test::contains(targets_text(answer), "loss=1.4      -  "));
+  BOOST_TEST(test::contains(targets_page(answer, "", {}), "<td>10 (8 to 40)</td>"));
   const std::vector<CsvRecord> table = parse_csv(targets_csv(answer), "targets.csv");
   BOOST_TEST(table[2].fields[table[2].fields.size() - 4] == "10");
   BOOST_TEST(table[1].fields.size() == table[2].fields.size());
@@ -221,8 +220,7 @@ BOOST_AUTO_TEST_CASE(the_noise_scale_stands_beside_b_crit) {
 }
 
 BOOST_AUTO_TEST_CASE(malformed_lists_are_refused) {
-  BOOST_TEST(parse_target_values("--targets", "1.2,5%,1e-3") == (std::vector<double>{1.2, 0.05, 1e-3}),
-             boost::test_tools::per_element());
+  BOOST_TEST(parse_target_values("--targets", "1.2,5%,1e-3") == (std::vector<double>{1.2, 0.05, 1e-3}));
   for (const char* text : {"", "1.2,", "1.2;1.1", "loss=1.2", "1.2,nan", "1,2,3,4,5,6,7,8,9,10,11"})
     BOOST_CHECK_EXCEPTION(
         parse_target_values("--targets", text), UsageError,
@@ -246,12 +244,11 @@ BOOST_AUTO_TEST_CASE(profiles_count_pairs_within_a_factor_of_the_fewest_steps) {
   BOOST_TEST(profile.pairs == 16u);
   BOOST_TEST(profile.untrained.empty());
   const std::vector<std::vector<double>> shares = {{0.5, 1, 1, 1}, {0.5, 0.5, 1, 1}, {0, 0, 0, 0.5}};
-  for (size_t i = 0; i < shares.size(); ++i)
-    BOOST_TEST(profile.rows[i].shares == shares[i], boost::test_tools::per_element());
+  for (size_t i = 0; i < shares.size(); ++i) BOOST_TEST(profile.rows[i].shares == shares[i]);
   BOOST_TEST(profile.rows[2].solved == 8u);
   std::istringstream lines(profile_text(profile));
   for (std::string line; std::getline(lines, line);) BOOST_TEST(line.size() <= 80u, line);
-  BOOST_TEST(profile_csv(profile).find("\"c, d\",8,16,0,0,0,0.5\n") != std::string::npos, profile_csv(profile));
+  BOOST_TEST(test::contains(profile_csv(profile), "\"c, d\",8,16,0,0,0,0.5\n"));
   BOOST_TEST(nlohmann::json::parse(profile_json(profile, "./run study")).at("sweeps").size() == 3u);
   sweeps[1].head.rows[1].second = "text 02";
   BOOST_CHECK_EXCEPTION(performance_profile(sweeps), Error,
@@ -270,8 +267,7 @@ BOOST_AUTO_TEST_CASE(profiles_leave_out_what_a_sweep_did_not_train) {
   const PerformanceProfile profile = performance_profile(sweeps);
   BOOST_TEST(profile.pairs == 6u);
   BOOST_TEST(profile.rows[1].shares.front() == 1);
-  BOOST_TEST(profile.untrained == std::vector<std::string>{"b: minibatch 512, 1024 to loss=1.2"},
-             boost::test_tools::per_element());
+  BOOST_TEST(profile.untrained == std::vector<std::string>{"b: minibatch 512, 1024 to loss=1.2"});
   StoreResults missed = results_at(1.2, 100);
   for (Measurement& run : missed.measurements) run.steps.reset();
   TargetsAnswer easier = asked("c");
@@ -281,8 +277,7 @@ BOOST_AUTO_TEST_CASE(profiles_leave_out_what_a_sweep_did_not_train) {
   BOOST_TEST(none.pairs == 0u);
   BOOST_TEST(none.rows[0].shares.front() == 0);
   BOOST_TEST(none.untrained.front().starts_with("c: minibatch 8, 16, "));
-  BOOST_TEST(profile_text(profile).find("did not train it: b: minibatch 512, 1024 to loss=1.2.") != std::string::npos,
-             profile_text(profile));
+  BOOST_TEST(test::contains(profile_text(profile), "did not train it: b: minibatch 512, 1024 to loss=1.2."));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -2,7 +2,6 @@
 #include "recipes/charts/optimizer_paths.h"
 
 #include <boost/test/unit_test.hpp>
-#include <cmath>
 
 #include "graph/error.h"
 #include "optim/optimizer.h"
@@ -41,7 +40,7 @@ BOOST_AUTO_TEST_CASE(every_optimizer_has_a_path_and_a_formula_in_the_readme) {
   const std::string readme = test::read_file(test::source_dir() / "optim" / "README.md");
   for (const Optimizer& optimizer : optimizers()) {
     if (!optimizer.takes_matrices) BOOST_TEST(path(std::string(optimizer.name)).weight.back() > 0);
-    BOOST_TEST(readme.find("\n| `" + std::string(optimizer.name) + "` | `") != std::string::npos, optimizer.name);
+    BOOST_TEST(test::contains(readme, "\n| `" + std::string(optimizer.name) + "` | `"));
   }
 }
 
@@ -50,7 +49,7 @@ BOOST_AUTO_TEST_CASE(the_readme_shows_the_table_and_the_picture_of_today) {
   const std::string readme = test::read_file(optim / "README.md");
   check_file("optim/README.md", readme, with_paths_table(readme, paths_table(paths())));
   check_file("optim/variants.svg", test::read_file(optim / "variants.svg"), paths_picture(paths()));
-  BOOST_TEST(readme.find("(variants.svg)") != std::string::npos);
+  BOOST_TEST(test::contains(readme, "(variants.svg)"));
 }
 
 BOOST_AUTO_TEST_CASE(the_correction_of_momentum_makes_both_forms_one) {

@@ -2,7 +2,6 @@
 #include "recipes/compare/epochs_to_goal.h"
 
 #include <boost/test/unit_test.hpp>
-#include <cmath>
 
 #include "graph/error.h"
 #include "runtime/process.h"
@@ -71,7 +70,7 @@ BOOST_AUTO_TEST_CASE(the_program_names_what_a_goal_is_of) {
   const auto run = folder_of(directory / "a", {200, 120}, "r", 50, "", R"("is_share":false,"higher_is_better":false)");
   const ProcessResult result = Process({KB_BIN "/compare", run.string(), "--goal", "150"}).wait();
   BOOST_TEST(result.status == 0, result.output);
-  BOOST_TEST(result.output.find("1 of 1 runs reached a test error of 150\n") != std::string::npos, result.output);
+  BOOST_TEST(test::contains(result.output, "1 of 1 runs reached a test error of 150\n"));
   BOOST_TEST(Process({KB_BIN "/compare", run.string()}).wait().status == 2);
   folder_of(directory / "a", {0.2});
   BOOST_TEST(Process({KB_BIN "/compare", run.string(), "--goal", "150"}).wait().status == 2);
@@ -84,20 +83,19 @@ BOOST_AUTO_TEST_CASE(samples_are_those_of_each_run) {
   manifest.replace(manifest.find("epoch\":4"), 8, "epoch\":8");
   test::write_file(b / "manifest.json", manifest);
   const ProcessResult result = Process({KB_BIN "/compare", a.string(), b.string(), "--goal", "20"}).wait();
-  BOOST_TEST(result.output.find("1 epochs, 200 samples\n") != std::string::npos, result.output);
-  BOOST_TEST(result.output.find("1 epochs, 400 samples\n") != std::string::npos, result.output);
-  BOOST_TEST(result.output.find("samples: mean 300\n") != std::string::npos, result.output);
+  BOOST_TEST(test::contains(result.output, "1 epochs, 200 samples\n"));
+  BOOST_TEST(test::contains(result.output, "1 epochs, 400 samples\n"));
+  BOOST_TEST(test::contains(result.output, "samples: mean 300\n"));
 }
 
 BOOST_AUTO_TEST_CASE(runs_that_miss_the_goal_are_told_beside_the_mean) {
   const test::TemporaryDirectory directory;
   const auto a = folder_of(directory / "a", {0.1}), b = folder_of(directory / "b", {0.5});
   const ProcessResult result = Process({KB_BIN "/compare", a.string(), b.string(), "--goal", "20"}).wait();
-  BOOST_TEST(result.output.find("NOTE: 1 run did not reach it and is left out of the mean, which is too low\n") !=
-                 std::string::npos,
-             result.output);
+  BOOST_TEST(
+      test::contains(result.output, "NOTE: 1 run did not reach it and is left out of the mean, which is too low\n"));
   const std::string all = Process({KB_BIN "/compare", a.string(), "--goal", "20"}).wait().output;
-  BOOST_TEST(all.find("left out") == std::string::npos, all);
+  BOOST_TEST(!test::contains(all, "left out"), all);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_pooled_is_told) {
@@ -110,9 +108,8 @@ BOOST_AUTO_TEST_CASE(what_is_pooled_is_told) {
   BOOST_TEST(pooled_notes(runs).empty());
   runs.push_back(run("c", R"("lr":0.4,"seed":1,"threads":1)"));
   BOOST_TEST(pooled_notes(runs) ==
-                 std::vector<std::string>{
-                     "the runs differ in more than seeds, and the mean is over all of them: --lr (0.1, 0.4)"},
-             boost::test_tools::per_element());
+             std::vector<std::string>{
+                 "the runs differ in more than seeds, and the mean is over all of them: --lr (0.1, 0.4)"});
   runs = {run("a", R"("lr":0.1,"seed":1)"), run("b", R"("lr":0.1,"seed":1)")};
   BOOST_TEST(pooled_notes(runs).at(0).ends_with("b are one training, and count twice: all of their flags are equal"));
 }

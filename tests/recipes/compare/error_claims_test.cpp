@@ -115,15 +115,13 @@ BOOST_AUTO_TEST_CASE(groups_have_the_seeds_and_their_best_rate_counts) {
     return claims_of({around(kPost, 8), around("policy=sync", 9), at_another_rate, {{"policy=sync", -1, 32}}})[0].ours;
   };
   const MadeRun better{"policy=sync", 0.07, 512, "0.8"}, diverged{"policy=sync", -1, 512, "0.8"};
-  BOOST_TEST(ours({better, better}).find("3 and 2 seeds: ") != std::string::npos, ours({better, better}));
-  BOOST_TEST(ours({better, better}).find("16 8.00 +- 0.10 %; sync 7.00 +- 0.00 %, best of 2 settings, minibatch") !=
-                 std::string::npos,
-             ours({better, better}));
-  BOOST_TEST(ours({better}).find("sync 9.00 +- 0.10 %") != std::string::npos, ours({better}));  // tried once
+  BOOST_TEST(test::contains(ours({better, better}), "3 and 2 seeds: "));
+  BOOST_TEST(
+      test::contains(ours({better, better}), "16 8.00 +- 0.10 %; sync 7.00 +- 0.00 %, best of 2 settings, minibatch"));
+  BOOST_TEST(test::contains(ours({better}), "sync 9.00 +- 0.10 %"));  // tried once
   // Most trainings at this rate diverged.
-  BOOST_TEST(ours({better, better, diverged, diverged, diverged}).find("sync 9.00 +- 0.10 %") != std::string::npos);
-  BOOST_TEST(ours({better, better, diverged, diverged}).find("sync 7.00 +- 0.00 % (2 of 4") != std::string::npos,
-             ours({better, better, diverged, diverged}));
+  BOOST_TEST(test::contains(ours({better, better, diverged, diverged, diverged}), "sync 9.00 +- 0.10 %"));
+  BOOST_TEST(test::contains(ours({better, better, diverged, diverged}), "sync 7.00 +- 0.00 % (2 of 4"));
   std::vector<MadeRun> all = around(kPost, 8);
   all.push_back({kPost, 0.08, 512, "0.4", "12", "target"});
   all.push_back({kPost, 0.08, 512, "0.4", "12", "interrupted"});
@@ -131,12 +129,10 @@ BOOST_AUTO_TEST_CASE(groups_have_the_seeds_and_their_best_rate_counts) {
   BOOST_REQUIRE(groups.groups.size() == 1u);
   BOOST_TEST(groups.groups[0].summary.runs.size() == 3u);
   BOOST_TEST(groups.left_out == (std::vector<std::string>{"runs/3 has no final error: it ended at its target",
-                                                          "runs/4 has no final error: it is not done"}),
-             boost::test_tools::per_element());
-  BOOST_TEST(groups_text(groups.groups)
-                     .find("post-local R 16 H 16                   512       0.4  12 epochs      3  "
-                           "8.00 +- 0.10 %\n") != std::string::npos,
-             groups_text(groups.groups));
+                                                          "runs/4 has no final error: it is not done"}));
+  BOOST_TEST(test::contains(groups_text(groups.groups),
+                            "post-local R 16 H 16                   512       0.4  12 epochs      3  "
+                            "8.00 +- 0.10 %\n"));
 }
 
 // The rate of sync with the greater share counts, of the two that were tried.
@@ -144,7 +140,7 @@ BOOST_AUTO_TEST_CASE(the_best_rate_has_the_greatest_share_where_higher_is_better
   std::vector<ReportedRun> runs = reported({{kPost, 0.9}, {"policy=sync", 0.8}, {"policy=sync", 0.7, 512, "0.8"}});
   for (ReportedRun& one : runs) one.run.goal_kind.higher_is_better = true;
   const JudgedClaim claim = error_claims(policy_groups(runs).groups)[0];
-  BOOST_TEST(claim.ours.find("sync 80.00 %, best of 2 settings") != std::string::npos, claim.ours);
+  BOOST_TEST(test::contains(claim.ours, "sync 80.00 %, best of 2 settings"));
   BOOST_TEST(text_of(claim.evidence.verdict) == "seen");
 }
 
@@ -153,7 +149,7 @@ BOOST_AUTO_TEST_CASE(policies_are_compared_at_the_largest_minibatch_that_all_hav
   const JudgedClaim claim = claims_of({around("policy=sync", 8),
                                        std::vector<MadeRun>(3, {"policy=sync", 0.01, 64}),
                                        {{kLocal, 0.1}, {kSlow, 0.09}, {kLocal, 0.1, 1024}}})[1];
-  BOOST_TEST(claim.ours.find("sync 8.00 +- 0.10 %, minibatch 512, 12 epochs") != std::string::npos, claim.ours);
+  BOOST_TEST(test::contains(claim.ours, "sync 8.00 +- 0.10 %, minibatch 512, 12 epochs"));
   BOOST_TEST(claim.evidence.seeds == 1u);
 }
 
@@ -183,9 +179,9 @@ BOOST_AUTO_TEST_CASE(the_program_compares_policies) {
   const ProcessResult result = Process(words).wait();
   BOOST_TEST(result.status == 0, result.output);
   for (const char* part : {"seen       post-local SGD", "-1.00, 1 seed", "not tested local SGD costs accuracy"})
-    BOOST_TEST(result.output.find(part) != std::string::npos, result.output);
+    BOOST_TEST(test::contains(result.output, part));
   words.push_back("--rcp");
-  BOOST_TEST(Process(words).wait().output.find("--rcp: expected runs of one --policy") != std::string::npos);
+  BOOST_TEST(test::contains(Process(words).wait().output, "--rcp: expected runs of one --policy"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -2,7 +2,6 @@
 #include "recipes/compare/kept_curve.h"
 
 #include <boost/test/unit_test.hpp>
-#include <cmath>
 
 #include "graph/error.h"
 #include "recipes/papers/table.h"
@@ -65,9 +64,8 @@ BOOST_AUTO_TEST_CASE(on_another_machine_deviations_count) {
   BOOST_TEST(compare_with(kept, elsewhere(curve_with(3.9, 0.3, "z")), 2).holds);
   const CurveVerdict beyond = compare_with(kept, elsewhere(curve_with(4.1, 0.3, "z")), 2);
   BOOST_TEST(!beyond.holds);
-  BOOST_TEST(beyond.text.find("library: kept one, here two") != std::string::npos, beyond.text);
-  BOOST_TEST(beyond.text.find("epoch 1 loss  4.10000, kept 2.00000 +- 2.00000  OUTSIDE") != std::string::npos,
-             beyond.text);
+  BOOST_TEST(test::contains(beyond.text, "library: kept one, here two"));
+  BOOST_TEST(test::contains(beyond.text, "epoch 1 loss  4.10000, kept 2.00000 +- 2.00000  OUTSIDE"));
   RunCurve shorter = elsewhere(curve_with(2, 0.2));
   shorter.points.pop_back();
   BOOST_TEST(compare_with(kept, shorter, 2).text == "expected 2 evaluations as kept, got 1\n");

@@ -42,9 +42,8 @@ BOOST_AUTO_TEST_CASE(runs_that_differ_by_their_seeds_are_one_line) {
   const std::vector<SeedLine> lines = seed_lines(reported.runs);
   std::vector<std::string> names;
   for (const SeedLine& line : lines) names.push_back(line.name);
-  BOOST_TEST(names == (std::vector<std::string>{"kn8, 3 seeds", "kn8-seed-4", "other"}),
-             boost::test_tools::per_element());
-  BOOST_TEST(line_numbers(lines) == (std::vector<size_t>{0, 0, 0, 1, 2}), boost::test_tools::per_element());
+  BOOST_TEST(names == (std::vector<std::string>{"kn8, 3 seeds", "kn8-seed-4", "other"}));
+  BOOST_TEST(line_numbers(lines) == (std::vector<size_t>{0, 0, 0, 1, 2}));
   const std::string text = report_page(reported);
   BOOST_TEST(count_of(text, "<polygon") > 0u);
   BOOST_TEST(page_has(text, "<tr class=\"pick\" data-run=\"2\">"));

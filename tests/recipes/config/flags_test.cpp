@@ -1,8 +1,6 @@
 #include "recipes/config/flags.h"
 #include "recipes/run/command_words.h"
 
-#include <fmt/format.h>
-
 #include <boost/test/unit_test.hpp>
 
 #include "recipes/config/network.h"
@@ -15,6 +13,7 @@
 #include "recipes/train/device.h"
 #include "tests/recipes/lenet_flags.h"
 #include "tests/support/says.h"
+#include "tests/support/support.h"
 
 namespace kb::flags_test {
 namespace {
@@ -168,12 +167,7 @@ BOOST_AUTO_TEST_CASE(a_recipe_has_flags_of_its_own) {
   const Recipe recipe = resnet_cifar();
   auto parsed = [&](const std::vector<std::string>& words) { return *parse_flags(recipe, "", words); };
   auto refused = [&](const std::vector<std::string>& words) {
-    try {
-      parsed(words);
-    } catch (const UsageError& error) {
-      return std::string(error.what());
-    }
-    return std::string("(nothing thrown)");
+    return test::error_of<UsageError>([&] { parsed(words); });
   };
   BOOST_TEST(parsed({}).data.options.whole("depth") == 20);
   const RunConfig config = parsed({"--depth", "56", "--width=2"});
@@ -197,21 +191,16 @@ BOOST_AUTO_TEST_CASE(a_recipe_has_flags_of_its_own) {
 // An option's number is whole unless the option says otherwise; a default of another kind would be refused as a value.
 BOOST_AUTO_TEST_CASE(a_default_is_one_of_the_options_values) {
   const auto refusal = [](const RecipeOption& option) {
-    try {
-      OptionValues values({option});
-    } catch (const Error& error) {
-      return std::string(error.what());
-    }
-    return std::string("(nothing thrown)");
+    return test::error_of([&] { OptionValues values({option}); });
   };
   BOOST_TEST(refusal({.name = "dropout", .value = 0.5, .doc = "share"}) ==
              "the recipe's option 'dropout': its default is none of its values\n"
              "  expected: a whole number in [1, 2^31)\n"
              "  got:      0.5\n"
              "  hint:     a share of something is fraction_option(\"dropout\", 0.5, ...)");
-  BOOST_TEST(refusal({.name = "depth", .value = 21, .doc = "layers", .choices = {20, 32}}).find("one of 20, 32") !=
-             std::string::npos);
-  BOOST_TEST(refusal(fraction_option("dropout", 1, "share")).find("a number in [0, 1)") != std::string::npos);
+  BOOST_TEST(
+      test::contains(refusal({.name = "depth", .value = 21, .doc = "layers", .choices = {20, 32}}), "one of 20, 32"));
+  BOOST_TEST(test::contains(refusal(fraction_option("dropout", 1, "share")), "a number in [0, 1)"));
   RecipeOption share{.name = "dropout", .value = 0.3, .doc = "share", .choices = {0.3, 0.5}};
   BOOST_TEST(refusal(share) ==
              "the recipe's option 'dropout': one of its choices is no whole number\n"
@@ -220,7 +209,7 @@ BOOST_AUTO_TEST_CASE(a_default_is_one_of_the_options_values) {
              "  hint:     .whole = false for fractions, which real(\"dropout\") reads");
   share.choices = {1, 0.5};
   share.value = 1;
-  BOOST_TEST(refusal(share).find("got:      0.5") != std::string::npos);
+  BOOST_TEST(test::contains(refusal(share), "got:      0.5"));
   share.whole = false;
   BOOST_TEST(refusal(share) == "(nothing thrown)");
   for (const RecipeOption& option :
@@ -238,7 +227,7 @@ BOOST_AUTO_TEST_CASE(an_option_may_be_a_word) {
   BOOST_TEST(flag_values(recipe, config)[1].value == "batch");
   const std::vector<std::string> words = flag_words(recipe, config);
   BOOST_TEST(recorded_config(recipe, words).data.options.word("norm") == "batch");
-  BOOST_TEST(flag_words(recipe, recorded_config(recipe, words)) == words, boost::test_tools::per_element());
+  BOOST_TEST(flag_words(recipe, recorded_config(recipe, words)) == words);
   BOOST_TEST(usage_error({"--norm", "bach"}) ==
              "--norm: expected one of none, batch, got 'bach'; did you mean 'batch'?");
   BOOST_TEST(usage_error({"--norm", "1"}) == "--norm: expected one of none, batch, got '1'");
@@ -264,9 +253,8 @@ BOOST_AUTO_TEST_CASE(words_and_numbers_are_not_read_as_each_other) {
 
 BOOST_AUTO_TEST_CASE(a_device_that_is_not_there_is_an_error) {
   RunConfig config = parse({"--device", "cuda"});
-  BOOST_CHECK_EXCEPTION(choose_device(config.machine, 0), Error, [](const Error& error) {
-    return std::string(error.what()).find("machine.device = cuda: no GPU can be used") != std::string::npos;
-  });
+  BOOST_CHECK_EXCEPTION(choose_device(config.machine, 0), Error,
+                        test::says("machine.device = cuda: no GPU can be used"));
 }
 
 // These flags are refused before any process is started.
@@ -274,12 +262,7 @@ BOOST_AUTO_TEST_CASE(what_one_kind_of_device_has_not_is_refused) {
   const auto refused = [](std::vector<std::string> words) -> std::string {
     words.insert(words.end(), {"--fast", "--processes", "2"});
     RunConfig config = parse(words);
-    try {
-      launch_processes(config, false, {});
-    } catch (const UsageError& error) {
-      return error.what();
-    }
-    return "";
+    return test::error_of<UsageError>([&] { launch_processes(config, false, {}); });
   };
   BOOST_TEST(refused({"--device", "cuda", "--all-reduce", "ring"}) ==
              "--all-reduce ring: expected halving-doubling or nccl, which GPUs have\n  or:       --device cpu");
@@ -336,10 +319,8 @@ BOOST_AUTO_TEST_CASE(the_group_of_batch_norm_is_a_part_of_the_plan) {
   };
   BOOST_TEST(to_string(parse({}).batch.batch_norm) == "worker");
   const std::vector<std::string> sixteen = words_of({"--minibatch", "64", "--per-worker", "16"});
-  BOOST_TEST(words_of({"--minibatch", "64", "--per-worker", "32", "--batch-norm", "ghost(16)"}) == sixteen,
-             boost::test_tools::per_element());
-  BOOST_TEST(words_of({"--minibatch", "64", "--per-worker", "4", "--batch-norm", "sync(4)"}) == sixteen,
-             boost::test_tools::per_element());
+  BOOST_TEST(words_of({"--minibatch", "64", "--per-worker", "32", "--batch-norm", "ghost(16)"}) == sixteen);
+  BOOST_TEST(words_of({"--minibatch", "64", "--per-worker", "4", "--batch-norm", "sync(4)"}) == sixteen);
   BOOST_TEST((with_plan(parse(sixteen)).batch.per_worker == 16));
   for (const char* wrong : {"", "ghost", "ghost()", "ghost(0)", "ghost(-2)", "ghost(1.5)", "ghost(2", "sync(x)", "all"})
     BOOST_TEST(usage_error({"--batch-norm", wrong}) ==
@@ -387,12 +368,12 @@ BOOST_AUTO_TEST_CASE(flags_of_a_tool) {
   BOOST_TEST(nodes == 4);
   for (const char* value : {"0", "-1", "2.5", "x", "4294967296"}) {
     const std::string expected = std::string("--node: expected a whole number in [1, 2^31), got '") + value + "'";
-    BOOST_CHECK_EXCEPTION(parse_flags(recipe, "", {std::string("--node=") + value}, switches), UsageError,
-                          [&](const UsageError& error) { return error.what() == expected; });
+    BOOST_TEST(test::error_of<UsageError>(
+                   [&] { parse_flags(recipe, "", {std::string("--node=") + value}, switches); }) == expected);
   }
-  BOOST_CHECK_EXCEPTION(parse_network("50us", "--between"), UsageError, [](const UsageError& error) {
-    return std::string(error.what()).starts_with("--between: expected LATENCY,BANDWIDTH");
-  });
+  BOOST_TEST(test::error_of<UsageError>([&] {
+               parse_network("50us", "--between");
+             }).starts_with("--between: expected LATENCY,BANDWIDTH"));
 }
 BOOST_AUTO_TEST_SUITE_END()
 

@@ -7,6 +7,7 @@
 #include "recipes/config/help.h"
 #include "recipes/papers/table.h"
 #include "tests/support/scoped_variable.h"
+#include "tests/support/support.h"
 
 namespace kb::help_test {
 
@@ -42,16 +43,15 @@ BOOST_AUTO_TEST_CASE(the_short_help_has_at_most_60_lines) {
       BOOST_TEST(holds(text) == row.is_common, recipe.name << " " << row.text.name);
       BOOST_TEST(holds(whole), recipe.name << " " << row.text.name);
     }
-    for (const kb::RecipeOption& option : recipe.options)
-      BOOST_TEST(text.find("--" + option.name) != std::string::npos);
+    for (const kb::RecipeOption& option : recipe.options) BOOST_TEST(test::contains(text, "--" + option.name));
   }
 }
 
 // A heading stands above the first flag of its group that is in the text.
 BOOST_AUTO_TEST_CASE(the_short_help_is_grouped) {
   const std::string text = kb::flags_help(kb::lenet_mnist(), "x", kb::HelpScope::common);
-  BOOST_TEST(text.find("\nLoss and augmentation\n  --augment KINDS") != std::string::npos, text);
-  BOOST_TEST(text.find("\nFeeding the processor\n") == std::string::npos, text);
+  BOOST_TEST(test::contains(text, "\nLoss and augmentation\n  --augment KINDS"));
+  BOOST_TEST(!test::contains(text, "\nFeeding the processor\n"), text);
 }
 
 BOOST_AUTO_TEST_CASE(every_flag_stands_in_it_once) {
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(every_flag_stands_in_it_once) {
 // The words that an option takes stand in the short help, too, and a default that is a line feed breaks no line.
 BOOST_AUTO_TEST_CASE(the_help_names_the_words_of_an_option) {
   const std::string text = kb::flags_help(kb::lenet_mnist(), "x", kb::HelpScope::common);
-  BOOST_TEST(text.find("their bias: none, batch [none]") != std::string::npos, text);
+  BOOST_TEST(test::contains(text, "their bias: none, batch [none]"));
   BOOST_TEST(kb::help_text("t", {{"", {"--prompt", "TEXT", "begin"}, "\n"}}) ==
              "t\n  --prompt TEXT          begin [\\n]\n");
 }
@@ -77,14 +77,14 @@ BOOST_AUTO_TEST_CASE(an_idea_is_a_line) {
   bool given = false;
   const std::string text = kb::flags_help(kb::mlp_mnist(), "./run tool mlp_mnist", kb::HelpScope::common,
                                           {{{"--often", "N", "how often; 0: never"}, &given}});
-  BOOST_TEST(text.find("usage: ./run tool mlp_mnist [flags]") != std::string::npos);
-  BOOST_TEST(text.find("\nThis tool\n"
-                       "  --often N              how often;\n"
-                       "                         0: never\n") != std::string::npos,
-             text);
-  BOOST_TEST(text.find("\nMinibatch, workers and processes\n"
-                       "  --minibatch KN         samples of one step, over all workers [64]\n") != std::string::npos,
-             text);
+  BOOST_TEST(test::contains(text, "usage: ./run tool mlp_mnist [flags]"));
+  BOOST_TEST(test::contains(text,
+                            "\nThis tool\n"
+                            "  --often N              how often;\n"
+                            "                         0: never\n"));
+  BOOST_TEST(test::contains(text,
+                            "\nMinibatch, workers and processes\n"
+                            "  --minibatch KN         samples of one step, over all workers [64]\n"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
-#include <functional>
 
 #include "recipes/papers/table.h"
 #include "recipes/train/programs.h"

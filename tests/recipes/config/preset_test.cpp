@@ -8,6 +8,7 @@
 #include "recipes/run/advice.h"
 #include "recipes/run/recorded_flags.h"
 #include "tests/support/says.h"
+#include "tests/support/support.h"
 
 namespace kb::preset_test {
 
@@ -90,8 +91,8 @@ BOOST_AUTO_TEST_CASE(a_printed_command_gives_the_same_run) {
 
 BOOST_AUTO_TEST_CASE(the_help_shows_the_defaults_and_the_notes) {
   const std::string text = flags_help(paced_recipe(), "x", HelpScope::all);
-  BOOST_TEST(text.find("\npace slow\n") != std::string::npos, text);
-  BOOST_TEST(text.find("[0.25]") != std::string::npos);
+  BOOST_TEST(test::contains(text, "\npace slow\n"));
+  BOOST_TEST(test::contains(text, "[0.25]"));
   BOOST_TEST((preset_notes(paced_recipe(), preset_of({"--pace", "fast"})) == PresetWords{"pace fast"}));
 }
 

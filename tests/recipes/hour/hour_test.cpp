@@ -11,6 +11,7 @@
 #include "recipes/hour/hour_plan.h"
 #include "recipes/hour/hour_report.h"
 #include "recipes/papers/table.h"
+#include "tests/support/support.h"
 
 namespace kb::hour_test {
 namespace {
@@ -130,11 +131,11 @@ BOOST_AUTO_TEST_CASE(a_search_takes_the_least_error_that_is_held_out) {
   BOOST_TEST(choice.diverged == 1u);
   BOOST_REQUIRE(choice.best.has_value());
   BOOST_TEST(choice.best->name == "kn4096-sgd-t05");
-  BOOST_TEST(choice_text(arm, choice).find("12 trials of lr=0.00625:0.8:log warmup-epochs=0:6:linear, 1 diverged") !=
-             std::string::npos);
+  BOOST_TEST(
+      test::contains(choice_text(arm, choice), "12 trials of lr=0.00625:0.8:log warmup-epochs=0:6:linear, 1 diverged"));
   const HourArm chosen = at_trial(arm, *choice.best);
   BOOST_TEST(chosen.rate == choice.best->values.at("lr"));
-  BOOST_TEST(chosen.words == choice.best->words, boost::test_tools::per_element());
+  BOOST_TEST(chosen.words == choice.best->words);
   runs[trials[5].name].evaluations.clear();
   BOOST_TEST(choice_of(arm, runs).best->name == "kn4096-sgd-t07");
   runs.erase(trials[3].name);
@@ -330,8 +331,8 @@ BOOST_AUTO_TEST_CASE(what_is_printed_fits_a_terminal_of_80_columns) {
 
 BOOST_AUTO_TEST_CASE(the_brief_study_names_the_full_one) {
   const std::string next = hour_next(HourPlan::brief);
-  BOOST_TEST(next.find("./run get fashion-mnist datasets\n") != next.npos);
-  BOOST_TEST(next.find("./run hour --dataset fashion-mnist --data datasets") != next.npos);
+  BOOST_TEST(test::contains(next, "./run get fashion-mnist datasets\n"));
+  BOOST_TEST(test::contains(next, "./run hour --dataset fashion-mnist --data datasets"));
   BOOST_TEST(hour_next(HourPlan::full).empty());
 }
 
@@ -347,9 +348,8 @@ BOOST_AUTO_TEST_CASE(the_page_holds_all_and_loads_nothing) {
   const std::string page = hour_page(report, "<svg></svg>");
   for (const char* part : {"title &lt;1&gt;", "9.50 +- 0.71 %", "not trained", "<svg></svg>", "41.67", "not tested",
                            "Search kn4096-lars: 12 trials"})
-    BOOST_TEST(page.find(part) != std::string::npos, part);
-  for (const char* part : {"http:", "https:", "<script", "@import"})
-    BOOST_TEST(page.find(part) == std::string::npos, part);
+    BOOST_TEST(test::contains(page, part));
+  for (const char* part : {"http:", "https:", "<script", "@import"}) BOOST_TEST(!test::contains(page, part), part);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(every_parameter_is_told_with_its_initial_distribution) {
   for (const auto& [width, left_out] :
        {std::pair{200, "none"}, {85, "uniform_fan_in"}, {72, "role"}, {58, "initial"}}) {
     const std::string text = parameter_lines(training.space, width);
-    BOOST_TEST(text.find(left_out) == std::string::npos, text);
+    BOOST_TEST(!test::contains(text, left_out), text);
     const size_t now = text.find('\n');
     BOOST_TEST(now <= columns);
     columns = now;
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(the_schedule_fits_its_columns) {
     const std::string table = schedule_lines(training.program, columns) + peak_lines(training.program, columns);
     std::istringstream lines(table);
     for (std::string line; std::getline(lines, line);) BOOST_TEST(line.size() <= static_cast<size_t>(columns), line);
-    BOOST_TEST(table.find("gradient of conv 3x3, weights  conv2") != std::string::npos, table);
+    BOOST_TEST(test::contains(table, "gradient of conv 3x3, weights  conv2"));
     BOOST_TEST((table.find("inspect_test.cpp:") != std::string::npos) == (columns >= 100), table);
     BOOST_TEST((table.find("column_reduce") != std::string::npos) == (columns >= 160), table);
   }

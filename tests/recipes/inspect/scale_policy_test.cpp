@@ -152,11 +152,11 @@ BOOST_AUTO_TEST_CASE(a_forecast_keeps_its_policy) {
   const HandWorker one(true);
   const PolicyLines all = policy_lines(one.worker, {.policy = Policy::async}, kNodes, 64);
   const std::string json = scale_json(all.lines, 1000, {"a", "b", "c", policy_flags({.policy = Policy::async})});
-  BOOST_TEST(json.find("\"algorithm\": \"one server\"") != std::string::npos);
+  BOOST_TEST(test::contains(json, "\"algorithm\": \"one server\""));
   const ScaleForecast forecast = parse_scale_json(json, "forecast.json");
   BOOST_TEST(forecast.policy == "--policy async");
   BOOST_TEST(forecast.rows.at(6).minibatch == 63 * 32, kClose);
-  BOOST_TEST(scale_picture(all.lines, 1000, {"a", "b", "c"}).find("one server") != std::string::npos);
+  BOOST_TEST(test::contains(scale_picture(all.lines, 1000, {"a", "b", "c"}), "one server"));
 }
 
 BOOST_AUTO_TEST_CASE(flags_tell_a_policy) {

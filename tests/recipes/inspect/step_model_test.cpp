@@ -102,21 +102,21 @@ BOOST_AUTO_TEST_CASE(the_table_has_a_line_a_launch_and_the_measured_time_beside_
   const std::vector<const Schedule*> programs{&compiled.at(PartRole::final)};
   const StepModel model = model_step(programs, work_of(compiled, 8), gpu_target("sm_90"), kRates);
   const std::string alone = to_text(model, programs, kRates);
-  BOOST_TEST(alone.find("predicted for test: 1 TB/s copied, 100 TFLOP/s") != std::string::npos, alone);
-  BOOST_TEST(alone.find("measured") == std::string::npos, alone);
+  BOOST_TEST(test::contains(alone, "predicted for test: 1 TB/s copied, 100 TFLOP/s"));
+  BOOST_TEST(!test::contains(alone, "measured"), alone);
   const std::vector<double> twice = [&] {
     std::vector<double> times;
     for (const LaunchModel& launch : model.launches) times.push_back(2 * launch.total_ms);
     return times;
   }();
   const std::string beside = to_text(model, programs, kRates, twice, 1e12);
-  BOOST_TEST(beside.find(" 2.00x") != std::string::npos, beside);
-  BOOST_TEST(beside.find("  multiply + add") != std::string::npos, beside);
+  BOOST_TEST(test::contains(beside, " 2.00x"));
+  BOOST_TEST(test::contains(beside, "  multiply + add"));
   // Launches that take twice as long as predicted are slower than a copy at 1 TB/s. They are all faster than a copy at
   // 0.1 TB/s, and the table says why.
-  BOOST_TEST(beside.find("in the cache") == std::string::npos, beside);
+  BOOST_TEST(!test::contains(beside, "in the cache"), beside);
   const std::string above = to_text(model, programs, kRates, twice, 1e11);
-  BOOST_TEST(above.find("above 100 % of a copy: a part of the bytes was in the cache") != std::string::npos, above);
+  BOOST_TEST(test::contains(above, "above 100 % of a copy: a part of the bytes was in the cache"));
 }
 
 BOOST_AUTO_TEST_CASE(rates_are_given_by_name_or_by_numbers) {

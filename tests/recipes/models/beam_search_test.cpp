@@ -3,7 +3,6 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
-#include <map>
 
 namespace kb::beam_search_test {
 namespace {
@@ -105,7 +104,7 @@ BOOST_AUTO_TEST_CASE(as_many_beams_as_sequences_find_the_best_of_all) {
           best = tokens;
         }
       });
-      BOOST_TEST(found[static_cast<size_t>(sequence)] == best, boost::test_tools::per_element());
+      BOOST_TEST(found[static_cast<size_t>(sequence)] == best);
     }
   }
 }
@@ -123,14 +122,14 @@ BOOST_AUTO_TEST_CASE(one_beam_is_greedy) {
       tokens.push_back(best);
       history.push_back(best);
     }
-    BOOST_TEST(found[static_cast<size_t>(sequence)] == tokens, boost::test_tools::per_element());
+    BOOST_TEST(found[static_cast<size_t>(sequence)] == tokens);
   }
 }
 
 // Sequences of one search do not see each other.
 BOOST_AUTO_TEST_CASE(sequences_are_searched_apart) {
   const auto many = searched(20, options_of(4, 0.6)), few = searched(3, options_of(4, 0.6));
-  for (size_t i = 0; i < few.size(); ++i) BOOST_TEST(few[i] == many[i], boost::test_tools::per_element());
+  for (size_t i = 0; i < few.size(); ++i) BOOST_TEST(few[i] == many[i]);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

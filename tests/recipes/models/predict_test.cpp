@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(images_have_the_classes_that_the_evaluation_found) {
   Predictor best({.model = {.run = run}}, test::small_recipe(), no_words);
   BOOST_TEST(error_of(best, images) == result.at("best").at("test").at("error").get<double>(),
              boost::test_tools::tolerance(1e-9));
-  BOOST_TEST(best.description().find("best.safetensors") != std::string::npos, best.description());
+  BOOST_TEST(test::contains(best.description(), "best.safetensors"));
   const fs::path newest = list_checkpoints(checkpoints_of(run)).front();
   Predictor last({.model = {.run = run, .checkpoint = newest.filename().string()}}, test::small_recipe(), no_words);
   BOOST_TEST(error_of(last, images) == result.at("error").get<double>(), boost::test_tools::tolerance(1e-9));

@@ -93,9 +93,9 @@ BOOST_AUTO_TEST_CASE(a_prompt_may_be_numbers_of_tokens) {
   };
   BOOST_TEST(sampled({"--prompt", "1\n299"}).status == 0);
   const ProcessResult none = sampled({}), large = sampled({"--prompt", "7 300"});
-  BOOST_TEST(none.output.find("expected a token or more, got none") != std::string::npos, none.output);
+  BOOST_TEST(test::contains(none.output, "expected a token or more, got none"));
   BOOST_TEST(large.status == 1);
-  BOOST_TEST(large.output.find("7 300") == std::string::npos, large.output);
+  BOOST_TEST(!test::contains(large.output, "7 300"), large.output);
 }
 
 BOOST_AUTO_TEST_CASE(runs_without_tokens_are_refused) {

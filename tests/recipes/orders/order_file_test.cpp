@@ -46,7 +46,7 @@ struct OrderFileFixture {
   template <class... Parts>
   void check_damaged(const std::string& whole, const std::string& from, const std::string& to, const Parts&... parts) {
     std::string text = whole;
-    BOOST_REQUIRE(text.find(from) != std::string::npos);
+    BOOST_REQUIRE(test::contains(text, from));
     test::write_file(path, text.replace(text.find(from), from.size(), to));
     BOOST_CHECK_EXCEPTION(read(), Error, says("order.jsonl: line ", parts...));
   }
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(orders_are_read_as_they_were_written) {
         while (reader.next()) {
         }
         BOOST_CHECK(reader.plan() == plan);
-        BOOST_TEST(numbers_of(reader.state()) == numbers_of(order.state()), boost::test_tools::per_element());
+        BOOST_TEST(numbers_of(reader.state()) == numbers_of(order.state()));
         BOOST_TEST(reader.bytes() == static_cast<int64_t>(std::filesystem::file_size(path)));
       }
     }

@@ -77,13 +77,11 @@ BOOST_AUTO_TEST_CASE(averaged_parameters_are_told_by_the_part_of_the_others) {
   result.averaged = with_error(0.2, 0.25);
   result.evaluation = with_error(0.25, 0.5);
   BOOST_TEST(final_lines(result) ==
-                 (std::vector<std::string>{"", "valid error 25.00 % (10 of 40), valid loss 0.5000",
-                                           "valid error 20.00 % of the averaged parameters, valid loss 0.2500"}),
-             boost::test_tools::per_element());
+             (std::vector<std::string>{"", "valid error 25.00 % (10 of 40), valid loss 0.5000",
+                                       "valid error 20.00 % of the averaged parameters, valid loss 0.2500"}));
   result.part = kTestPart;
   result.averaged.reset();
-  BOOST_TEST(final_lines(result) == (std::vector<std::string>{"", "test error 25.00 % (10 of 40), test loss 0.5000"}),
-             boost::test_tools::per_element());
+  BOOST_TEST(final_lines(result) == (std::vector<std::string>{"", "test error 25.00 % (10 of 40), test loss 0.5000"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_study_tells_each_training_by_its_part) {

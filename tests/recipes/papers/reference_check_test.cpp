@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(the_points_that_stay) {
   for (const ConvergencePoint& point : all)
     if (!is_above_a_line(point)) expected.push_back(point.minibatch);
   for (const ConvergencePoint& point : resnet_points(Deviation::of_rules)) got.push_back(point.minibatch);
-  BOOST_TEST(got == expected, boost::test_tools::per_element());
+  BOOST_TEST(got == expected);
   BOOST_TEST((got == std::vector<int64_t>{1632, 3264, 32768, 49152, 67840}));
 }
 

@@ -4,13 +4,13 @@
 #include "recipes/perf/step_profiles.h"
 
 #include <boost/test/unit_test.hpp>
-#include <set>
 
 #include "recipes/config/plan.h"
 #include "recipes/papers/table.h"
 #include "recipes/train/bucket_choice.h"
 #include "recipes/train/programs.h"
 #include "tests/recipes/ranks.h"
+#include "tests/support/support.h"
 
 namespace kb::overlap_report_test {
 namespace {
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(losses_hide_behind_the_whole_backward_pass) {
       exchanges.push_back((step.cls == FusionClass::wait ? "wait " : "") +
                           reduction_contents(compiled, step.reduction()).substr(0, 6));
   const std::vector<std::string> expected{"losses", "linear", "wait linear", "wait losses"};
-  BOOST_TEST(exchanges == expected, boost::test_tools::per_element());
+  BOOST_TEST(exchanges == expected);
 }
 
 BOOST_AUTO_TEST_CASE(a_table_and_its_sum) {
@@ -85,9 +85,7 @@ BOOST_AUTO_TEST_CASE(a_table_and_its_sum) {
   overlap.communication = 0.010;
   overlap.exposed = 0.0031;
   const std::string text = overlap_text(compiled, overlap);
-  BOOST_TEST(
-      text.find("     1      1 MB    10.000    11.000    21.000     3.100  linear.*, layer3.*") != std::string::npos,
-      text);
+  BOOST_TEST(test::contains(text, "     1      1 MB    10.000    11.000    21.000     3.100  linear.*, layer3.*"));
   BOOST_TEST(text.ends_with("exposed 3.1 ms of 41 ms; communication 10 ms, of which 6.9 ms are hidden\n"), text);
 }
 
@@ -105,7 +103,7 @@ BOOST_AUTO_TEST_CASE(a_bucket_is_as_large_as_the_network_asks) {
   const auto choose = [&](const Network& network) { return choose_bucket(finely, network, kSlow); };
   const BucketChoice fine = choose({0, 1e5}), whole = choose({100, 1e9});
   BOOST_TEST(fine.megabytes < 0.3);
-  BOOST_TEST(fine.text.find("buckets of") != std::string::npos, fine.text);
+  BOOST_TEST(test::contains(fine.text, "buckets of"));
   BOOST_TEST(whole.megabytes > 50);
   BOOST_TEST(whole.text.find("the whole gradient in one bucket") == 0u, whole.text);
 }

@@ -18,12 +18,12 @@ BOOST_AUTO_TEST_CASE(a_drawn_run_has_the_same_bits) {
     BOOST_TEST(test::run(folder / "drawn", words) == 0);
     BOOST_TEST(test::state_sha256(folder / "drawn") == test::state_sha256(folder / "plain"));
     BOOST_TEST(test::trace(folder / "drawn") == test::trace(folder / "plain"));
-    BOOST_TEST(test::read_file(folder / "drawn" / "manifest.json").find("a.svg") == std::string::npos);
+    BOOST_TEST(!test::contains(test::read_file(folder / "drawn" / "manifest.json"), "a.svg"));
     const std::string picture = test::read_file(folder / "a.svg");
     BOOST_TEST(picture.starts_with("<svg "));
-    BOOST_TEST(picture.find(": step 19, measured") != std::string::npos);
-    BOOST_TEST(picture.find("timeline_test.cpp:") == std::string::npos);
-    BOOST_TEST(picture.find("small_run.cpp:") != std::string::npos);
+    BOOST_TEST(test::contains(picture, ": step 19, measured"));
+    BOOST_TEST(!test::contains(picture, "timeline_test.cpp:"));
+    BOOST_TEST(test::contains(picture, "small_run.cpp:"));
     BOOST_TEST(of_phase(test::read_file(folder / "a.json"), "X").size() > 10u);
     for (const char* name : {"plain", "drawn", "a.svg", "a.json"}) fs::remove_all(folder / name);
   }
@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_goes_on_is_drawn) {
   BOOST_TEST(test::run({"--resume", (folder / "cut").string(), "--steps", "8", "--picture",
                         (folder / "a.svg").string()}) == 0);
   BOOST_TEST(test::state_sha256(folder / "cut") == test::state_sha256(folder / "whole"));
-  BOOST_TEST(test::read_file(folder / "a.svg").find(": step 7, measured") != std::string::npos);
+  BOOST_TEST(test::contains(test::read_file(folder / "a.svg"), ": step 7, measured"));
 }
 
 BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_written_is_told_before_the_run) {
@@ -68,9 +68,7 @@ BOOST_AUTO_TEST_CASE(inspect_draws) {
     BOOST_TEST(fs::exists(picture) == (status == 0));
     return status == 0 ? test::read_file(picture) : result.output;
   };
-  const auto has = [](const std::string& text, const std::string& part) {
-    BOOST_TEST(text.find(part) != std::string::npos, part + " in\n" + text);
-  };
+  const auto has = [](const std::string& text, const std::string& part) { BOOST_TEST(test::contains(text, part)); };
   const auto reductions = [&] {
     size_t count = 0;
     for (const Json& event : of_phase(test::read_file(trace), "X")) count += event.at("cat") == "all_reduce" ? 1 : 0;

@@ -65,8 +65,8 @@ BOOST_AUTO_TEST_CASE(a_trace_has_the_ids_of_the_picture) {
     BOOST_TEST(std::abs(event.at("dur").get<double>() - 1e3 * one.milliseconds) < 1e-3);
     BOOST_TEST(event.at("tid") == static_cast<int>(one.lane));
   }
-  BOOST_TEST(traced == ids, boost::test_tools::per_element());
-  for (const std::string& id : ids) BOOST_TEST(picture.find("<title>" + id + "  ") != std::string::npos, id);
+  BOOST_TEST(traced == ids);
+  for (const std::string& id : ids) BOOST_TEST(test::contains(picture, "<title>" + id + "  "));
   std::sort(ids.begin(), ids.end());
   BOOST_TEST((std::adjacent_find(ids.begin(), ids.end()) == ids.end()));
 }
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(every_box_has_the_users_line) {
   const Timeline timeline = Predicted().timeline;
   BOOST_REQUIRE(!timeline.boxes.empty());
   for (const Box& part : timeline.boxes) {
-    BOOST_TEST(part.place.find(".cpp:") != std::string::npos, part.id + " " + part.name);
+    BOOST_TEST(test::contains(part.place, ".cpp:"));
     BOOST_TEST(!part.name.empty());
   }
 }
@@ -165,16 +165,16 @@ BOOST_AUTO_TEST_CASE(a_picture_has_a_band_a_phase) {
     const size_t first = picture.find(tip);
     BOOST_TEST(first != std::string::npos, phase);
     BOOST_TEST(picture.find(tip, first + 1) == std::string::npos, phase);
-    BOOST_TEST(picture.find(std::string(">") + phase + "</text>") != std::string::npos, phase);  // the legend names it
+    BOOST_TEST(test::contains(picture, std::string(">") + phase + "</text>"));  // the legend names it
   }
-  BOOST_TEST(picture.find("<title>prepare ") == std::string::npos);
+  BOOST_TEST(!test::contains(picture, "<title>prepare "));
 }
 
 BOOST_AUTO_TEST_CASE(every_kind_has_a_colour) {
   const std::string picture = picture_svg(Hand().timeline());
   for (int cls = 0; cls <= static_cast<int>(FusionClass::wait); ++cls) {
     const std::string kind(name(static_cast<FusionClass>(cls)));
-    BOOST_TEST(picture.find("." + kind + "{fill:#") != std::string::npos, kind);
+    BOOST_TEST(test::contains(picture, "." + kind + "{fill:#"));
   }
 }
 

@@ -2,7 +2,6 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include <cstdio>
 #include <sstream>
 
 #include "recipes/report/picture.h"

@@ -9,11 +9,10 @@
 #include "recipes/report/study_picture.h"
 
 #include "tests/support/matches.h"
+#include "tests/support/support.h"
 
 namespace kb::curves_test {
 namespace {
-
-using boost::test_tools::per_element;
 
 std::string step_line(int64_t step, double epoch, double loss, double lr) {
   return fmt::format("{{\"kind\":\"step\",\"step\":{},\"epoch\":{},\"loss\":{},\"lr\":{}}}\n", step, epoch, loss, lr);
@@ -126,16 +125,16 @@ BOOST_AUTO_TEST_CASE(a_run_of_anything_has_a_picture) {
         step_line(0, 0, 0, 0) + step_line(1, 1, 0, 0) + evaluation_line(1, 0, 0)}) {
     const std::string svg = curves_picture("<a & b>", read_curves(lines));
     BOOST_TEST(svg.ends_with("</svg>\n"));
-    BOOST_TEST(svg.find("&lt;a &amp; b&gt;") != std::string::npos);
-    for (const char* wrong : {"nan", "inf"}) BOOST_TEST(svg.find(wrong) == std::string::npos, lines << svg);
+    BOOST_TEST(test::contains(svg, "&lt;a &amp; b&gt;"));
+    for (const char* wrong : {"nan", "inf"}) BOOST_TEST(!test::contains(svg, wrong), lines << svg);
   }
 }
 
 BOOST_AUTO_TEST_CASE(the_best_error_is_named) {
   const std::string svg = curves_picture(
       "a run", read_curves(evaluation_line(1, 1, 0.5) + evaluation_line(2, 1, 0.125) + evaluation_line(3, 1, 0.25)));
-  BOOST_TEST(svg.find("test error, %: 25.00 at the end, 12.50 at best (epoch 2)") != std::string::npos);
-  BOOST_TEST(svg.find("epoch 2: test error, % 12.5") != std::string::npos);
+  BOOST_TEST(test::contains(svg, "test error, %: 25.00 at the end, 12.50 at best (epoch 2)"));
+  BOOST_TEST(test::contains(svg, "epoch 2: test error, % 12.5"));
 }
 
 std::string part_line(const std::string& kind, const std::string& more, double epoch, double loss, double error) {
@@ -162,7 +161,7 @@ BOOST_AUTO_TEST_CASE(each_part_has_its_name) {
        {"valid error, %: 25.00 at the end, 12.50 at best (epoch 2); test 30.00 at the end, 15.00 of the best",
         "epoch 2: valid error, % 12.5", "epoch 2: test error, % 15", "epoch 3: test loss 0.8", "epoch 1: valid loss 1",
         ">valid</text>", ">test</text>"})
-    BOOST_TEST(svg.find(words) != std::string::npos, words);
+    BOOST_TEST(test::contains(svg, words));
   // Without samples held out the evaluations are of the test part, and nothing stands beside them.
   const RunCurves plain = read_curves(evaluation_line(1, 1, 0.5));
   BOOST_TEST(plain.goal.part == "test");
@@ -173,26 +172,26 @@ BOOST_AUTO_TEST_CASE(each_part_has_its_name) {
 BOOST_AUTO_TEST_CASE(a_study_names_the_part_that_it_is_judged_on) {
   const StudyLine line{"lr 0.1", {{1, 0.5, 10}, {2, 0.25, 20}}, {{1, 1, 10}}};
   const std::string svg = study_picture("a study", {line}, {"error", true, false, "valid"});
-  BOOST_TEST(svg.find(">valid error, %</text>") != std::string::npos);
-  BOOST_TEST(svg.find("test") == std::string::npos);
+  BOOST_TEST(test::contains(svg, ">valid error, %</text>"));
+  BOOST_TEST(!test::contains(svg, "test"));
 }
 
 // Either all ticks of an axis from 1000 on have a unit, k or M, or none has.
 BOOST_AUTO_TEST_CASE(numbers_of_an_axis_are_of_one_kind) {
   using Texts = std::vector<std::string>;
-  BOOST_TEST(tick_texts({0, 500, 50'000, 100'000}) == (Texts{"0", "500", "50k", "100k"}), per_element());
-  BOOST_TEST(tick_texts({0, 50'000}) == (Texts{"0", "50000"}), per_element());
-  BOOST_TEST(tick_texts({8, 8192, 131'072}) == (Texts{"8", "8.192k", "131.1k"}), per_element());
-  BOOST_TEST(tick_texts({200'000, 1'000'000}) == (Texts{"200k", "1M"}), per_element());
-  BOOST_TEST(tick_texts({0.05, 0.1, 12.5}) == (Texts{"0.05", "0.1", "12.5"}), per_element());
-  BOOST_TEST(tick_texts({-200'000, 0, 1e20}) == (Texts{"-200000", "0", "1e+20"}), per_element());
+  BOOST_TEST(tick_texts({0, 500, 50'000, 100'000}) == (Texts{"0", "500", "50k", "100k"}));
+  BOOST_TEST(tick_texts({0, 50'000}) == (Texts{"0", "50000"}));
+  BOOST_TEST(tick_texts({8, 8192, 131'072}) == (Texts{"8", "8.192k", "131.1k"}));
+  BOOST_TEST(tick_texts({200'000, 1'000'000}) == (Texts{"200k", "1M"}));
+  BOOST_TEST(tick_texts({0.05, 0.1, 12.5}) == (Texts{"0.05", "0.1", "12.5"}));
+  BOOST_TEST(tick_texts({-200'000, 0, 1e20}) == (Texts{"-200000", "0", "1e+20"}));
   BOOST_TEST(tick_texts({}).empty());
 }
 
 BOOST_AUTO_TEST_CASE(counts_beside_each_other_are_of_one_kind) {
   using Texts = std::vector<std::string>;
-  BOOST_TEST(count_texts({99'999, 120'000, 900, 7.5}, 3) == (Texts{"100k", "120k", "900", "7.5"}), per_element());
-  BOOST_TEST(count_texts({99'999, 50'000}, 3) == (Texts{"99999", "50000"}), per_element());
+  BOOST_TEST(count_texts({99'999, 120'000, 900, 7.5}, 3) == (Texts{"100k", "120k", "900", "7.5"}));
+  BOOST_TEST(count_texts({99'999, 50'000}, 3) == (Texts{"99999", "50000"}));
   BOOST_TEST(count_texts({}, 3).empty());
   BOOST_TEST(count_text(999'400, 3) == "999k");
   BOOST_TEST(count_text(999'700, 3) == "1M");
@@ -206,8 +205,7 @@ BOOST_AUTO_TEST_CASE(the_goal_may_have_any_name_and_direction) {
   const RunCurves read = read_curves(lines, {"bleu", false, true});
   BOOST_REQUIRE(read.judged_goal.size() == 2u);
   BOOST_TEST(read.judged_goal[0].value == 21.5);
-  BOOST_TEST(curves_picture("a run", read).find("test bleu: 20 at the end, 21.5 at best (epoch 1)") !=
-             std::string::npos);
+  BOOST_TEST(test::contains(curves_picture("a run", read), "test bleu: 20 at the end, 21.5 at best (epoch 1)"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(images_lie_in_rows_one_pixel_apart) {
   const std::vector<int> expected = {0,   51,  255, 102, 255,  //
                                      255, 255, 255, 255, 255,  //
                                      0,   255, 255, 255, 255};
-  BOOST_TEST(grey_of(drawing_file(drawn)) == expected, boost::test_tools::per_element());
+  BOOST_TEST(grey_of(drawing_file(drawn)) == expected);
 }
 
 BOOST_AUTO_TEST_CASE(three_channels_are_red_green_blue) {
@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(three_channels_are_red_green_blue) {
   const std::unique_ptr<ImageDecoder> decoder = open_png({reinterpret_cast<const uint8_t*>(file.data()), file.size()});
   std::vector<int> pixel;
   decoder->decode({0, 0, 1, 1}, [&](const uint8_t* row) { pixel.assign(row, row + 3); });
-  BOOST_TEST(pixel == (std::vector<int>{255, 0, 51}), boost::test_tools::per_element());
+  BOOST_TEST(pixel == (std::vector<int>{255, 0, 51}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

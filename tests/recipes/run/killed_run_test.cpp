@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(stopped_by_signals) {
   std::erase(spoken, "--quiet");
   const ProcessResult ended = Process(spoken).wait();
   BOOST_TEST(ended.status == 0);
-  BOOST_TEST(ended.output.find("has ended: all its steps are done") != std::string::npos, ended.output);
+  BOOST_TEST(test::contains(ended.output, "has ended: all its steps are done"));
 }
 
 BOOST_AUTO_TEST_CASE(an_evaluation_at_a_stop_is_asked_for) {
@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_grows_too_large_stops_the_run) {
   const std::string said =
       "step-00000010.safetensors: File too large; 2.2 MB are needed, the limit on a file (ulimit "
       "-f) is 1.5 MB\n  kept: no checkpoint";
-  BOOST_TEST(result.output.find(said) != std::string::npos, result.output);
+  BOOST_TEST(test::contains(result.output, said));
   BOOST_TEST(leftovers(out) == 0);
   finish_and_compare();
 }
@@ -266,21 +266,19 @@ BOOST_AUTO_TEST_CASE(a_full_disk_keeps_the_last_good_checkpoint) {
     std::erase(words, "--quiet");  // which leaves out notes
     const ProcessResult result = Process(words).wait();
     BOOST_TEST(result.status == 1, result.output);
-    BOOST_TEST(result.output.find("NOTE: the disk of " + out.string() + " has ") != std::string::npos, result.output);
-    BOOST_TEST(
-        result.output.find("(4 of 2.15 MB for checkpoints, 2 of 1.08 MB for model.safetensors)") != std::string::npos,
-        result.output);
-    BOOST_TEST(result.output.find("No space left on device; 2.2 MB are needed, ") != std::string::npos, result.output);
+    BOOST_TEST(test::contains(result.output, "NOTE: the disk of " + out.string() + " has "));
+    BOOST_TEST(test::contains(result.output, "(4 of 2.15 MB for checkpoints, 2 of 1.08 MB for model.safetensors)"));
+    BOOST_TEST(test::contains(result.output, "No space left on device; 2.2 MB are needed, "));
     const std::vector<fs::path> kept = list_checkpoints(out / "checkpoints");
     BOOST_REQUIRE(kept.size() == 2u);
     BOOST_TEST(read_checkpoint(kept[0]).step == 20);
     const std::string last =
         "\n  kept: " + kept[0].string() + "\n  hint: once that is mended, --resume goes on from there";
-    BOOST_TEST(result.output.find(last) != std::string::npos, result.output);
+    BOOST_TEST(test::contains(result.output, last));
     const ProcessResult again = Process(next()).wait();
     BOOST_TEST(again.status == 1, again.output);
-    BOOST_TEST(again.output.find("model.safetensors: No space left on device; ") != std::string::npos, again.output);
-    BOOST_TEST(again.output.find(last) != std::string::npos, again.output);
+    BOOST_TEST(test::contains(again.output, "model.safetensors: No space left on device; "));
+    BOOST_TEST(test::contains(again.output, last));
     BOOST_TEST(leftovers(out) == 0);
     fs::copy(out, directory / "saved", fs::copy_options::recursive);
   }
@@ -298,7 +296,7 @@ BOOST_AUTO_TEST_CASE(two_processes_do_not_train_in_one_folder) {
   const ProcessResult second = Process(resumed()).wait();
   first.signal(SIGCONT);
   BOOST_TEST(second.status == 1);
-  BOOST_TEST(second.output.find("is in use: another process trains in it") != std::string::npos, second.output);
+  BOOST_TEST(test::contains(second.output, "is in use: another process trains in it"));
   BOOST_TEST(first.wait().status == 0);
   BOOST_TEST(state_sha256(out) == state_sha256(whole));
 }

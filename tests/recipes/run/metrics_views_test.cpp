@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_written_is_told_once) {
   views.make();
   views.make();
   BOOST_TEST(said.starts_with("NOTE: "), said);
-  BOOST_TEST(said.find("curves.svg") != std::string::npos, said);
+  BOOST_TEST(test::contains(said, "curves.svg"));
   BOOST_TEST(std::count(said.begin(), said.end(), '\n') == 1);
 }
 

@@ -2,7 +2,6 @@
 #include "recipes/run/process_memory.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -110,8 +110,8 @@ inline void kill_one(const std::string& command, int rank, const fs::path& out, 
   BOOST_TEST(ended.code != 0);
   const std::string dead =
       "rank " + std::to_string(rank) + " (process " + std::to_string(victim) + ") has died at step ";
-  BOOST_TEST(ended.text.find(dead) != std::string::npos, ended.text);
-  BOOST_TEST(ended.text.find("go on: ./run lenet_mnist --resume " + out.string()) != std::string::npos, ended.text);
+  BOOST_TEST(test::contains(ended.text, dead));
+  BOOST_TEST(test::contains(ended.text, "go on: ./run lenet_mnist --resume " + out.string()));
   const Ended resumed = run_shell(kSmall + " --resume " + out.string() + " --processes 2");
   BOOST_TEST(resumed.code == 0, resumed.text);
   BOOST_TEST(test::state_sha256(out) == expected);

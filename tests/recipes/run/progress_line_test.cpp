@@ -3,6 +3,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "tests/support/support.h"
+
 namespace kb::progress_line_test {
 
 namespace {
@@ -45,7 +47,7 @@ BOOST_AUTO_TEST_CASE(no_line_is_wider_than_its_terminal) {
     for (int columns = 1; columns <= 240; ++columns) {
       const std::string line = progress_line(progress, columns);
       BOOST_TEST(static_cast<int>(line.size()) <= columns, columns << ": " << line);
-      if (columns >= 79) BOOST_TEST(line.find("loss 0.1131") != std::string::npos, line);
+      if (columns >= 79) BOOST_TEST(test::contains(line, "loss 0.1131"));
     }
 }
 

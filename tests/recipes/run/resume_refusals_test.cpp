@@ -46,10 +46,10 @@ BOOST_AUTO_TEST_CASE(flags_that_change_what_is_computed_are_refused) {
   train();
   die_after(8);
   const std::string said = complaint(out, {"--lr", "0.2", "--seed", "1", "--shards", "7"});
-  BOOST_TEST(contains(said,
-                      "cannot go on with flags that change what is computed\n- --lr 0.1   the run has\n"
-                      "+ --lr 0.2   given beside --resume\n- --shards "));
-  BOOST_TEST(contains(said, "--init "));
+  BOOST_TEST(test::contains(said,
+                            "cannot go on with flags that change what is computed\n- --lr 0.1   the run has\n"
+                            "+ --lr 0.2   given beside --resume\n- --shards "));
+  BOOST_TEST(test::contains(said, "--init "));
   BOOST_TEST(!contains(said, "--seed"));
   BOOST_TEST(complaint(out, {"--out", "x"}) == "--resume goes on in " + out.string() + "; there is no --out beside it");
   BOOST_TEST(run({"--resume", out.string(), "--minibatch", "5"}) == 1);
@@ -62,8 +62,8 @@ BOOST_AUTO_TEST_CASE(flags_that_change_what_is_computed_are_refused) {
 BOOST_AUTO_TEST_CASE(a_group_of_batch_norm_stays) {
   train({"--batch-norm", "ghost(5)"});
   die_after(8);
-  BOOST_TEST(contains(complaint(out, {"--batch-norm", "ghost(1)"}),
-                      "- --per-worker 5   the run has\n+ --per-worker 1   given beside --resume"));
+  BOOST_TEST(test::contains(complaint(out, {"--batch-norm", "ghost(1)"}),
+                            "- --per-worker 5   the run has\n+ --per-worker 1   given beside --resume"));
   BOOST_TEST(
       complaint(out, {"--batch-norm", "ghost(2)"}).starts_with("batch.batch_norm: expected ghost(M), M a divisor"));
   BOOST_TEST(run({"--resume", out.string(), "--batch-norm", "ghost(5)"}) == 0);
@@ -86,14 +86,14 @@ BOOST_AUTO_TEST_CASE(a_damaged_checkpoint_names_the_one_before_it) {
   flip_bit(checkpoint_of(out, 9));
   fs::resize_file(checkpoint_of(out, 8), 1000);
   const std::string said = complaint(out);
-  BOOST_TEST(contains(said, checkpoint_name(9) + ": this checkpoint cannot be used: its "));
-  BOOST_TEST(contains(said, "is whole, of step 7: --checkpoint " + checkpoint_name(7)), said);
+  BOOST_TEST(test::contains(said, checkpoint_name(9) + ": this checkpoint cannot be used: its "));
+  BOOST_TEST(test::contains(said, "is whole, of step 7: --checkpoint " + checkpoint_name(7)));
   BOOST_TEST(run({"--resume", out.string()}) == 1);
   BOOST_TEST(run({"--resume", out.string(), "--checkpoint", checkpoint_name(7), "--save-every", "100"}) == 0);
   BOOST_TEST(trace(out) == trace(whole));
   const std::string unknown = complaint(out, {"--checkpoint", "step-9"});
-  BOOST_TEST(contains(unknown, "--checkpoint: there is no step-9; in "), unknown);
-  BOOST_TEST(contains(unknown, ", best.safetensors"), unknown);
+  BOOST_TEST(test::contains(unknown, "--checkpoint: there is no step-9; in "));
+  BOOST_TEST(test::contains(unknown, ", best.safetensors"));
 }
 
 // Nobody is there to choose under --resume auto: the run goes on from the newest whole checkpoint, to the same bits,
@@ -118,9 +118,9 @@ BOOST_AUTO_TEST_CASE(resume_auto_passes_over_damaged_checkpoints) {
     const kb::ResumedRun dry = opened(RunFolder::Use::own);
     BOOST_TEST(dry.checkpoint->step == 7);
     BOOST_REQUIRE(dry.notes.size() == 2u);
-    BOOST_TEST(contains(dry.notes[0], checkpoint_name(9) + ": this checkpoint cannot be used: its "), dry.notes[0]);
-    BOOST_TEST(contains(dry.notes[0], "\n  passed over: without --dry-run it is kept as " + checkpoint_name(9) + "."),
-               dry.notes[0]);
+    BOOST_TEST(test::contains(dry.notes[0], checkpoint_name(9) + ": this checkpoint cannot be used: its "));
+    BOOST_TEST(
+        test::contains(dry.notes[0], "\n  passed over: without --dry-run it is kept as " + checkpoint_name(9) + "."));
     BOOST_TEST(opened(RunFolder::Use::share).notes.empty());  // one process alone tells
     BOOST_TEST(test::read_file(checkpoint_of(out, 9)) == damaged);
   }
@@ -128,10 +128,9 @@ BOOST_AUTO_TEST_CASE(resume_auto_passes_over_damaged_checkpoints) {
     const kb::ResumedRun opened = open_resumed(small_recipe(), *parse_flags(small_recipe(), "small", words), words);
     BOOST_TEST(opened.checkpoint->step == 7);
     BOOST_REQUIRE(opened.notes.size() == 2u);
-    BOOST_TEST(contains(opened.notes[0], checkpoint_name(9) + ": this checkpoint cannot be used: its "),
-               opened.notes[0]);
-    BOOST_TEST(contains(opened.notes[0], "\n  kept as " + checkpoint_name(9) + ".damaged"), opened.notes[0]);
-    BOOST_TEST(contains(opened.notes[1], "kept as " + checkpoint_name(8) + ".damaged"), opened.notes[1]);
+    BOOST_TEST(test::contains(opened.notes[0], checkpoint_name(9) + ": this checkpoint cannot be used: its "));
+    BOOST_TEST(test::contains(opened.notes[0], "\n  kept as " + checkpoint_name(9) + ".damaged"));
+    BOOST_TEST(test::contains(opened.notes[1], "kept as " + checkpoint_name(8) + ".damaged"));
   }
   damage();
   BOOST_TEST(run(words) == 0);
@@ -205,7 +204,7 @@ BOOST_AUTO_TEST_CASE(an_earlier_checkpoint_is_judged_by_all_but_its_graph) {
   later["flags"] += "--added-since \n";
   BOOST_CHECK_NO_THROW(check_belongs(small_recipe(), earlier, later));
   const std::string no_base = "--base-lr \n";
-  BOOST_REQUIRE(earlier.metadata["flags"].find(no_base) != std::string::npos);
+  BOOST_REQUIRE(test::contains(earlier.metadata["flags"], no_base));
   earlier.metadata["flags"].erase(earlier.metadata["flags"].find(no_base), no_base.size());
   BOOST_CHECK_NO_THROW(check_belongs(small_recipe(), earlier, facts));  // --base-minibatch 0 is none
   earlier.metadata["flags"] += "--lr 7\n";
@@ -219,18 +218,12 @@ BOOST_AUTO_TEST_CASE(an_earlier_checkpoint_has_the_flags_of_its_time) {
   const auto without = [&](const std::string& line, const std::string& instead) {
     Checkpoint earlier = own;
     std::string& flags = earlier.metadata["flags"];
-    BOOST_REQUIRE(flags.find(line) != std::string::npos);
+    BOOST_REQUIRE(test::contains(flags, line));
     flags.replace(flags.find(line), line.size(), instead);
     return earlier;
   };
   const auto belongs = [&](const Checkpoint& earlier) {
-    try {
-      check_belongs(small_recipe(), earlier, own.metadata);
-    } catch (const Error& error) {
-      BOOST_TEST_MESSAGE(error.what());
-      return false;
-    }
-    return true;
+    return test::error_of([&] { check_belongs(small_recipe(), earlier, own.metadata); }) == "(nothing thrown)";
   };
   BOOST_TEST(belongs(own));
   BOOST_TEST(belongs(without("--no-decay bias,norm_scale,norm_shift\n", "")));
@@ -275,25 +268,16 @@ BOOST_AUTO_TEST_CASE(a_foreign_checkpoint_is_refused_with_the_difference) {
   BOOST_REQUIRE(run(other, {"--lr", "0.3", "--keep", "9"}) == 0);
   const Checkpoint config = read_checkpoint(checkpoint_of(other, 10));
   const Checkpoint own = read_checkpoint(checkpoint_of(out, 9));
-  std::string said;
-  try {
-    check_belongs(small_recipe(), config, own.metadata);
-  } catch (const Error& error) {
-    said = error.what();
-  }
-  BOOST_TEST(contains(said,
-                      ": this checkpoint is of another run: flags differs (- the checkpoint, + this run)\n"
-                      "- --lr 0.3\n+ --lr 0.1"),
-             said);
+  std::string said = test::error_of([&] { check_belongs(small_recipe(), config, own.metadata); });
+  BOOST_TEST(test::contains(said,
+                            ": this checkpoint is of another run: flags differs (- the checkpoint, + this run)\n"
+                            "- --lr 0.3\n+ --lr 0.1"));
   BOOST_REQUIRE(run(directory / "net", {}, other_recipe()) == 0);
-  try {
-    check_belongs(small_recipe(), read_checkpoint(checkpoint_of(directory / "net", 20)), own.metadata);
-  } catch (const Error& error) {
-    said = error.what();
-  }
-  BOOST_TEST(contains(said, "graph differs"), said);
-  BOOST_TEST(contains(said, "\n-   %"), said);
-  BOOST_TEST(contains(said, " = sqrt %"), said);
+  const Checkpoint net = read_checkpoint(checkpoint_of(directory / "net", 20));
+  said = test::error_of([&] { check_belongs(small_recipe(), net, own.metadata); });
+  BOOST_TEST(test::contains(said, "graph differs"));
+  BOOST_TEST(test::contains(said, "\n-   %"));
+  BOOST_TEST(test::contains(said, " = sqrt %"));
   BOOST_TEST(std::count(said.begin(), said.end(), '\n') <= 6, said);
   BOOST_TEST(run({"--resume", out.string()}, other_recipe()) == 1);
   const std::string before = test::read_file(out / "metrics.jsonl");
@@ -304,13 +288,14 @@ BOOST_AUTO_TEST_CASE(a_foreign_checkpoint_is_refused_with_the_difference) {
 BOOST_AUTO_TEST_CASE(folders_that_cannot_be_resumed) {
   BOOST_TEST(complaint(directory / "none") == "--resume: there is no run folder " + (directory / "none").string());
   fs::create_directory(directory / "empty");
-  BOOST_TEST(contains(complaint(directory / "empty"), "holds no run: there is no manifest.json"));
+  BOOST_TEST(test::contains(complaint(directory / "empty"), "holds no run: there is no manifest.json"));
   BOOST_REQUIRE(run(out, {"--steps", "1"}) == 0);
   Recipe renamed = small_recipe();
   renamed.name = "large";
-  BOOST_TEST(contains(complaint(out, {}, renamed), " is a run of small, not of large\n  hint: ./run small --resume "));
+  BOOST_TEST(
+      test::contains(complaint(out, {}, renamed), " is a run of small, not of large\n  hint: ./run small --resume "));
   const RunFolder held = RunFolder::open(out.string());
-  BOOST_TEST(contains(complaint(out), "is in use: another process trains in it"));
+  BOOST_TEST(test::contains(complaint(out), "is in use: another process trains in it"));
   BOOST_TEST(run({"--checkpoint", "x"}) == 2);
   const fs::path torn = directory / "torn", metrics = torn / "metrics.jsonl";
   fs::create_directory(torn);
@@ -327,7 +312,7 @@ BOOST_AUTO_TEST_CASE(a_doctored_manifest_is_refused_by_name) {
   const auto says = [&](const std::string& text, const std::string& part) {
     test::write_file(manifest, text);
     const std::string said = complaint(out);
-    BOOST_TEST(contains(said, part), said);
+    BOOST_TEST(test::contains(said, part));
     BOOST_TEST(test::read_file(manifest) == text);
   };
   const auto with = [&](const std::string& key, const Json& value) {
@@ -352,7 +337,7 @@ BOOST_AUTO_TEST_CASE(a_doctored_manifest_is_refused_by_name) {
   says("{\"steps\":1e999}", "number overflow");
   fs::remove(manifest);
   BOOST_REQUIRE(::mkfifo(manifest.c_str(), 0600) == 0);
-  BOOST_TEST(contains(complaint(out), "expected a file, got a FIFO"));
+  BOOST_TEST(test::contains(complaint(out), "expected a file, got a FIFO"));
 }
 
 BOOST_AUTO_TEST_CASE(damaged_versions_are_named) {

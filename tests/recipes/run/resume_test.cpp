@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(statistics_estimated_anew_stay_the_same) {
       BOOST_TEST(test::read_file(path) == test::read_file(whole / "checkpoints" / path.filename()), path);
     if (step == 10) BOOST_TEST(trace(out) == trace(whole));
   }
-  BOOST_TEST(contains(complaint(out, {"--recompute-bn", "0"}), "- --recompute-bn 4   the run has"));
+  BOOST_TEST(test::contains(complaint(out, {"--recompute-bn", "0"}), "- --recompute-bn 4   the run has"));
 }
 
 // schedule-free keeps a mean of the weights over all steps, in which the share of a step follows from all learning

@@ -288,7 +288,7 @@ BOOST_AUTO_TEST_CASE(an_exception_of_unknown_origin_is_told_by_its_type) {
   };
   const std::string said = told_of(NoSensor("the sensor is off"));
   BOOST_TEST(said.starts_with("p: an exception that nothing caught, "), said);
-  BOOST_TEST(said.find("NoSensor: the sensor is off\n  from:     a function of this program's own") != said.npos, said);
+  BOOST_TEST(test::contains(said, "NoSensor: the sensor is off\n  from:     a function of this program's own"));
   BOOST_TEST(told_of(InternalError("broken")) == "p: internal error: broken\n");
 }
 

@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(a_claim_tells_when_its_process_began) {
   std::string start;
   for (int field = 1; field <= 22; ++field) fields >> start;
   const std::string text = test::read_file(claims / "kn8-p00.1");
-  BOOST_TEST(text.find(fmt::format(R"("process_start":"{}")", start)) != std::string::npos, text);
+  BOOST_TEST(test::contains(text, fmt::format(R"("process_start":"{}")", start)));
 }
 
 BOOST_AUTO_TEST_CASE(of_processes_that_race_one_wins_each_trial) {

@@ -14,7 +14,6 @@ namespace kb::packing_test {
 namespace {
 
 namespace fs = std::filesystem;
-using boost::test_tools::per_element;
 
 // The training's steps take 10 ms with two threads, 12.5 ms with one, and 3 s with the flag --slow, and it ends once
 // they are written. With --endless it goes on, and makes its second step after 2.1 s.
@@ -67,9 +66,9 @@ BOOST_AUTO_TEST_CASE(a_training_that_fails_says_why) {
 }
 
 BOOST_AUTO_TEST_CASE(a_cpu_has_one_number_to_try_and_a_gpu_several) {
-  BOOST_TEST(packings_to_try(16, false) == std::vector<int>{16}, per_element());
-  BOOST_TEST(packings_to_try(16, true) == (std::vector<int>{2, 4, 8, 16}), per_element());
-  BOOST_TEST(packings_to_try(7, true) == (std::vector<int>{2, 4}), per_element());
+  BOOST_TEST(packings_to_try(16, false) == std::vector<int>{16});
+  BOOST_TEST(packings_to_try(16, true) == (std::vector<int>{2, 4, 8, 16}));
+  BOOST_TEST(packings_to_try(7, true) == (std::vector<int>{2, 4}));
   BOOST_TEST(packings_to_try(1, false).empty());
   BOOST_TEST(packings_to_try(1, true).empty());
 }
@@ -108,8 +107,7 @@ BOOST_AUTO_TEST_CASE(several_that_fail_are_no_reason_to_train_none) {
   const auto say = [&](const std::string& line) { lines.push_back(line); };
   BOOST_TEST(best_packing({2, 4, 8}, speed, say).value() == 2);
   BOOST_TEST(lines == (std::vector<std::string>{"2 side by side train 2 x what one after another would",
-                                                "4 side by side fail: out of memory"}),
-             per_element());
+                                                "4 side by side fail: out of memory"}));
   BOOST_TEST(!best_packing(
       {2}, [](int jobs) { return jobs > 1 ? std::nullopt : std::optional(1.0); }, say));
   BOOST_TEST(!best_packing(

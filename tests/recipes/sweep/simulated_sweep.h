@@ -3,8 +3,6 @@
 #pragma once
 #include <cmath>
 #include <random>
-#include <set>
-#include <tuple>
 
 #include "recipes/sweep/sweep_plan.h"
 

@@ -1,17 +1,12 @@
 // The plan of a sweep whose optimum lies at an edge of its range, and of trials that diverge and are drawn again.
 #include "recipes/sweep/sweep_plan.h"
 
-#include <fmt/format.h>
-
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <random>
-#include <set>
-#include <tuple>
 
 #include "graph/error.h"
 #include "tests/recipes/sweep/simulated_sweep.h"
-#include "tests/support/says.h"
 
 namespace kb::sweep_plan_test {
 

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
-#include <nlohmann/json.hpp>
 
 #include "recipes/answer/store_results.h"
 #include "recipes/sweep/sweep_store.h"
@@ -210,7 +209,7 @@ BOOST_AUTO_TEST_CASE(what_a_sweep_cannot_be_is_refused) {
     const Words words = test::sweep(store, more);
     const ProcessResult result = test::output_of(missing.empty() ? words : test::without(words, missing));
     BOOST_TEST(result.status == 2, result.output);
-    BOOST_TEST(result.output.find(part) != std::string::npos, result.output);
+    BOOST_TEST(test::contains(result.output, part));
     BOOST_TEST(!fs::exists(store));
   };
   refused({}, "--grid: expected the minibatches", "--grid");
@@ -235,7 +234,7 @@ BOOST_AUTO_TEST_CASE(what_a_sweep_cannot_be_is_refused) {
   refused({"--trails", "3"}, "there is no flag '--trails'; did you mean '--trials'?");
   const ProcessResult result = test::output_of(test::worker(store));
   BOOST_TEST(result.status == 1);
-  BOOST_TEST(result.output.find("holds no sweep: there is no sweep.json") != std::string::npos, result.output);
+  BOOST_TEST(test::contains(result.output, "holds no sweep: there is no sweep.json"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,11 +1,8 @@
 // The plan of a sweep: rates, minibatches, hopeless trials, seeds, caps, and sweeps that grow.
 #include "recipes/sweep/sweep_plan.h"
 
-#include <fmt/format.h>
-
 #include <boost/test/unit_test.hpp>
 #include <cmath>
-#include <random>
 #include <set>
 #include <tuple>
 

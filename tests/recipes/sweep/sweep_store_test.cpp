@@ -99,7 +99,7 @@ BOOST_FIXTURE_TEST_CASE(what_a_killed_process_left_empty_is_made, StoreFixture) 
   empty_for_long(store / "minibatch-64.json");
   SweepView view(store);
   view.advance();
-  BOOST_TEST(test::read_file(store / "minibatch-64.json").find("\"centre\"") != std::string::npos);
+  BOOST_TEST(test::contains(test::read_file(store / "minibatch-64.json"), "\"centre\""));
   BOOST_TEST(view.plan().waiting().size() == 2u);
 }
 
@@ -222,7 +222,7 @@ BOOST_FIXTURE_TEST_CASE(a_sweep_of_another_build_is_passed_over_with_a_word, Sto
   const std::string expected =
       "NOTE: runs/sweep-mlp_mnist-20200101-000000 is passed over: another build began this "
       "sweep, of commit 0123456789ab; this program is of ";
-  BOOST_TEST(said == std::vector<std::string>{expected + source_commit()}, boost::test_tools::per_element());
+  BOOST_TEST(said == std::vector<std::string>{expected + source_commit()});
   other.point_seed = 7;  // no note speaks of another sweep
   test::write_file(begun / "sweep.json", definition_json(other));
   BOOST_TEST((folder_of(definition) != begun));
@@ -241,7 +241,7 @@ BOOST_FIXTURE_TEST_CASE(runs_that_cannot_be_read_are_left_out_of_a_study, StoreF
   const auto is_left_out = [&](const std::string& why) {
     const StoreRuns runs = read_store(store);
     BOOST_TEST(runs.trials.size() == 1u);
-    BOOST_TEST(runs.left_out.at(0).find("kn64-p01 is left out: " + why) != std::string::npos, runs.left_out[0]);
+    BOOST_TEST(test::contains(runs.left_out.at(0), "kn64-p01 is left out: " + why));
   };
   write_run("kn64-p01", 90, 100, 0.9);
   is_left_out("expected a run to error=0.45 with all of its evaluations, got one whose evaluations reach it never and");
@@ -258,7 +258,7 @@ BOOST_FIXTURE_TEST_CASE(runs_that_cannot_be_read_are_left_out_of_a_study, StoreF
   const StoreRuns results = read_store(store);
   BOOST_TEST(results.trials.size() == 1u);
   BOOST_REQUIRE(results.left_out.size() == 1u);
-  BOOST_TEST(results.left_out.front().find("kn64-p01 is left out: cannot read") != std::string::npos);
+  BOOST_TEST(test::contains(results.left_out.front(), "kn64-p01 is left out: cannot read"));
   for (const int64_t step : {int64_t{-1}, int64_t{0}, int64_t{101}, int64_t{1'000'000'000'000'000'000}}) {
     write_run("kn64-p00", step, 100);
     BOOST_CHECK_EXCEPTION(read_manifest(store / "kn64-p00"), Error,
@@ -282,11 +282,10 @@ BOOST_FIXTURE_TEST_CASE(a_run_of_another_trial_or_sweep_counts_for_nothing, Stor
     view.refresh();
     BOOST_TEST((view.plan().find("kn64-p01")->state == TrialState::foreign));
     BOOST_TEST(view.plan().minibatches[0].best.value() == 0u);
-    BOOST_TEST(foreign_runs(view) == std::vector<std::string>{(store / "kn64-p01").string() + " is left out: " + why},
-               boost::test_tools::per_element());
+    BOOST_TEST(foreign_runs(view) == std::vector<std::string>{(store / "kn64-p01").string() + " is left out: " + why});
     const StoreRuns runs = read_store(store);
     BOOST_TEST(runs.trials.size() == 1u);
-    BOOST_TEST(runs.left_out == foreign_runs(view), boost::test_tools::per_element());
+    BOOST_TEST(runs.left_out == foreign_runs(view));
   };
   check_foreign({{"minibatch", 512}}, "expected a run of minibatch 64, got one of minibatch 512");
   check_foreign({{"seed", 7}}, "expected a run of seed 1, got one of seed 7");
@@ -313,7 +312,7 @@ BOOST_FIXTURE_TEST_CASE(a_process_that_has_nothing_to_do_says_for_whom_it_waits,
       make_sweep_source(recipe, view, claims, index, [&](const std::string& line) { said.push_back(line); });
   for (const Trial& trial : source->ready()) BOOST_TEST(!source->take(trial));
   for (int look = 0; look < 3; ++look) BOOST_TEST(!source->is_done());
-  BOOST_TEST(said == std::vector<std::string>{"waiting for kn64-p00, held by far"}, boost::test_tools::per_element());
+  BOOST_TEST(said == std::vector<std::string>{"waiting for kn64-p00, held by far"});
   fs::remove(store / "claims" / "kn64-p00.1");
   const Trial free = source->ready().front();
   BOOST_TEST(source->take(free));

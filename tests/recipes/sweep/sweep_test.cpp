@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(the_same_command_trains_nothing_anew) {
   const auto before = manifests_of_done(whole);
   const ProcessResult again = output_of(sweep(whole));
   BOOST_TEST(again.status == 0);
-  BOOST_TEST(again.output.find("next: ./run study " + whole.string()) != std::string::npos);
+  BOOST_TEST(test::contains(again.output, "next: ./run study " + whole.string()));
   check_untouched(whole, before);
   BOOST_TEST(manifests_of_done(whole).size() == before.size());
   const ProcessResult worked = output_of(worker(whole));
@@ -88,12 +88,12 @@ BOOST_AUTO_TEST_CASE(a_recipes_own_program_has_the_command) {
   words[1] = "sweep";
   const ProcessResult stopped = output_of(words);
   BOOST_TEST(stopped.status == 0);
-  BOOST_TEST(stopped.output.find("./run mlp_mnist sweep --worker " + store.string()) != std::string::npos);
+  BOOST_TEST(test::contains(stopped.output, "./run mlp_mnist sweep --worker " + store.string()));
   BOOST_TEST(output_of({KB_BIN "/mlp_mnist", "sweep", "--worker", store.string(), "--jobs", "1"}).status == 0);
   check_whole(store);
   const ProcessResult other = output_of({KB_BIN "/resnet_cifar", "sweep", "--worker", store.string()});
   BOOST_TEST(other.status == 2);
-  BOOST_TEST(other.output.find("expected a sweep of resnet_cifar, got one of mlp_mnist") != std::string::npos);
+  BOOST_TEST(test::contains(other.output, "expected a sweep of resnet_cifar, got one of mlp_mnist"));
 }
 
 BOOST_AUTO_TEST_CASE(measurements_are_those_of_the_run_folders) {
@@ -125,15 +125,15 @@ BOOST_AUTO_TEST_CASE(a_study_answers_from_the_store) {
   const test::TemporaryDirectory directory;
   const ProcessResult result = output_of({KB_BIN "/study", whole.string(), "--out", (directory / "answer").string()});
   BOOST_REQUIRE(result.status == 0);
-  BOOST_TEST(result.output.find(" runs to error=0.45") != std::string::npos);
-  BOOST_TEST(result.output.find("the sweep is not done") == std::string::npos);
+  BOOST_TEST(test::contains(result.output, " runs to error=0.45"));
+  BOOST_TEST(!test::contains(result.output, "the sweep is not done"));
   const StoreRuns runs = read_store(whole);
   const StoreResults results = results_to_own_target(runs);
   const SweepPlan planned = plan_of(whole);
   BOOST_TEST(runs.head.notes.empty());
   const std::string json = read_file((directory / "answer" / "study.json").string());
   for (const char* part : {"\"the recipe\": ", "\"--draws\": \"2\"", "\"data\": ", "\"build\": ", "\"device\": \"cpu"})
-    BOOST_TEST(json.find(part) != std::string::npos, part);
+    BOOST_TEST(test::contains(json, part));
   const StudyAnswer answer = answer_study(results.measurements, {});
   for (const BestResult& one : answer.best) {
     const MinibatchPlan& plan = *std::find_if(planned.minibatches.begin(), planned.minibatches.end(),
@@ -141,18 +141,17 @@ BOOST_AUTO_TEST_CASE(a_study_answers_from_the_store) {
     BOOST_TEST(one.best.rate.value() == std::stod(plan.trials[plan.best.value()].values.at("lr")));
   }
   BOOST_TEST(results.noise.value().samples == 500);
-  BOOST_TEST(result.output.find("By the 500 samples that error=0.45 was judged on") != std::string::npos);
+  BOOST_TEST(test::contains(result.output, "By the 500 samples that error=0.45 was judged on"));
   BOOST_TEST(answer_csv(answer) == test::read_file(directory / "answer/study.csv"));
   for (const char* name : {"runs.csv", "study.html", "study.json", "curves.svg", "steps.svg", "rates.svg"})
     BOOST_TEST(fs::exists(directory / "answer" / name), name);
   const std::string curves = test::read_file(directory / "answer/curves.svg");
-  for (const char* words : {"valid error", ">target<", ">64<", ">128<"})
-    BOOST_TEST(curves.find(words) != std::string::npos, words);
+  for (const char* words : {"valid error", ">target<", ">64<", ">128<"}) BOOST_TEST(test::contains(curves, words));
 
   BOOST_TEST(output_of({KB_BIN "/study", whole.string(), "--samples-per-epoch", "10"}).status == 2);
   const ProcessResult no_sweep = output_of({KB_BIN "/study", (whole / "claims").string()});
   BOOST_TEST(no_sweep.status == 1);
-  BOOST_TEST(no_sweep.output.find("sweep.json") != std::string::npos);
+  BOOST_TEST(test::contains(no_sweep.output, "sweep.json"));
 }
 
 // An easier target is seen in the runs that ended at the sweep's own, one that lies beyond it in few or none.
@@ -181,13 +180,13 @@ BOOST_AUTO_TEST_CASE(a_study_answers_for_other_targets_from_the_same_runs) {
   BOOST_REQUIRE(result.status == 0);
   for (const char* part : {"error=0.6", "NOTE: error=0.001: 0 of ", "; the runs end at error=0.45",
                            "Does B_crit grow as the error falls? undecided: of 0 targets"})
-    BOOST_TEST(result.output.find(part) != std::string::npos, part);
+    BOOST_TEST(test::contains(result.output, part));
   for (const char* name : {"targets.csv", "targets_steps.csv", "targets.json", "targets.html", "targets_steps.svg"})
     BOOST_TEST(fs::exists(answer / name), name);
   for (const char* values : {"60", "0,0.45", "-1%"}) {
     const ProcessResult refused = output_of({KB_BIN "/study", whole.string(), "--targets", values});
     BOOST_TEST(refused.status == 2);
-    BOOST_TEST(refused.output.find("--targets: expected shares of the samples") != std::string::npos, refused.output);
+    BOOST_TEST(test::contains(refused.output, "--targets: expected shares of the samples"));
   }
   test::write_file(directory / "runs.csv", "minibatch,steps\n8,100\n");
   BOOST_TEST(output_of({KB_BIN "/study", (directory / "runs.csv").string(), "--targets", "1"}).status == 2);
@@ -195,7 +194,7 @@ BOOST_AUTO_TEST_CASE(a_study_answers_for_other_targets_from_the_same_runs) {
   const ProcessResult profile = output_of({KB_BIN "/study", whole.string(), whole.string(), "--targets", "60%,45%",
                                            "--out", (directory / "both").string()});
   BOOST_TEST(profile.status == 0);
-  BOOST_TEST(test::read_file(directory / "both/profile.csv").find("whole,4,4,1,1,1,1\n") != std::string::npos);
+  BOOST_TEST(test::contains(test::read_file(directory / "both/profile.csv"), "whole,4,4,1,1,1,1\n"));
 }
 
 BOOST_AUTO_TEST_CASE(the_index_says_what_the_run_folders_say) {
@@ -244,8 +243,7 @@ BOOST_AUTO_TEST_CASE(a_signal_lets_trials_make_their_checkpoints) {
   running.signal(SIGTERM);
   const ProcessResult stopped = running.wait();
   BOOST_TEST(stopped.status == 128 + SIGTERM);
-  BOOST_TEST(stopped.output.find("stopped; to go on: ./run sweep --worker " + store.string()) != std::string::npos,
-             stopped.output);
+  BOOST_TEST(test::contains(stopped.output, "stopped; to go on: ./run sweep --worker " + store.string()));
   BOOST_TEST(output_of(worker(store, {"--jobs", "2"})).status == 2);  // --jobs is given twice
   BOOST_TEST(output_of(worker(store)).status == 0);
   check_whole(store);
@@ -297,7 +295,7 @@ BOOST_AUTO_TEST_CASE(a_slow_clock_does_not_matter) {
   BOOST_TEST(first.wait().status == 0);
   const ProcessResult slow_result = second.wait();
   BOOST_TEST(slow_result.status == 0, slow_result.output);
-  BOOST_TEST(slow_result.output.find("taken it over") == std::string::npos);
+  BOOST_TEST(!test::contains(slow_result.output, "taken it over"));
   check_whole(store);
   size_t started_yesterday = 0;
   const std::string today =
@@ -316,7 +314,7 @@ BOOST_AUTO_TEST_CASE(a_spent_budget_ends_it_and_the_same_command_goes_on) {
   const auto before = manifests_of_done(store);
   const ProcessResult none = output_of(sweep(store, {"--budget", "0.001s"}));
   BOOST_TEST(none.status == 0);
-  BOOST_TEST(none.output.find("the budget is spent; to go on: ./run sweep --worker") != std::string::npos);
+  BOOST_TEST(test::contains(none.output, "the budget is spent; to go on: ./run sweep --worker"));
   BOOST_TEST(!fs::exists(store / "kn128-p01"));
   BOOST_TEST(output_of(sweep(store, {"--budget", "2h"})).status == 0);
   check_untouched(store, before);
@@ -334,7 +332,7 @@ BOOST_AUTO_TEST_CASE(it_grows_and_is_refused_where_it_is_another) {
   const ProcessResult refused = output_of(test::with_value(more, "--target", "error=40%"));
   BOOST_TEST(refused.status == 1);
   for (const char* part : {"holds another sweep: the flags of its trials differ", "error=45%", "error=40%", "hint:"})
-    BOOST_TEST(refused.output.find(part) != std::string::npos, part);
+    BOOST_TEST(test::contains(refused.output, part));
 }
 
 BOOST_AUTO_TEST_CASE(a_folder_of_something_else_is_refused) {
@@ -342,9 +340,8 @@ BOOST_AUTO_TEST_CASE(a_folder_of_something_else_is_refused) {
   test::write_file(store / "notes.txt", "mine");
   const ProcessResult result = output_of(sweep(store));
   BOOST_TEST(result.status == 1);
-  BOOST_TEST(result.output.find("expected a new or empty folder, or one of a sweep, got one that holds notes.txt") !=
-                 std::string::npos,
-             result.output);
+  BOOST_TEST(
+      test::contains(result.output, "expected a new or empty folder, or one of a sweep, got one that holds notes.txt"));
 }
 
 BOOST_AUTO_TEST_CASE(ranges_that_stay_need_no_trial_of_a_widened_one) {
@@ -361,7 +358,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_store_is_named) {
     test::write_file(store / "sweep.json", text);
     const ProcessResult result = output_of(worker(store));
     BOOST_TEST((result.status == 1 || result.status == 2), result.output);
-    BOOST_TEST(result.output.find(part) != std::string::npos, result.output);
+    BOOST_TEST(test::contains(result.output, part));
   };
   const std::string whole = test::read_file(undisturbed_sweep() / "sweep.json");
   refused("{", "sweep.json");

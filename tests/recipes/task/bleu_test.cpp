@@ -4,6 +4,7 @@
 
 #include "graph/error.h"
 #include "recipes/task/bleu.h"
+#include "tests/support/says.h"
 
 namespace kb::bleu_test {
 namespace {
@@ -94,9 +95,8 @@ BOOST_AUTO_TEST_CASE(counts_of_parts_add_up) {
   BOOST_TEST(sum.totals == (Counts{48, 43, 38, 33}));
   BOOST_TEST(sum.reference_words == 49);
   BOOST_TEST(bleu_of(sum).score == corpus_bleu(kTranslations, kReferences).score);
-  BOOST_CHECK_EXCEPTION(corpus_bleu(kTranslations, std::span(kReferences).first(4)), Error, [](const Error& error) {
-    return error.what() == std::string("BLEU: expected a reference for each of 5 translations, got 4");
-  });
+  BOOST_TEST(test::error_of([&] { corpus_bleu(kTranslations, std::span(kReferences).first(4)); }) ==
+             "BLEU: expected a reference for each of 5 translations, got 4");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -136,7 +136,7 @@ ModelOutput metric_of_a_key(Batch& batch) {
 BOOST_AUTO_TEST_CASE(a_metric_has_no_name_that_lines_have) {
   const std::string text =
       test::error_of([] { build_training_graph(image_task(recipe(metric_of_a_key), tiny_input(), {}), 2); });
-  BOOST_TEST(text.find("a metric is called 'lr'\n  expected: another name") != std::string::npos, text);
+  BOOST_TEST(test::contains(text, "a metric is called 'lr'\n  expected: another name"));
 }
 
 BOOST_AUTO_TEST_CASE(a_metric_has_a_name_that_lines_can_have) {
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(a_metric_has_a_name_that_lines_can_have) {
     };
     const std::string text =
         test::error_of([&] { build_training_graph(image_task(recipe(model), tiny_input(), {}), 2); });
-    BOOST_TEST(text.find("'\n  expected: a name without quotes, backslashes, commas") != std::string::npos, text);
+    BOOST_TEST(test::contains(text, "'\n  expected: a name without quotes, backslashes, commas"));
   }
 }
 
@@ -268,7 +268,7 @@ BOOST_AUTO_TEST_CASE(every_recipe_builds_and_is_listed_by_its_summary) {
       check_same_parameters(training, build_inference_graph(task, 2));
       // The summary stands alone on its line, where ./run list finds it.
       const std::string source = test::read_file(test::source_dir() / "recipes" / "papers" / (recipe.name + ".cpp"));
-      BOOST_TEST(source.find(" .summary = \"" + recipe.summary + "\",\n") != std::string::npos);
+      BOOST_TEST(test::contains(source, " .summary = \"" + recipe.summary + "\",\n"));
       BOOST_TEST(!recipe.paper.empty());
     }
   }
@@ -334,8 +334,8 @@ ModelOutput with_a_spare(Batch& batch) {
 
 BOOST_AUTO_TEST_CASE(parameters_that_never_learn_are_named) {
   const std::vector<std::string> expected = {"spare.weight", "spare.bias"};
-  BOOST_TEST(unused_parameters(build_training_graph(image_task(recipe(with_a_spare), tiny_input(), {}), 2)) == expected,
-             boost::test_tools::per_element());
+  BOOST_TEST(unused_parameters(build_training_graph(image_task(recipe(with_a_spare), tiny_input(), {}), 2)) ==
+             expected);
   BOOST_TEST(unused_parameters(build_training_graph(image_task(recipe(linear_model), tiny_input(), {}), 2)).empty());
 }
 

@@ -126,11 +126,11 @@ BOOST_AUTO_TEST_CASE(other_data_are_refused) {
 BOOST_AUTO_TEST_CASE(flags_of_images_are_unknown_to_it) {
   const std::string help = flags_help(plane_recipe(), "plane", HelpScope::all);
   for (const char* flag : {"--augment", "--dataset", "--pad"}) {
-    BOOST_TEST(help.find(flag) == std::string::npos, flag);
+    BOOST_TEST(!test::contains(help, flag), flag);
     BOOST_CHECK_EXCEPTION(parse_flags(plane_recipe(), "plane", {flag, "1"}), UsageError,
                           test::says("there is no flag", flag));
   }
-  BOOST_TEST(help.find("--width") != std::string::npos);
+  BOOST_TEST(test::contains(help, "--width"));
   RunConfig noise;
   noise.data.path = kNoise;
   BOOST_CHECK_EXCEPTION(load_task(plane_recipe(), noise), Error,

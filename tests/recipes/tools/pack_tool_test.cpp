@@ -18,13 +18,13 @@ BOOST_AUTO_TEST_CASE(files_that_are_no_images_by_their_names_are_told) {
     BOOST_REQUIRE_MESSAGE(result.status == 0, result.output);
     return result.output;
   };
-  BOOST_TEST(packed("all.pack").find("NOTE") == std::string::npos);
+  BOOST_TEST(!test::contains(packed("all.pack"), "NOTE"));
   test::write_file(photos.directory / "train/n00/notes.txt", "");
   test::write_file(photos.directory / "val/n01/Thumbs.db", "");
   const std::string note = image_set(open_image_store({photos.dir(), {}, 1}), 16).note;
   BOOST_TEST(note.find("NOTE: 2 files do not end in ") == 0u, note);
   const std::string said = packed("some.pack");
-  BOOST_TEST(said.find(note + "\n") != std::string::npos, said);
+  BOOST_TEST(test::contains(said, note + "\n"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(one_process_repeats_the_order_of_several) {
       const TrainingState state = train_on_team(task, config, file, losses);
       const Repeated again = repeat(task, config, file);
       BOOST_TEST(again.hash == hash(state));
-      BOOST_TEST(again.losses == losses, boost::test_tools::per_element());
+      BOOST_TEST(again.losses == losses);
       BOOST_TEST(losses.size() == kSteps);
     }
 }
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(it_goes_on_after_a_stop_in_one_order) {
   const TrainingState state = train_on_team(task, config, file, losses, &half);
   const Repeated again = repeat(task, config, file);
   BOOST_TEST(again.hash == hash(state));
-  BOOST_TEST(again.losses == losses, boost::test_tools::per_element());
+  BOOST_TEST(again.losses == losses);
 }
 
 BOOST_AUTO_TEST_CASE(what_it_cannot_be_is_refused) {
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(what_it_cannot_be_is_refused) {
         errors[static_cast<size_t>(rank)] = error.what();
       }
     });
-    for (const std::string& error : errors) BOOST_TEST(error.find(why) != error.npos, error);
+    for (const std::string& error : errors) BOOST_TEST(contains(error, why));
   };
   TrainConfig config = on_team(Policy::async);
   refused(config, 2,

@@ -12,7 +12,6 @@
 #include "recipes/train/residency.h"
 #include "recipes/train/train.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -80,8 +79,8 @@ BOOST_AUTO_TEST_CASE(the_published_set_is_known_without_images) {
     BOOST_TEST(input.train_count == 1281167);
     BOOST_TEST(input.test_count == 50000);
     BOOST_TEST(input.in_files);
-    BOOST_TEST(input.mean == (std::vector<double>{0.485, 0.456, 0.406}), boost::test_tools::per_element());
-    BOOST_TEST(input.stddev == (std::vector<double>{0.229, 0.224, 0.225}), boost::test_tools::per_element());
+    BOOST_TEST(input.mean == (std::vector<double>{0.485, 0.456, 0.406}));
+    BOOST_TEST(input.stddev == (std::vector<double>{0.229, 0.224, 0.225}));
   }
   BOOST_CHECK_THROW(load_input({.dataset = "imagenet", .dir = "/nowhere"}), DataError);
 }
@@ -159,12 +158,12 @@ BOOST_AUTO_TEST_CASE(images_that_were_replaced_are_told) {
   const std::vector<std::string> expected{
       "NOTE: 1 of the images that were read cannot be decoded; the next of the class stood for each:",
       "  train/n01/2.JPEG: neither JPEG, PNG nor binary PNM"};
-  BOOST_TEST(replaced_lines(loaded.task) == expected, boost::test_tools::per_element());
+  BOOST_TEST(replaced_lines(loaded.task) == expected);
   // The image is counted once whether it is held out or trained on.
   const RunConfig judged = photo_flags({"--data", photos.dir(), "--image", "16", "--validation", "4"});
   const LoadedTask parts = load_task(photo_recipe(), judged);
   train(parts.task, judged, machine, silent);
-  BOOST_TEST(replaced_lines(parts.task) == expected, boost::test_tools::per_element());
+  BOOST_TEST(replaced_lines(parts.task) == expected);
 }
 
 BOOST_AUTO_TEST_CASE(stages_of_the_pipeline_are_timed) {
@@ -218,7 +217,7 @@ BOOST_AUTO_TEST_CASE(a_folder_that_cannot_be_read_is_named) {
       Process({KB_BIN "/data_bench", photos.dir() + "/val/n00", "--rounds", "1", "--image", "16"}).wait();
   std::filesystem::permissions(closed, std::filesystem::perms::owner_all);
   BOOST_TEST(result.status == 1);
-  BOOST_TEST(result.output.find("cannot be read") != std::string::npos, result.output);
+  BOOST_TEST(test::contains(result.output, "cannot be read"));
 }
 
 // The steps that are traced have images that lie in files, and flags that change how a step is compiled.
@@ -244,7 +243,7 @@ BOOST_AUTO_TEST_CASE(steps_on_images_in_files_are_traced) {
   for (const auto& [name, decays] : trace.at("decays").items())
     BOOST_TEST(decays.get<bool>() != name.ends_with(".weight"), name);
   const std::string state = test::read_file(out / "final.safetensors");
-  BOOST_TEST(state.find("\"ema_offset.") != std::string::npos);
+  BOOST_TEST(test::contains(state, "\"ema_offset."));
 }
 
 BOOST_AUTO_TEST_CASE(replaced_images_are_in_the_manifest) {
@@ -253,8 +252,7 @@ BOOST_AUTO_TEST_CASE(replaced_images_are_in_the_manifest) {
   const std::filesystem::path out = photos.directory / "run";
   const ProcessResult result = Process(on_photos(photos.dir(), out, {"--steps", "3"})).wait();
   BOOST_REQUIRE_MESSAGE(result.status == 0, result.output);
-  BOOST_TEST(result.output.find("train/n01/2.JPEG: neither JPEG, PNG nor binary PNM") != std::string::npos,
-             result.output);
+  BOOST_TEST(test::contains(result.output, "train/n01/2.JPEG: neither JPEG, PNG nor binary PNM"));
   const nlohmann::json replaced =
       nlohmann::json::parse(test::read_file(out / "manifest.json")).at("result").at("replaced_images");
   BOOST_TEST(replaced.at("count") == 1);
@@ -273,7 +271,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_image_whose_name_is_no_text_is_in_a_manifest_that
   const JsonValue replaced = parse_json(manifest, "manifest.json").at("result").at("replaced_images");
   BOOST_TEST(replaced.get<int64_t>("count") == 1);
   const std::vector<std::string> expected{"train/n01/M\xfcll \"2\".JPEG: neither JPEG, PNG nor binary PNM"};
-  BOOST_TEST(replaced.at("names").list<std::string>() == expected, boost::test_tools::per_element());
+  BOOST_TEST(replaced.at("names").list<std::string>() == expected);
 }
 
 // A file that is mapped into memory would end the process by a signal, without a message.
@@ -289,7 +287,7 @@ BOOST_AUTO_TEST_CASE(a_pack_that_shrinks_under_a_training_is_named_and_the_check
   fs::resize_file(pack, 100);
   const ProcessResult result = running.wait();
   BOOST_TEST(result.status == 1);
-  BOOST_TEST(result.output.find(pack.string() + ": cannot be read to its end") != std::string::npos, result.output);
+  BOOST_TEST(test::contains(result.output, pack.string() + ": cannot be read to its end"));
   const std::vector<fs::path> kept = list_checkpoints(out / "checkpoints");
   BOOST_REQUIRE(!kept.empty());
   for (const fs::path& file : kept) BOOST_TEST(read_checkpoint(file).step > 0);

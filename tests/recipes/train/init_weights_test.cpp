@@ -55,7 +55,7 @@ struct Fixture {
   double element(const std::string& name, int64_t i) { return load_element(DType::f32, store.data(name), i); }
 };
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+using test::contains;
 
 }  // namespace
 
@@ -68,9 +68,9 @@ BOOST_AUTO_TEST_CASE(every_floating_type_is_taken) {
     BOOST_TEST(element("fc.weight", 5) == -6.5);
     BOOST_TEST(element("fc.bias", 1) == -0.25);
     BOOST_TEST(element("bn.running_mean", 1) == 16.0);
-    BOOST_TEST(contains(said, ": 3 of 3 tensors taken\n"), said);
-    BOOST_TEST(contains(said, fmt::format("converted from {} to f32: 3 tensors", name(dtype))) ==
-               (dtype != DType::f32));
+    BOOST_TEST(contains(said, ": 3 of 3 tensors taken\n"));
+    BOOST_TEST(!contains(said, fmt::format("converted from {} to f32: 3 tensors", name(dtype))) ==
+               (dtype == DType::f32));
     BOOST_TEST(!contains(said, "num_batches_tracked"));
   }
 }
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(a_scope_stands_before_the_names) {
   BOOST_TEST(element("fc.weight", 5) == 6.0);
   BOOST_TEST(element("fc.bias", 0) == 7.0);
   BOOST_TEST(element("bn.running_mean", 0) == 9.0);
-  BOOST_TEST(contains(said, ": 2 of 2 tensors taken\n"), said);
+  BOOST_TEST(contains(said, ": 2 of 2 tensors taken\n"));
   BOOST_CHECK_EXCEPTION(init({part[0]}, InitExtent::whole, "fc"), Error, test::says("not in the file: fc.bias\n"));
   BOOST_CHECK_EXCEPTION(init(part, InitExtent::whole, "f"), Error,
                         test::says("resume.init_scope = f", "got one under which none of its 3 tensors stands"));
@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE(export_passes_over_damaged_checkpoints_and_says_so) {
   std::string lines;
   auto say = [&](const std::string& line) { lines += line; };
   BOOST_TEST(export_model({out, "", to}, say).step == 10);
-  BOOST_TEST(contains(lines, "step-00000020.safetensors: this checkpoint cannot be used: it is cut short"), lines);
+  BOOST_TEST(contains(lines, "step-00000020.safetensors: this checkpoint cannot be used: it is cut short"));
   BOOST_CHECK_THROW(export_model({out, "step-00000020.safetensors", to}, say), Error);
   BOOST_CHECK_THROW(export_model({directory / "none", "", to}, say), Error);
   fs::remove_all(out / "checkpoints");
@@ -269,7 +269,7 @@ BOOST_AUTO_TEST_CASE(export_writes_to_no_device_and_to_no_file_of_the_run) {
   for (const fs::path& to : {out / "manifest.json", out / "metrics.jsonl", out / "model.safetensors",
                              out / "checkpoints/step-00000010.safetensors", out / "checkpoints/new",
                              directory / "same/model.safetensors", directory / "link"})
-    BOOST_TEST(contains(complaint(to), "expected a file that is not the run's own"), to);
+    BOOST_TEST(contains(complaint(to), "expected a file that is not the run's own"));
   BOOST_TEST(contains(complaint("/dev/null"), "cannot write /dev/null: expected a file, or none yet, got a device"));
   BOOST_TEST(fs::is_character_file("/dev/null"));
   BOOST_TEST((contents() == before));

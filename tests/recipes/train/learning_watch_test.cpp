@@ -1,6 +1,7 @@
 #include "recipes/train/learning_watch.h"
 
 #include "recipes/task/inputs.h"
+#include "tests/support/support.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -11,7 +12,7 @@ namespace {
 constexpr double kLr = 0.1;
 const double kGuess = std::log(10);
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+using test::contains;
 
 // Gives the watch steps [begin, end), all of one loss, and returns all that it says.
 std::string steps(LearningWatch& watch, int64_t begin, int64_t end, double loss) {
@@ -90,7 +91,7 @@ BOOST_AUTO_TEST_CASE(a_loss_a_thousand_times_the_first_is_told_once) {
   BOOST_TEST(watch.step(1, 2499, kLr) == "");
   const std::string note = watch.step(2, 2501, kLr);
   BOOST_TEST(note.starts_with("NOTE: the training loss is 2501 at step 2, over 1,000 times the first, 2.5: "), note);
-  BOOST_TEST(contains(note, "learning.lr, which is 0.1 there"), note);
+  BOOST_TEST(contains(note, "learning.lr, which is 0.1 there"));
   BOOST_TEST(watch.step(3, 1e9, kLr) == "");
   LearningWatch resumed(10, 0), known(10, 0);
   BOOST_TEST(!resumed.passed_step(0, 2.5));

@@ -274,8 +274,7 @@ BOOST_AUTO_TEST_CASE(a_run_has_the_same_bits_on_any_number_of_processes) {
       BOOST_TEST(test::hash(states.front()) == test::hash(whole));
       for (int rank = 1; rank < processes; ++rank)
         check_own_share(states[static_cast<size_t>(rank)], whole, rank * replicas / processes, replicas / processes);
-      for (const test::Losses& one : seen)
-        BOOST_TEST(one.values == std::vector(losses.begin() + 7, losses.end()), boost::test_tools::per_element());
+      for (const test::Losses& one : seen) BOOST_TEST(one.values == std::vector(losses.begin() + 7, losses.end()));
     }
   }
 }
@@ -310,7 +309,7 @@ BOOST_AUTO_TEST_CASE(processes_send_parameters_once_a_round) {
         whole[at] = sums.step;
         formula[at] = every == 0 ? 8 * sums.step : 8 / every * sums.join + 8 * sent_bytes(rank, ranks, ranks, 8);
       });
-      BOOST_TEST(sent == formula, boost::test_tools::per_element());
+      BOOST_TEST(sent == formula);
       if (every == 0) continue;
       for (size_t at = 0; at < sent.size(); ++at) BOOST_TEST(sent[at] < 8 * whole[at] / every * 1.5);
     }

@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(the_rows_of_a_metrics_file) {
     file.step({0, 0, 0.1f, 1e-7, 1234.5, 0});
   }
   const std::string table = metrics_csv(test::read_file(directory / "m"));
-  BOOST_TEST(table.find(",0.10000000149011612,1e-07,,,1234.5,0,") != std::string::npos, table);
+  BOOST_TEST(test::contains(table, ",0.10000000149011612,1e-07,,,1234.5,0,"));
 }
 
 BOOST_AUTO_TEST_CASE(figures_of_any_name_have_columns) {

@@ -111,7 +111,7 @@ BOOST_FIXTURE_TEST_CASE(a_file_that_is_replaced_is_put_back_beside_the_other, Di
   write();
   BOOST_TEST(text() == one + one);
   BOOST_TEST(test::read_file(directory / "m.replaced-1") == "mine\n");
-  BOOST_TEST(said.find("what replaced it is " + (directory / "m.replaced-1").string()) != std::string::npos, said);
+  BOOST_TEST(test::contains(said, "what replaced it is " + (directory / "m.replaced-1").string()));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_file_that_is_cut_is_told, Disturbed) {
@@ -119,7 +119,7 @@ BOOST_FIXTURE_TEST_CASE(a_file_that_is_cut_is_told, Disturbed) {
   std::filesystem::resize_file(path, 0);
   write();
   BOOST_TEST(text() == one);
-  BOOST_TEST(said.find(fmt::format("was cut from {} to 0 bytes by another program", size)) != std::string::npos, said);
+  BOOST_TEST(test::contains(said, fmt::format("was cut from {} to 0 bytes by another program", size)));
   said.clear();
   write();
   BOOST_TEST(said.empty(), said);

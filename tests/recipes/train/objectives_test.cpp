@@ -278,7 +278,7 @@ BOOST_AUTO_TEST_CASE(the_first_samples_are_drawn_at_every_evaluation) {
   BOOST_TEST(seen.drawn[0].name == "seen");
   BOOST_TEST(seen.drawn[0].shape == (Dims{3, 1, 1}));
   const std::vector<float> x = numbers(30);
-  BOOST_TEST(seen.drawn[0].values == std::vector<double>(x.begin(), x.end()), boost::test_tools::per_element());
+  BOOST_TEST(seen.drawn[0].values == std::vector<double>(x.begin(), x.end()));
 }
 
 // The last batch is not full. With one set of numbers for every batch there would be as many as a batch has rows.
@@ -303,7 +303,7 @@ BOOST_AUTO_TEST_CASE(each_sample_of_an_evaluation_has_random_numbers_of_its_own)
   const std::vector<double> by_four = drawn_by(4, 1);
   BOOST_TEST(std::ssize(by_four) == kTest);
   BOOST_TEST(std::set<double>(by_four.begin(), by_four.end()).size() == by_four.size());
-  BOOST_TEST(drawn_by(8, 2) == by_four, boost::test_tools::per_element());
+  BOOST_TEST(drawn_by(8, 2) == by_four);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

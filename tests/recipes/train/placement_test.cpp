@@ -29,25 +29,24 @@ BOOST_AUTO_TEST_SUITE(placement)
 
 // With mpirun --bind-to none every mask is the whole machine.
 BOOST_AUTO_TEST_CASE(processes_that_are_bound_to_nothing_divide_the_machine) {
-  BOOST_TEST(shares({range(0, 16)}) == Shares({16}), boost::test_tools::per_element());
-  BOOST_TEST(shares({range(0, 16), range(0, 16)}) == Shares({8, 8}), boost::test_tools::per_element());
+  BOOST_TEST(shares({range(0, 16)}) == Shares({16}));
+  BOOST_TEST(shares({range(0, 16), range(0, 16)}) == Shares({8, 8}));
   const std::vector<Processors> three(3, range(0, 8));
-  BOOST_TEST(shares(three) == Shares({2, 2, 2}), boost::test_tools::per_element());
+  BOOST_TEST(shares(three) == Shares({2, 2, 2}));
   const std::vector<Processors> four(4, range(0, 2));
-  BOOST_TEST(shares(four) == Shares({1, 1, 1, 1}), boost::test_tools::per_element());
+  BOOST_TEST(shares(four) == Shares({1, 1, 1, 1}));
 }
 
 // If mpirun binds processes to cores or sockets, a mask is a process's own and is not divided again.
 BOOST_AUTO_TEST_CASE(processes_that_are_bound_keep_what_they_have) {
-  BOOST_TEST(shares({range(0, 1), range(1, 2)}) == Shares({1, 1}), boost::test_tools::per_element());
-  BOOST_TEST(shares({range(0, 16), range(16, 32)}) == Shares({16, 16}), boost::test_tools::per_element());
+  BOOST_TEST(shares({range(0, 1), range(1, 2)}) == Shares({1, 1}));
+  BOOST_TEST(shares({range(0, 16), range(16, 32)}) == Shares({16, 16}));
   // Two processes share each socket.
-  BOOST_TEST(shares({range(0, 16), range(0, 16), range(16, 32), range(16, 32)}) == Shares({8, 8, 8, 8}),
-             boost::test_tools::per_element());
+  BOOST_TEST(shares({range(0, 16), range(0, 16), range(16, 32), range(16, 32)}) == Shares({8, 8, 8, 8}));
   // The masks may be unequal, or overlap in part: processors 2 to 7 are in both, so that the shares are 2 + 6/2 and 6/2
   // + 4.
-  BOOST_TEST(shares({range(0, 3), range(3, 8)}) == Shares({3, 5}), boost::test_tools::per_element());
-  BOOST_TEST(shares({range(0, 8), range(2, 12)}) == Shares({5, 7}), boost::test_tools::per_element());
+  BOOST_TEST(shares({range(0, 3), range(3, 8)}) == Shares({3, 5}));
+  BOOST_TEST(shares({range(0, 8), range(2, 12)}) == Shares({5, 7}));
 }
 
 // A container's quota is divided among its processes, wherever on the machine they may run; it is rounded up before
@@ -58,25 +57,22 @@ BOOST_AUTO_TEST_CASE(processes_of_a_container_divide_its_quota) {
     return processors;
   };
   const Processors limited = in_group(range(0, 64), 7, 3.5);
-  BOOST_TEST(shares({limited}) == Shares({4}), boost::test_tools::per_element());
-  BOOST_TEST(shares({limited, limited}) == Shares({2, 2}), boost::test_tools::per_element());
+  BOOST_TEST(shares({limited}) == Shares({4}));
+  BOOST_TEST(shares({limited, limited}) == Shares({2, 2}));
   const std::vector<Processors> eight(8, limited);
-  BOOST_TEST(shares(eight) == Shares(8, 1), boost::test_tools::per_element());
+  BOOST_TEST(shares(eight) == Shares(8, 1));
   // Two containers of one pod, whose own quota is 6.
   const Processors other = in_group(in_group(range(0, 64), 8, 10), 9, 6);
   const Processors one = in_group(limited, 9, 6);
-  BOOST_TEST(shares({one, other}) == Shares({3, 3}), boost::test_tools::per_element());
+  BOOST_TEST(shares({one, other}) == Shares({3, 3}));
   // These processes are bound to fewer processors than the quota is worth.
-  BOOST_TEST(shares({in_group(range(0, 1), 7, 3.5), in_group(range(1, 2), 7, 3.5)}) == Shares({1, 1}),
-             boost::test_tools::per_element());
+  BOOST_TEST(shares({in_group(range(0, 1), 7, 3.5), in_group(range(1, 2), 7, 3.5)}) == Shares({1, 1}));
   // A group of the same number on another machine is a group of its own.
-  BOOST_TEST(shares({limited, in_group(range(0, 64, "b"), 7, 3.5)}) == Shares({4, 4}),
-             boost::test_tools::per_element());
+  BOOST_TEST(shares({limited, in_group(range(0, 64, "b"), 7, 3.5)}) == Shares({4, 4}));
 }
 
 BOOST_AUTO_TEST_CASE(processes_on_other_machines_take_nothing) {
-  BOOST_TEST(shares({range(0, 4, "a"), range(0, 4, "b"), range(0, 4, "b")}) == Shares({4, 2, 2}),
-             boost::test_tools::per_element());
+  BOOST_TEST(shares({range(0, 4, "a"), range(0, 4, "b"), range(0, 4, "b")}) == Shares({4, 2, 2}));
 }
 
 BOOST_AUTO_TEST_CASE(what_a_process_says_of_itself) {
@@ -85,7 +81,7 @@ BOOST_AUTO_TEST_CASE(what_a_process_says_of_itself) {
   BOOST_TEST(!own.machine.empty());
   const Processors again = Processors::parse(own.text());
   BOOST_TEST(again.machine == own.machine);
-  BOOST_TEST(again.numbers == own.numbers, boost::test_tools::per_element());
+  BOOST_TEST(again.numbers == own.numbers);
   BOOST_TEST((again.quotas == own.quotas));
   const Processors limited{.machine = "a", .numbers = {0, 5}, .quotas = {{4711, 1.5}, {3, 0.1}}};
   BOOST_TEST(limited.text() == "a 0 5 | 4711:1.5 3:0.1");

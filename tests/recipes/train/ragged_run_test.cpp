@@ -2,7 +2,6 @@
 // closed forms, by which plain loops train in double.
 #include <boost/test/unit_test.hpp>
 #include <cmath>
-#include <map>
 #include <set>
 
 #include "recipes/config/buckets.h"

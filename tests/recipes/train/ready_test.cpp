@@ -9,6 +9,7 @@
 #include "recipes/run/process_memory.h"
 #include "tests/recipes/small_run.h"
 #include "tests/support/says.h"
+#include "tests/support/support.h"
 
 namespace kb::ready_test {
 
@@ -96,12 +97,12 @@ BOOST_AUTO_TEST_CASE(memory_is_one_line_unless_it_is_asked_for) {
   const std::vector<std::string> brief = Setup({}).lines;
   BOOST_REQUIRE(brief.size() == 1u);
   BOOST_TEST(brief[0].find("memory: this process takes ") == 0u, brief[0]);
-  BOOST_TEST(brief[0].find(", of which programs ") != std::string::npos, brief[0]);
-  BOOST_TEST(brief[0].find('\n') == std::string::npos, brief[0]);
+  BOOST_TEST(test::contains(brief[0], ", of which programs "));
+  BOOST_TEST(!test::contains(brief[0], "\n"), brief[0]);
   for (const char* flag : {"--memory-report", "--dry-run"}) {
     const std::vector<std::string> all = Setup({flag}).lines;
     BOOST_REQUIRE(all.size() == 4u);
-    BOOST_TEST(all[0].find("parameters ") != std::string::npos, all[0]);
+    BOOST_TEST(test::contains(all[0], "parameters "));
     BOOST_TEST(all[1].find("evaluation takes ") == 0u, all[1]);
     BOOST_TEST(all[2].find("all programs together take ") == 0u, all[2]);
     BOOST_TEST(all[3].find("this process takes ") == 0u, all[3]);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <boost/test/unit_test.hpp>
-#include <cmath>
 #include <limits>
 
 #include "recipes/config/learning.h"
@@ -12,6 +11,7 @@
 #include "recipes/train/train.h"
 #include "tests/recipes/ranks.h"
 #include "tests/support/says.h"
+#include "tests/support/support.h"
 
 namespace kb::train_refusals_test {
 
@@ -322,12 +322,10 @@ BOOST_FIXTURE_TEST_CASE(a_sample_that_is_not_finite_is_named, Fixture) {
   const auto reason = [](const Task& of, const TrainConfig& config) {
     const Result result = trained(of, config);
     BOOST_TEST((result.loop.ending == Ending::diverged));
-    BOOST_TEST(result.loop.reason.find("a smaller --lr") == std::string::npos, result.loop.reason);
+    BOOST_TEST(!test::contains(result.loop.reason, "a smaller --lr"), result.loop.reason);
     return result.loop.reason;
   };
-  const auto says = [](const std::string& text, const std::string& part) {
-    BOOST_TEST(text.find(part) != std::string::npos, text);
-  };
+  const auto says = [](const std::string& text, const std::string& part) { BOOST_TEST(test::contains(text, part)); };
   Task bad = task;
   bad.train = pairs(x);
   for (const bool checks : {false, true})
@@ -362,8 +360,7 @@ BOOST_FIXTURE_TEST_CASE(a_sample_that_another_process_has_is_named_in_all, Fixtu
     reasons[static_cast<size_t>(rank)] = train(bad, config, machine, silent).loop.reason;
   });
   BOOST_TEST(reasons[0] == reasons[1]);
-  BOOST_TEST(reasons[0].find("field 'x' of training sample 29: value 1 of 2 is inf (rank ") != std::string::npos,
-             reasons[0]);
+  BOOST_TEST(test::contains(reasons[0], "field 'x' of training sample 29: value 1 of 2 is inf (rank "));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

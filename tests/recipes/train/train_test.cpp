@@ -338,13 +338,8 @@ BOOST_AUTO_TEST_CASE(what_a_task_lacks_is_told) {
   const TableSource three(3, {{DType::f32, std::vector<std::byte>(12)}});
   BOOST_CHECK_EXCEPTION(three.gather(Order::evaluation(4, 2), 0), Error,
                         test::says("a source of 3 samples: expected an order of at most so many, got one of 4"));
-  const auto error_of = [&](const Task& given, const TrainConfig& config) -> std::string {
-    try {
-      train(given, config, machine, silent);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
+  const auto error_of = [&](const Task& given, const TrainConfig& config) {
+    return test::error_of([&] { train(given, config, machine, silent); });
   };
   task = vectors();
   task.fields.push_back({.name = "more"});

@@ -2,12 +2,10 @@
 // are killed or are stopped, and that it repeats none.
 #include "recipes/trials/executor.h"
 
-#include <fmt/format.h>
 #include <signal.h>
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <thread>
@@ -117,7 +115,7 @@ BOOST_AUTO_TEST_CASE(each_trial_ends_its_way) {
   BOOST_TEST((outcomes->at(2).end == TrialEnd::failed));
   BOOST_TEST(outcomes->at(2).message == "cannot read the data\n");
   std::sort(watch.names.begin(), watch.names.end());
-  BOOST_TEST(watch.names == (std::vector<std::string>{"a", "b", "c"}), boost::test_tools::per_element());
+  BOOST_TEST(watch.names == (std::vector<std::string>{"a", "b", "c"}));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_done_is_not_repeated_and_what_failed_is) {
@@ -132,7 +130,7 @@ BOOST_AUTO_TEST_CASE(what_is_done_is_not_repeated_and_what_failed_is) {
   BOOST_TEST(starts("a") == 1u);
   BOOST_TEST(starts("b") == 1u);
   BOOST_TEST(starts("c") == 2u);
-  BOOST_TEST(watch.names == (std::vector<std::string>{"a before", "b before", "c"}), boost::test_tools::per_element());
+  BOOST_TEST(watch.names == (std::vector<std::string>{"a before", "b before", "c"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_killed_trial_starts_once_more) {
@@ -142,7 +140,7 @@ BOOST_AUTO_TEST_CASE(a_killed_trial_starts_once_more) {
   BOOST_TEST(starts("once") == 2u);
   BOOST_TEST((outcomes->at(1).end == TrialEnd::failed));
   BOOST_TEST(starts("always") == 2u);
-  BOOST_TEST(outcomes->at(1).message.find("signal 9 ended it 2 times") != std::string::npos);
+  BOOST_TEST(test::contains(outcomes->at(1).message, "signal 9 ended it 2 times"));
 }
 
 BOOST_AUTO_TEST_CASE(as_many_at_once_as_asked) {
@@ -169,7 +167,7 @@ BOOST_AUTO_TEST_CASE(a_source_decides_as_it_goes) {
   BOOST_TEST(run_trials(chain, options(1), watch));
   BOOST_TEST((chain.ends == std::map<std::string, TrialEnd>{
                                 {"a", TrialEnd::trained}, {"b", TrialEnd::trained}, {"w", TrialEnd::stopped}}));
-  BOOST_TEST(watch.names == (std::vector<std::string>{"w", "a", "b"}), boost::test_tools::per_element());
+  BOOST_TEST(watch.names == (std::vector<std::string>{"w", "a", "b"}));
   BOOST_TEST(read_run(store / "w").how == "interrupted");
   BOOST_TEST(!fs::exists(store / "x"));
 }
@@ -218,14 +216,14 @@ BOOST_AUTO_TEST_CASE(a_trial_whose_folder_is_busy_waits_and_is_told_of_at_a_stop
   BOOST_TEST((stopped.ends == std::map<std::string, TrialEnd>{{"a", TrialEnd::stopped}}));
   BOOST_TEST(!fs::exists(store / "a" / "starts"));
   const std::string said = "a for " + (store / "a").string();  // said once, however often the executor looks
-  BOOST_TEST(watch.waiting == std::vector<std::string>{said}, boost::test_tools::per_element());
+  BOOST_TEST(watch.waiting == std::vector<std::string>{said});
   watch.stop = false;
   watch.look = [&] {
     if (++looks == 4) other.signal(SIGKILL);
   };
   BOOST_TEST(run_trials(source, options(1), watch));
   BOOST_TEST(looks >= 4);
-  BOOST_TEST(watch.waiting == (std::vector<std::string>{said, said}), boost::test_tools::per_element());
+  BOOST_TEST(watch.waiting == (std::vector<std::string>{said, said}));
   BOOST_TEST((source.ends == std::map<std::string, TrialEnd>{{"a", TrialEnd::trained}}));
 }
 

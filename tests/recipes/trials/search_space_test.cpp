@@ -78,11 +78,10 @@ BOOST_AUTO_TEST_CASE(scales_go_on_beyond_their_ends_as_far_as_there_are_values) 
 }
 
 BOOST_AUTO_TEST_CASE(grids_are_read) {
-  BOOST_TEST(parse_grid("minibatch=8:4096:x2") == (Minibatches{8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096}),
-             boost::test_tools::per_element());
-  BOOST_TEST(parse_grid("minibatch=3:100:x4") == (Minibatches{3, 12, 48}), boost::test_tools::per_element());
-  BOOST_TEST(parse_grid("minibatch=32,8,16") == (Minibatches{8, 16, 32}), boost::test_tools::per_element());
-  BOOST_TEST(parse_grid("minibatch=7") == Minibatches{7}, boost::test_tools::per_element());
+  BOOST_TEST(parse_grid("minibatch=8:4096:x2") == (Minibatches{8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096}));
+  BOOST_TEST(parse_grid("minibatch=3:100:x4") == (Minibatches{3, 12, 48}));
+  BOOST_TEST(parse_grid("minibatch=32,8,16") == (Minibatches{8, 16, 32}));
+  BOOST_TEST(parse_grid("minibatch=7") == Minibatches{7});
   for (const char* wrong : {"", "8:64:x2", "minibatch=", "minibatch=8:64", "minibatch=8:64:2", "minibatch=0:64:x2",
                             "minibatch=a", "lr=1,2", "minibatch=1.5"})
     BOOST_CHECK_EXCEPTION(parse_grid(wrong), UsageError, test::says("--grid: expected minibatch=8:4096:x2 or"));
@@ -114,7 +113,7 @@ BOOST_AUTO_TEST_CASE(a_seed_moves_all_points_alike) {
     BOOST_TEST((u >= 0 && u < 1));
     BOOST_TEST(distance(halton_point(i, 1, 0)[0], u) == shift, boost::test_tools::tolerance(1e-12));
   }
-  BOOST_TEST(halton_point(3, 2, 7) == halton_point(3, 2, 7), boost::test_tools::per_element());
+  BOOST_TEST(halton_point(3, 2, 7) == halton_point(3, 2, 7));
   BOOST_TEST(halton_point(3, 2, 7)[0] != halton_point(3, 2, 8)[0]);
 }
 
@@ -125,7 +124,7 @@ BOOST_AUTO_TEST_CASE(even_points_begin_in_the_middle) {
   BOOST_TEST(even_points(1, 1).at(0).at(0) == 0.5);
   const auto square = even_points(9, 2);
   BOOST_TEST(square.size() == 9u);
-  BOOST_TEST(square[0] == (std::vector<double>{0.5, 0.5}), boost::test_tools::per_element());
+  BOOST_TEST(square[0] == (std::vector<double>{0.5, 0.5}));
   BOOST_TEST(std::set(square.begin(), square.end()).size() == 9u);
   BOOST_CHECK_EXCEPTION(even_points(12, 2), UsageError, test::says("--trials: expected", "2 flags: 9, got 12"));
 }

@@ -3,7 +3,6 @@
 #include <signal.h>
 
 #include <boost/test/unit_test.hpp>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -133,14 +132,14 @@ BOOST_AUTO_TEST_CASE(flags_of_one_training_are_refused) {
     words.insert(words.begin(), {"--seeds", "1..2"});
     const ProcessResult result = finish(mlp(words, directory / "study"));
     BOOST_TEST(result.status == 2);
-    BOOST_TEST(result.output.find(part) != std::string::npos, result.output);
+    BOOST_TEST(test::contains(result.output, part));
   };
   refused({"--seed", "3"}, "--seed: expected --seeds alone, got both");
   refused({"--dry-run"}, "looks inside one training");
   refused({"--resume", "auto"}, "expected no --resume");
   const ProcessResult alone = finish(mlp({"--jobs", "2"}, directory / "study"));
   BOOST_TEST(alone.status == 2);
-  BOOST_TEST(alone.output.find("--seeds") != std::string::npos, alone.output);
+  BOOST_TEST(test::contains(alone.output, "--seeds"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -2,8 +2,6 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include <fmt/format.h>
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>

@@ -42,8 +42,8 @@ BOOST_AUTO_TEST_CASE(what_is_no_library_is_refused) {
   const TemporaryDirectory folder;
   write_file(folder / "libkilobatch_mpi.so", "not a library");
   const std::string error = error_of([&] { open_communicator({}, {"mpirun", 4}, {folder / "libkilobatch_mpi.so"}); });
-  BOOST_TEST(error.find("missing: a library that Kilobatch's MPI library needs") != std::string::npos);
-  BOOST_TEST(error.find("libkilobatch_mpi.so") != std::string::npos);
+  BOOST_TEST(test::contains(error, "missing: a library that Kilobatch's MPI library needs"));
+  BOOST_TEST(test::contains(error, "libkilobatch_mpi.so"));
 }
 
 // If the tasks were not refused, every one would train alone, and no message would say so.
@@ -59,8 +59,8 @@ BOOST_AUTO_TEST_CASE(tasks_that_nothing_connects_are_refused) {
 BOOST_AUTO_TEST_CASE(the_command_that_starts_processes) {
   const std::vector<std::string> command = mpirun_command("/usr/bin/mpirun", 4, {"build/bin/glyphs", "--epochs", "1"});
   BOOST_TEST(command.front() == "/usr/bin/mpirun");
-  BOOST_TEST(fmt::format("{}", fmt::join(command, " ")).find("-n 4 build/bin/glyphs --epochs 1") != std::string::npos);
-  BOOST_TEST(error_of([] { mpirun_command("mpirun", 4, {}); }).find("apt install openmpi-bin") != std::string::npos);
+  BOOST_TEST(test::contains(fmt::format("{}", fmt::join(command, " ")), "-n 4 build/bin/glyphs --epochs 1"));
+  BOOST_TEST(test::contains(error_of([] { mpirun_command("mpirun", 4, {}); }), "apt install openmpi-bin"));
   const int64_t processors = usable_processors();
   for (const int64_t processes : {processors, processors + 1}) {
     const std::vector<std::string> words = mpirun_command("/usr/bin/mpirun", processes, {"x"});
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(processes_for_which_there_is_no_room_are_refused) {
     BOOST_TEST(error_of([&] { check_start_room(64, less); }) != "(nothing thrown)");
   const auto refused = [&](const StartRoom& other, const std::string& part) {
     const std::string error = error_of([&] { check_start_room(100, other); });
-    BOOST_TEST(error.find(part) != std::string::npos, error);
+    BOOST_TEST(test::contains(error, part));
   };
   refused({2, 512'000'000, 1'048'576}, "expected: 10 MB of memory for each, at the least\n  got:      512 MB for all");
   refused({2, 24'000'000'000, 256}, "expected: 464 files that mpirun may have open\n  got:      256 (ulimit -Hn)");

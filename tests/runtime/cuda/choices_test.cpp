@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(choices_are_used_again) {
   BOOST_TEST(algorithm_choices_text(*again) == text);
   BOOST_TEST(use_algorithm_choices(*small_cpu(), text).empty());
   const std::string other = text.replace(text.find("fake GPU"), 8, "GPU of 1999");
-  BOOST_TEST(use_algorithm_choices(*again, other).find("chosen on cuda: GPU of 1999") != std::string::npos);
+  BOOST_TEST(contains(use_algorithm_choices(*again, other), "chosen on cuda: GPU of 1999"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

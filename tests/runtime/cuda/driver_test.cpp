@@ -3,6 +3,8 @@
 #include <boost/test/unit_test.hpp>
 #include <set>
 
+#include "tests/support/support.h"
+
 namespace kb::cuda::driver_test {
 
 using namespace kb::cuda;
@@ -13,7 +15,7 @@ BOOST_AUTO_TEST_CASE(a_missing_library_is_named) {
   Driver driver;
   std::string why;
   BOOST_TEST(!open_table(driver, "libcuda_that_is_not_there.so.1", why));
-  BOOST_TEST(why.find("libcuda_that_is_not_there.so.1") != std::string::npos);
+  BOOST_TEST(test::contains(why, "libcuda_that_is_not_there.so.1"));
   BOOST_TEST(driver.init.function == nullptr);
 }
 

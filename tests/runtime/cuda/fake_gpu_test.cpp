@@ -2,7 +2,6 @@
 #include "tests/runtime/cuda/fake_gpu.h"
 
 #include <boost/test/unit_test.hpp>
-#include <cstring>
 
 #include "runtime/cuda/memory.h"
 #include "tests/support/says.h"

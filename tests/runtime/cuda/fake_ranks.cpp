@@ -1,6 +1,5 @@
 #include "tests/runtime/cuda/fake_ranks.h"
 
-#include <algorithm>
 #include <exception>
 #include <mutex>
 #include <thread>

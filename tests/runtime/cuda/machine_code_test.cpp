@@ -15,6 +15,7 @@
 #include "runtime/usable_processors.h"
 #include "tests/simt/class_graphs.h"
 #include "tests/support/matches.h"
+#include "tests/support/support.h"
 
 namespace kb::machine_code_test {
 namespace {
@@ -166,14 +167,14 @@ BOOST_AUTO_TEST_CASE(products_by_warpgroups) {
       std::string order = "copied fence barrier begin ";
       for (int step = 1; step < product.steps; ++step) order += "multiply ";
       const std::string all = order_of(code);
-      BOOST_TEST(all.find(order + "last wait ") != all.npos, name << ": " << all);
+      BOOST_TEST(test::contains(all, order + "last wait "));
       BOOST_TEST(touches_sums(code, product) == "", name);
       std::ptrdiff_t multiplications = 0;
       for (const std::string& one : code) {
         if (!one.starts_with("HGMMA")) continue;
         multiplications++;
         BOOST_TEST(one.starts_with(product.head), one << ", not " << product.head);
-        BOOST_TEST(one.find(product.transposed) != one.npos, one << ", not " << product.transposed);
+        BOOST_TEST(test::contains(one, product.transposed));
       }
       BOOST_TEST(multiplications == product.steps, name);
     }

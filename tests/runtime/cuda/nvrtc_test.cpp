@@ -14,6 +14,7 @@
 #include "runtime/cuda/nvrtc_compiler.h"
 #include "runtime/input_file.h"
 #include "tests/support/few_threads.h"
+#include "tests/support/says.h"
 #include "tests/support/support.h"
 
 namespace kb::nvrtc_test {
@@ -73,7 +74,7 @@ BOOST_AUTO_TEST_CASE(architecture_is_clamped_to_what_is_known) {
   const NvrtcTarget major = choose_nvrtc_target(nvrtc, 120);
   BOOST_TEST(major.option == "-arch=compute_100");
   BOOST_TEST(major.ptx);
-  BOOST_TEST(major.message.find("PTX of compute_100") != std::string::npos);
+  BOOST_TEST(test::contains(major.message, "PTX of compute_100"));
   BOOST_CHECK_THROW(choose_nvrtc_target(nvrtc, 70), Error);
 }
 
@@ -123,7 +124,7 @@ BOOST_AUTO_TEST_CASE(beyond_what_is_known_there_is_ptx) {
   Nvrtc nvrtc;
   if (skipped(nvrtc)) return;
   const CompiledImages images = make_nvrtc_compiler(nvrtc, 999, "", 1)->compile(batch_of(1));
-  BOOST_TEST(images.images.at(0).data.find(".visible .entry k_0") != std::string::npos);
+  BOOST_TEST(test::contains(images.images.at(0).data, ".visible .entry k_0"));
   BOOST_TEST(images.images[0].data.back() == '\0');
   BOOST_TEST(images.warnings.size() == 1u);
 }
@@ -142,7 +143,7 @@ BOOST_AUTO_TEST_CASE(second_time_from_the_cache) {
   const CompiledImages second = compiler->compile(batch);
   BOOST_TEST(second.compiled == 0);
   BOOST_TEST(second.cache_hits == 5);
-  BOOST_TEST(names_in(second) == names_in(first), boost::test_tools::per_element());
+  BOOST_TEST(names_in(second) == names_in(first));
   std::multiset<std::string> before, after;
   for (const Image& image : first.images) before.insert(image.data);
   for (const Image& image : second.images) after.insert(image.data);
@@ -166,7 +167,7 @@ BOOST_AUTO_TEST_CASE(damaged_entry_is_built_again) {
   const CompiledImages again = compiler->compile(batch_of(1));
   BOOST_TEST(again.compiled == 1);
   BOOST_TEST(again.warnings.size() == 1u);
-  BOOST_TEST(again.warnings[0].find("1 entry is not used and built again") != std::string::npos);
+  BOOST_TEST(test::contains(again.warnings[0], "1 entry is not used and built again"));
   BOOST_TEST(compiler->compile(batch_of(1)).cache_hits == 1);
 }
 
@@ -174,12 +175,7 @@ BOOST_AUTO_TEST_CASE(damaged_entry_is_built_again) {
 std::string refusal(const Nvrtc& nvrtc, const std::filesystem::path& cache) {
   KernelBatch batch = batch_of(2);
   batch.kernels.push_back({"k_wrong", "extern \"C\" __global__ void k_wrong(float* x) { x[0] = unknown; }"});
-  try {
-    make_nvrtc_compiler(nvrtc, 90, cache, 1)->compile(batch);
-  } catch (const InternalError& error) {
-    return error.what();
-  }
-  return "a wrong text was compiled";
+  return test::error_of<InternalError>([&] { make_nvrtc_compiler(nvrtc, 90, cache, 1)->compile(batch); });
 }
 
 BOOST_AUTO_TEST_CASE(refused_text_is_named_and_kept) {
@@ -189,9 +185,9 @@ BOOST_AUTO_TEST_CASE(refused_text_is_named_and_kept) {
   write_file_atomically(folder.path() / "file", "");
   for (const std::filesystem::path& cache : {folder.path(), folder.path() / "file" / "cache"}) {
     const std::string text = refusal(nvrtc, cache);
-    BOOST_TEST(text.find("refuses kernel k_wrong") != std::string::npos, text);
-    BOOST_TEST(text.find("\"unknown\" is undefined") != std::string::npos, text);
-    BOOST_TEST(text.find("failed-") != std::string::npos, text);
+    BOOST_TEST(test::contains(text, "refuses kernel k_wrong"));
+    BOOST_TEST(test::contains(text, "\"unknown\" is undefined"));
+    BOOST_TEST(test::contains(text, "failed-"));
     BOOST_TEST((text.find("not kept (cannot write") != std::string::npos) == (cache != folder.path()), text);
   }
 }

@@ -1,7 +1,6 @@
 #include "runtime/cuda/open.h"
 
 #include <boost/test/unit_test.hpp>
-#include <fstream>
 
 #include "recipes/config/flags.h"
 #include "recipes/papers/table.h"
@@ -78,7 +77,7 @@ BOOST_AUTO_TEST_CASE(device_cuda_without_a_gpu_is_an_error_and_auto_says_why_it_
   const Device device = choose_device(flags_of("auto").machine, 0);
   BOOST_TEST(device.backend->description().starts_with("cpu: "));
   BOOST_TEST(device.reason.starts_with("machine.device = auto: no GPU can be used, missing: "));
-  BOOST_TEST(device.reason.find('\n') == std::string::npos);
+  BOOST_TEST(!contains(device.reason, "\n"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -5,6 +5,7 @@
 
 #include "graph/error.h"
 #include "tests/support/in_process.h"
+#include "tests/support/support.h"
 
 namespace kb::share_test {
 
@@ -40,13 +41,13 @@ BOOST_AUTO_TEST_CASE(ranks_of_a_node_take_its_gpus_in_turn) {
   const auto taken = shared(3, [](int) {
     return BusIds{"0000:17:00.0", "0000:65:00.0", "0000:b3:00.0", "0000:ca:00.0"};
   });
-  BOOST_TEST(taken == std::vector<std::string>({"0", "1", "2"}), boost::test_tools::per_element());
+  BOOST_TEST(taken == std::vector<std::string>({"0", "1", "2"}));
 }
 
 // `srun --gpus-per-task=1` shows each rank one device, whose number is 0.
 BOOST_AUTO_TEST_CASE(a_launcher_may_show_each_rank_its_own) {
   const auto taken = shared(2, [](int rank) { return BusIds{rank == 0 ? "0000:17:00.0" : "0000:65:00.0"}; });
-  BOOST_TEST(taken == std::vector<std::string>({"0", "0"}), boost::test_tools::per_element());
+  BOOST_TEST(taken == std::vector<std::string>({"0", "0"}));
 }
 
 BOOST_AUTO_TEST_CASE(fewer_gpus_than_ranks_are_every_ranks_error) {
@@ -56,7 +57,7 @@ BOOST_AUTO_TEST_CASE(fewer_gpus_than_ranks_are_every_ranks_error) {
     for (const char* part : {"every process needs a GPU of its own\n  expected: 3 GPUs on ", ", which has 3 ranks\n",
                              "got:      2 that rank 2 sees; ranks 0 and 2 would share 0000:17:00.0\n",
                              "hint:     fewer processes a node (--processes, mpirun --map-by ppr:2:node)"})
-      BOOST_TEST(error.find(part) != std::string::npos, error);
+      BOOST_TEST(test::contains(error, part));
   }
 }
 
@@ -65,8 +66,7 @@ BOOST_AUTO_TEST_CASE(a_rank_without_one_is_every_ranks_error) {
     if (rank == 1) throw Error("no GPU can be used\n  missing: the CUDA driver");
     return {"0000:17:00.0"};
   });
-  BOOST_TEST(taken == std::vector<std::string>(2, "rank 1: no GPU can be used\n  missing: the CUDA driver"),
-             boost::test_tools::per_element());
+  BOOST_TEST(taken == std::vector<std::string>(2, "rank 1: no GPU can be used\n  missing: the CUDA driver"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

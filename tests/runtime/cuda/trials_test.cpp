@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(runs_of_small_operands_begin_with_a_flushed_cache) {
     if (i == 0 && device.clock.captured >= 0) copies.push_back(copy);
     device.run(1);
   });
-  BOOST_TEST(copies == (std::vector<size_t>{0, 1, 2, 3, 4, 5, 6, 7}), boost::test_tools::per_element());
+  BOOST_TEST(copies == (std::vector<size_t>{0, 1, 2, 3, 4, 5, 6, 7}));
   BOOST_TEST(device.clock.fills.size() == 1u);
   BOOST_TEST(device.clock.fills.begin()->second == 2 << 20);
 }

@@ -7,6 +7,7 @@
 #include "graph/error.h"
 #include "runtime/cuda/cudnn/conv_graph.h"
 #include "runtime/cuda/cudnn/device.h"
+#include "tests/support/says.h"
 
 namespace kb::convolutions_test {
 
@@ -247,9 +248,9 @@ BOOST_AUTO_TEST_CASE(what_cudnn_lacks_is_an_error_that_says_so) {
 
 BOOST_AUTO_TEST_CASE(a_failed_call_is_named_with_cudnns_own_words) {
   Descriptor tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-  BOOST_CHECK_EXCEPTION(tensor.finalize(), InternalError, [](const InternalError& error) {
-    return std::string(error.what()).starts_with("cudnnBackendFinalize failed: CUDNN_STATUS_BAD_PARAM");
-  });
+  BOOST_TEST(test::error_of<InternalError>([&] {
+               tensor.finalize();
+             }).starts_with("cudnnBackendFinalize failed: CUDNN_STATUS_BAD_PARAM"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "graph/error.h"
+#include "tests/support/says.h"
 
 namespace kb::matmuls_test {
 
@@ -33,7 +34,7 @@ BOOST_AUTO_TEST_CASE(a_pick_is_the_algorithm_word_for_word) {
   for (size_t i = 0; i < std::size(algorithm.data); ++i) algorithm.data[i] = 0x9e3779b97f4a7c15u * (i + 1) - (i == 3);
   algorithm.data[5] = 0;
   const cublasLtMatmulAlgo_t again = from_pick(to_pick(algorithm));
-  BOOST_TEST(again.data == algorithm.data, boost::test_tools::per_element());
+  BOOST_TEST(again.data == algorithm.data);
 }
 
 BOOST_AUTO_TEST_CASE(a_pick_of_another_version_is_refused) {
@@ -47,9 +48,9 @@ BOOST_AUTO_TEST_CASE(a_pick_of_another_version_is_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(a_failed_call_is_named) {
-  BOOST_CHECK_EXCEPTION(
-      check(CUBLAS_STATUS_NOT_INITIALIZED, "cublasLtCreate"), InternalError,
-      [](const InternalError& error) { return std::string(error.what()).starts_with("cublasLtCreate failed: "); });
+  BOOST_TEST(test::error_of<InternalError>([&] {
+               check(CUBLAS_STATUS_NOT_INITIALIZED, "cublasLtCreate");
+             }).starts_with("cublasLtCreate failed: "));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <boost/test/unit_test.hpp>
-#include <set>
 
 #include "recipes/config/flags.h"
 #include "recipes/config/run_task.h"
