@@ -13,8 +13,8 @@
 namespace kb::text_test {
 namespace {
 
-// A model that has one of each thing the text of a graph can hold; without its loss a picture has them all.
-Graph small_model(bool has_loss = true) {
+// A model that has one of each thing the text of a graph can hold.
+Graph small_model() {
   Graph g("small model");
   const Tensor image = input(g, "image", DType::f32, {4, 3, 6, 6}, "NCHW");
   const Tensor labels = input(g, "labels", DType::i32, {4}, "N");
@@ -23,7 +23,7 @@ Graph small_model(bool has_loss = true) {
   x = relu(batch_norm("bn1", x));
   x = max_pool2d(x, {.kernel = 2});
   x = linear("fc", flatten(x), 5) * 0.1;
-  if (has_loss) g.outputs.push_back({"loss", mean(cross_entropy(x, labels, rate)).value(), Merge::sum});
+  g.outputs.push_back({"loss", mean(cross_entropy(x, labels, rate)).value(), Merge::sum});
   g.outputs.push_back({"logits", x.value(), Merge::per_sample});
   return g;
 }
@@ -42,7 +42,20 @@ BOOST_AUTO_TEST_SUITE(text)
 
 BOOST_AUTO_TEST_CASE(small_model_reads_well) { test::golden_in_order("small_model.txt", to_text(small_model())); }
 
-BOOST_AUTO_TEST_CASE(graphviz) { test::golden_in_order("small_model.dot", to_graphviz(small_model(false))); }
+// The picture has a scope in another, a node of several outputs, outputs and a state that is written.
+BOOST_AUTO_TEST_CASE(graphviz) {
+  Graph g("pooled \"model\"");
+  const Tensor image = input(g, "image", DType::f32, {4, 3, 6, 6}, "NCHW");
+  const Tensor old = state(g, "old", {DType::f32, {4, 2, 3, 3}, ""}, {});
+  {
+    const Scope block("block");
+    const MaxPool pool = max_pool_with_index(conv2d("conv", image, 2, {.kernel = 3, .padding = 1}),
+                                             {{2, 2}, {2, 2}, {0, 0}, {1, 1}}, {2, 3});
+    write_state(old, pool.value * old);
+    g.outputs.push_back({"index", pool.index.value(), Merge::per_sample});
+  }
+  test::golden_in_order("pooled_model.dot", to_graphviz(g));
+}
 
 BOOST_AUTO_TEST_CASE(round_trip) { check_round_trip(small_model()); }
 
@@ -61,9 +74,8 @@ BOOST_AUTO_TEST_CASE(parsed_graph_computes_the_same) {
   const Graph graph = small_model(), parsed = parse_graph(to_text(graph));
   const Interpretation a = interpret(graph, random_bindings(graph, 5)),
                        b = interpret(parsed, random_bindings(graph, 5));
-  BOOST_TEST(a.outputs.at("logits").data == b.outputs.at("logits").data, boost::test_tools::per_element());
-  BOOST_TEST(a.writes.at("bn1.running_var").data == b.writes.at("bn1.running_var").data,
-             boost::test_tools::per_element());
+  BOOST_TEST(a.outputs.at("logits").data == b.outputs.at("logits").data);
+  BOOST_TEST(a.writes.at("bn1.running_var").data == b.writes.at("bn1.running_var").data);
 }
 
 BOOST_AUTO_TEST_CASE(rates_of_parameters) {
@@ -86,7 +98,7 @@ BOOST_AUTO_TEST_CASE(awkward_names_and_numbers) {
     g.outputs.push_back({"sum # of all", sum(c).value(), Merge::first});
   }
   check_round_trip(g);
-  BOOST_TEST(to_text(parse_graph(to_text(g))).find("@\"2nd block/with blanks.0\"") != std::string::npos);
+  BOOST_TEST(test::contains(to_text(parse_graph(to_text(g))), "@\"2nd block/with blanks.0\""));
   const Graph parsed = parse_graph(to_text(g));
   BOOST_TEST(parsed.name == g.name);
   BOOST_TEST((parsed.mode == Mode::inference));
@@ -97,7 +109,7 @@ BOOST_AUTO_TEST_CASE(awkward_names_and_numbers) {
 BOOST_AUTO_TEST_CASE(places) {
   const Graph g = small_model();
   const std::string text = to_text(g, {.places = true});
-  BOOST_TEST(text.find("# text_test.cpp:") != std::string::npos);
+  BOOST_TEST(test::contains(text, "# text_test.cpp:"));
   BOOST_TEST(test::first_difference(to_text(g), to_text(parse_graph(text))) == "");
 }
 
