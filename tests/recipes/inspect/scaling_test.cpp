@@ -126,15 +126,14 @@ BOOST_AUTO_TEST_CASE(the_table_and_the_picture) {
   }
   test::golden("scaling.txt", text);
   const std::string small = scale_table(lines.front(), 2000, 5);
-  BOOST_TEST(
-      small.find("from 64 workers on the minibatch kn is larger than the set's 2000 samples") != std::string::npos,
-      small);
-  BOOST_TEST(scale_table(lines.front(), 1e9, 5).find("larger") == std::string::npos);
+  BOOST_TEST(test::contains(small, "from 64 workers on the minibatch kn is larger than the set's 2000 samples"));
+  BOOST_TEST(!test::contains(scale_table(lines.front(), 1e9, 5), "larger"));
+  for (ScaleLine& line : lines) line.rows.erase(line.rows.begin() + 5, line.rows.end());
   const std::string picture = scale_picture(
       lines, 1281167, {"a recipe, 32 samples a worker", "a step alone takes 300 ms", "nodes of 8 & <more>"});
   test::golden("scaling.svg", picture);
   const auto count = [&](const std::string& part) { return count_of(picture, part); };
-  BOOST_TEST(count("<circle") == 4u * 2 * 13);   // 4 charts, 2 algorithms, 13 numbers of workers
+  BOOST_TEST(count("<circle") == 4u * 2 * 5);    // 4 charts, 2 algorithms, 5 numbers of workers
   BOOST_TEST(count("<polyline") == 3u + 2 * 5);  // 3 ideals; each algorithm in 4 charts and as all communication
   BOOST_TEST(count("nodes of 8 &amp; &lt;more&gt;") == 1u);
   BOOST_TEST(count("nan") + count("inf<") == 0u);
