@@ -96,7 +96,7 @@ std::string what_next(const Recipe& recipe, const RunConfig& config, const RunPl
   const auto add = [&](const std::string& command, const char* why) {
     text += fmt::format("{}{}   {}", text.empty() ? "next: " : "\n      ", command, why);
   };
-  if (!writer.empty()) add(tool_words(recipe, "translate") + " " + shell_quoted(writer), "what the model writes");
+  if (!writer.empty()) add(writer, "what the model writes");
   const int64_t larger = kGrowth * config.batch.minibatch;
   if (larger <= plan.samples && allowed_config(recipe, {config.data.options, larger, config.data.dataset}))
     add(command_with(recipe, config, linear_rule(recipe, config)), "the linear scaling rule");

@@ -109,7 +109,8 @@ BOOST_AUTO_TEST_CASE(a_prompt_may_be_numbers_of_tokens) {
     return Process(all).wait();
   };
   BOOST_TEST(sampled({"--prompt", "1\n299"}).status == 0);
-  const ProcessResult none = sampled({}), large = sampled({"--prompt", "7 300"});
+  BOOST_TEST(sampled({}).output.find("\n0 ") != std::string::npos);
+  const ProcessResult none = sampled({"--prompt", " "}), large = sampled({"--prompt", "7 300"});
   BOOST_TEST(none.output.find("expected a token or more, got none") != std::string::npos, none.output);
   BOOST_TEST(large.status == 1);
   BOOST_TEST(large.output.find("7 300") == std::string::npos, large.output);
