@@ -9,6 +9,7 @@
 
 #include "data/hash_random.h"
 #include "recipes/config/run_task.h"
+#include "recipes/task/sequence_model.h"
 
 namespace kb {
 namespace {
@@ -45,6 +46,21 @@ std::vector<int32_t> by_logit(std::span<const double> logits) {
   return tokens;
 }
 
+int64_t vocabulary_of(const Graph& graph, int64_t context, const std::string& recipe) {
+  const Type logits = graph.type(graph.outputs.at(0).value);
+  if (logits.shape.size() != 3 || logits.shape[1] != context)
+    throw Error(fmt::format("{}: expected logits [N, {}, vocabulary] of a language model, got {}", recipe, context,
+                            to_string(logits)));
+  return logits.shape[2];
+}
+
+// Gives the variables of the whole model to the store, and returns their order.
+ParameterSpace adopted(RunModel& model, const Graph& graph) {
+  const Compiled whole = model.compiled(graph);
+  model.store.adopt(whole.variables, whole.space);
+  return whole.space;
+}
+
 }  // namespace
 
 int32_t draw_token(std::span<const double> logits, const SampleOptions& options, double uniform) {
@@ -65,25 +81,49 @@ Sampler::Sampler(const RunModelRequest& request, const std::optional<Recipe>& ow
     : model_(request, own, {"sample", "--prompt TEXT", check_own_task}),
       task_(task_to_sample(model_)),
       context_(task_.fields[0].shape[0] - 1),
-      graph_(build_logits_graph(task_, 1, model_.dtype())),
-      session_(*model_.backend, model_.store, model_.compiled(graph_)) {
-  model_.load(graph_.variables, say);
-  session_.set_scalar(kLabelSmoothing, 0);
-  const Dims& shape = session_.output_type("logits").shape;
-  if (shape.size() != 3 || shape[1] != context_)
-    throw Error(fmt::format("{}: expected logits [N, {}, vocabulary] of a language model, got {}", model_.recipe.name,
-                            context_, to_string(session_.output_type("logits"))));
-  vocabulary_ = shape[2];
+      window_graph_(build_logits_graph(task_, 1, model_.dtype())),
+      vocabulary_(vocabulary_of(window_graph_, context_, model_.recipe.name)),
+      space_(adopted(model_, window_graph_)) {
+  model_.load(window_graph_.variables, say);
+}
+
+Session& Sampler::stepping() {
+  if (!step_) {
+    const Graph graph = build_step_graph(task_, task_.next_token, nullptr, {1, context_, vocabulary_}, model_.dtype());
+    step_ = std::make_unique<Session>(*model_.backend, model_.store, model_.compiled(graph, &space_));
+    *reinterpret_cast<int32_t*>(step_->input(kStepParents)) = 0;
+  }
+  return *step_;
+}
+
+Session& Sampler::over_windows() {
+  if (!window_) {
+    window_ = std::make_unique<Session>(*model_.backend, model_.store, model_.compiled(window_graph_, &space_));
+    window_->set_scalar(kLabelSmoothing, 0);
+  }
+  return *window_;
+}
+
+// Reads the token at a place from 0, behind those that earlier steps read, and returns the logits of the next one.
+std::span<const double> Sampler::after_step(int32_t token, int64_t place) {
+  Session& step = stepping();
+  const auto at = static_cast<int32_t>(place);
+  std::memcpy(step.input(kStepTokens), &token, sizeof(token));
+  std::memcpy(step.input(kStepPlace), &at, sizeof(at));
+  step.step();
+  step.read(kStepScores, logits_);
+  return logits_;
 }
 
 // Returns the logits of the token after `tokens`, at most `context` of them. Tokens that come later are 0: no position
 // before them sees them.
-std::span<const double> Sampler::logits_after(std::span<const int32_t> tokens) {
+std::span<const double> Sampler::after_window(std::span<const int32_t> tokens) {
+  Session& session = over_windows();
   std::vector<int32_t> window(static_cast<size_t>(context_) + 1, 0);
   std::copy(tokens.begin(), tokens.end(), window.begin());
-  std::memcpy(session_.input(kTokens), window.data(), window.size() * sizeof(int32_t));
-  session_.step();
-  session_.read("logits", logits_);
+  std::memcpy(session.input(kTokens), window.data(), window.size() * sizeof(int32_t));
+  session.step();
+  session.read("logits", logits_);
   const auto width = static_cast<size_t>(vocabulary_);
   return std::span<const double>(logits_).subspan((tokens.size() - 1) * width, width);
 }
@@ -95,11 +135,17 @@ void Sampler::write(const std::vector<int32_t>& prompt, int64_t count, const Sam
     if (token < 0 || token >= vocabulary())
       throw Error(fmt::format("prompt: expected tokens in [0, {}), got {}", vocabulary(), token));
   std::vector<int32_t> tokens = prompt;
+  const auto context = static_cast<size_t>(context_);
+  size_t read = 0;  // tokens that steps have read
   HashStream random(options.seed);
   for (int64_t i = 0; i < count; ++i) {
-    const size_t seen = std::min(tokens.size(), static_cast<size_t>(context_));
+    std::span<const double> logits;
+    if (task_.next_token && tokens.size() <= context)
+      for (; read < tokens.size(); ++read) logits = after_step(tokens[read], static_cast<int64_t>(read));
+    else
+      logits = after_window(std::span(tokens).last(std::min(tokens.size(), context)));
     const double uniform = static_cast<double>(random.bits() >> 11) * 0x1p-53;
-    tokens.push_back(draw_token(logits_after(std::span(tokens).last(seen)), options, uniform));
+    tokens.push_back(draw_token(logits, options, uniform));
     take(tokens.back());
   }
 }

@@ -1,6 +1,7 @@
 // Texts that a language model of a run writes: token after token, each drawn by the model's own probabilities.
 #pragma once
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,7 +22,9 @@ struct SampleOptions {
 // Draws a token by the softmax of its logits over the temperature. `uniform`: a number in [0, 1).
 int32_t draw_token(std::span<const double> logits, const SampleOptions& options, double uniform);
 
-// A run's language model with its weights, on the CPU of this machine.
+// A run's language model with its weights, on the CPU of this machine. A model with Task::next_token writes a token by
+// a step of one, which sees the keys and values of those before; other models, and texts longer than the context, whose
+// tokens change their places, compute a whole window for each token.
 class Sampler {
  public:
   // Loads the model; the arguments are those of RunModel and RunModel::load. Throws Error, too, unless the recipe's
@@ -37,14 +40,18 @@ class Sampler {
              const std::function<void(int32_t)>& take);
 
  private:
-  std::span<const double> logits_after(std::span<const int32_t> tokens);
+  Session& stepping();
+  Session& over_windows();
+  std::span<const double> after_step(int32_t token, int64_t place);
+  std::span<const double> after_window(std::span<const int32_t> tokens);
 
   RunModel model_;
   const Task task_;
   const int64_t context_;
-  const Graph graph_;
-  Session session_;
-  int64_t vocabulary_ = 0;
+  const Graph window_graph_;
+  const int64_t vocabulary_;
+  const ParameterSpace space_;              // that of the whole model, which both programs share
+  std::unique_ptr<Session> step_, window_;  // made when they are needed
   std::vector<double> logits_;
 };
 

@@ -51,8 +51,8 @@ class Writer {
                 .never = {kPaddingToken, kBeginToken}} {
     const Graph encoder = build_encoder_graph(task, *task.sequences, {sentences_, length}, model.dtype());
     for (const Output& output : encoder.outputs) memory_.push_back(output.name);
-    const int64_t rows = sentences_ * options.beams;
-    const Graph step = build_step_graph(task, *task.sequences, encoder, rows, search_.steps, model.dtype());
+    const DecoderSizes sizes{sentences_ * options.beams, search_.steps, vocabulary_};
+    const Graph step = build_step_graph(task, task.sequences->step, &encoder, sizes, model.dtype());
     encoder_ = std::make_unique<Session>(*model.backend, model.store, model.compiled(encoder, &space));
     step_ = std::make_unique<Session>(*model.backend, model.store, model.compiled(step, &space));
   }

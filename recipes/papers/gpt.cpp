@@ -12,6 +12,7 @@
 #include "recipes/config/values.h"
 #include "recipes/papers/batch_rows.h"
 #include "recipes/papers/table.h"
+#include "recipes/task/sequence_model.h"
 #include "recipes/task/token_task.h"
 
 namespace kb {
@@ -50,7 +51,14 @@ Tensor affine(const char* name, Tensor x, int64_t features, const GptOptions& op
       {.init = normal(deviation / std::sqrt(options.width)), .weight_in_out = true, .rate = 1 / options.width});
 }
 
-Tensor attention_part(Tensor x, const GptOptions& options) {
+// The tokens that a part of the net sees: of whole samples, or of a step that writes one token more.
+struct View {
+  std::function<Tensor(Tensor table)> positions;  // the rows of a table [context, dim] that are added to the tokens
+  // Attention of q, k and v [N, T, dim] in a layer, which also says how the values of earlier steps are called.
+  std::function<Tensor(const std::string& layer, Tensor q, Tensor k, Tensor v, AttentionOptions options)> attend;
+};
+
+Tensor attention_part(const std::string& layer, Tensor x, const GptOptions& options, const View& view) {
   const Scope scope("attn");
   const int64_t d = options.dim;
   // An axis of its own for q, k and v, and one for heads: the gradient then joins the three without index arithmetic.
@@ -59,7 +67,7 @@ Tensor attention_part(Tensor x, const GptOptions& options) {
   const auto part = [&](int64_t i) { return reshape(slice(all, 2, i, i + 1), x.shape()); };
   // Scores are divided by the features of a head, and multiplied by the root of those at the base width.
   const double scale = 1 / std::sqrt(static_cast<double>(d / options.heads) * options.width);
-  const Tensor heads = attention(part(0), part(1), part(2), {.heads = options.heads, .causal = true, .scale = scale});
+  const Tensor heads = view.attend(layer, part(0), part(1), part(2), {.heads = options.heads, .scale = scale});
   return dropout("resid_dropout", affine("c_proj", heads, d, options, into_residual(options)), options.dropout);
 }
 
@@ -69,9 +77,9 @@ Tensor perceptron_part(Tensor x, const GptOptions& options) {
   return dropout("dropout", affine("c_proj", hidden, options.dim, options, into_residual(options)), options.dropout);
 }
 
-Tensor block(const std::string& name, Tensor x, const GptOptions& options) {
+Tensor block(const std::string& name, Tensor x, const GptOptions& options, const View& view) {
   const Scope scope(name);
-  x = x + attention_part(layer_norm("ln_1", x), options);
+  x = x + attention_part(name, layer_norm("ln_1", x), options, view);
   return x + perceptron_part(layer_norm("ln_2", x), options);
 }
 
@@ -81,23 +89,45 @@ Tensor table(const char* name, Graph& graph, DType real, int64_t rows, int64_t d
 }
 
 // tokens i32 [N, T], T at most the context -> logits [N, T, vocabulary] of the token after each.
-Tensor gpt_logits(Inputs& in, Tensor tokens, const GptOptions& options) {
+Tensor gpt_logits(Tensor tokens, DType real, const GptOptions& options, const View& view) {
   const Scope scope("transformer");
-  const Tensor embedded = table("wte", in.graph(), in.real(), options.vocabulary, options.dim);
-  const Tensor positions = table("wpe", in.graph(), in.real(), options.context, options.dim);
-  Tensor x = dropout("drop", gather(embedded, tokens) + slice(positions, 0, 0, tokens.size(1)), options.dropout);
-  for (int64_t layer = 0; layer < options.layers; ++layer) x = block("h." + std::to_string(layer), x, options);
+  const Tensor embedded = table("wte", tokens.graph(), real, options.vocabulary, options.dim);
+  const Tensor positions = table("wpe", tokens.graph(), real, options.context, options.dim);
+  Tensor x = dropout("drop", gather(embedded, tokens) + view.positions(positions), options.dropout);
+  for (int64_t layer = 0; layer < options.layers; ++layer) x = block("h." + std::to_string(layer), x, options, view);
   x = layer_norm("ln_f", x);
   if (options.width != 1) x = x * (1 / options.width);  // the output multiplier of table 8, of fewer elements here
   const Dims shape = {tokens.size(0), tokens.size(1), options.vocabulary};
   return reshape(matmul(reshape(x, {-1, options.dim}), embedded, false, true), shape);
 }
 
+// Samples that are there as a whole, of `length` tokens each: no token sees those behind it.
+View whole_samples(int64_t length) {
+  return {.positions = [length](Tensor table) { return slice(table, 0, 0, length); },
+          .attend =
+              [](const std::string&, Tensor q, Tensor k, Tensor v, AttentionOptions options) {
+                options.causal = true;
+                return attention(q, k, v, options);
+              }};
+}
+
+// Returns the logits of the next token, [rows, vocabulary]. The keys and values of the tokens before are kept.
+Tensor next_token(DecoderStep& step, const GptOptions& options) {
+  const View one{.positions = [&](Tensor table) { return gather(table, step.place()); },
+                 .attend =
+                     [&](const std::string& layer, Tensor q, Tensor k, Tensor v, AttentionOptions seen) {
+                       seen.lengths = step.seen();
+                       return attention(q, step.kept(layer + ".keys", k), step.kept(layer + ".values", v), seen);
+                     }};
+  return reshape(gpt_logits(step.tokens(), step.real(), options, one), {-1, options.vocabulary});
+}
+
 // The model predicts each token of a sample but the first from those before it.
 ModelOutput gpt_model(Inputs& in, const GptOptions& options, const TokenFacts& text) {
   const Tensor tokens = in["tokens"];
   const Dims whole = {tokens.size(0), options.context}, of_pieces = {-1, options.context / in.pieces()};
-  const Tensor logits = gpt_logits(in, reshape(slice(tokens, 1, 0, options.context), of_pieces), options);
+  const Tensor seen = reshape(slice(tokens, 1, 0, options.context), of_pieces);
+  const Tensor logits = gpt_logits(seen, in.real(), options, whole_samples(of_pieces[1]));
   const Tensor next = reshape(slice(tokens, 1, 1, options.context + 1), of_pieces);
   const Tensor losses = reshape(cross_entropy(logits, next, in.scalar(kLabelSmoothing)), whole);
   const Tensor loss = mean(losses, {1});
@@ -112,7 +142,8 @@ Task gpt_task(const TaskRequest& request) {
       .name = "gpt",
       .fields = {{.name = "tokens", .dtype = DType::i32, .shape = {options.context + 1}, .below = options.vocabulary}},
       .model = [options, facts](Inputs& in) { return gpt_model(in, options, facts); },
-      .sequence = options.context};
+      .sequence = options.context,
+      .next_token = [options](DecoderStep& step) { return next_token(step, options); }};
   if (is_drawn)
     set_words(task, options.context + 1, set_token_sources);
   else

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "recipes/config/learning.h"
 #include "recipes/config/preset.h"
 #include "recipes/run/command_words.h"
@@ -9,16 +11,38 @@
 namespace kb {
 namespace {
 
+// Returns the defaults for a choice, or none if the recipe's preset refuses it.
+std::optional<RunConfig> allowed_config(const Recipe& recipe, const PresetChoice& choice) {
+  try {
+    return preset_config(recipe, choice);
+  } catch (const UsageError&) {
+    return {};
+  }
+}
+
+// Returns the options that need not be given beside the others of `config`: those of its preset, else of the recipe.
+OptionValues options_beside(const Recipe& recipe, const RunConfig& config) {
+  const OptionValues own(recipe.options);
+  OptionValues result = own;
+  for (const RecipeOption& option : recipe.options) {
+    OptionValues others = config.data.options;
+    others.set_as(option.name, own);
+    const PresetChoice choice{others, config.batch.minibatch, config.data.dataset};
+    if (const auto without = allowed_config(recipe, choice)) result.set_as(option.name, without->data.options);
+  }
+  return result;
+}
+
 // Returns the values with which flags of `config` are compared; a command need not give an equal flag. They are the
-// defaults for the options, minibatch, data set and optimizer of `config`, but for these four themselves the defaults
-// of the recipe.
+// defaults for the options, minibatch, data set and optimizer of `config`; for the last three themselves those of the
+// recipe.
 RunConfig defaults_beside(const Recipe& recipe, const RunConfig& config) {
   RunConfig defaults = preset_config(recipe, {config.data.options, config.batch.minibatch, config.data.dataset});
   const std::string own = defaults.learning.optimizer;
   if (own != config.learning.optimizer)
     use_optimizer(recipe.defaults, recipe.optimizers, defaults.learning, config.learning.optimizer);
   defaults.learning.optimizer = own;
-  defaults.data.options = OptionValues(recipe.options);
+  defaults.data.options = options_beside(recipe, config);
   defaults.batch.minibatch = preset_config(recipe, {config.data.options, {}, config.data.dataset}).batch.minibatch;
   defaults.data.dataset = default_config(recipe).data.dataset;
   return defaults;
@@ -72,8 +96,9 @@ std::string what_next(const Recipe& recipe, const RunConfig& config, const RunPl
   const auto add = [&](const std::string& command, const char* why) {
     text += fmt::format("{}{}   {}", text.empty() ? "next: " : "\n      ", command, why);
   };
-  if (!writer.empty()) add(tool_words(recipe, "translate") + " " + shell_quoted(writer), "what the model writes");
-  if (kGrowth * config.batch.minibatch <= plan.samples)
+  if (!writer.empty()) add(writer, "what the model writes");
+  const int64_t larger = kGrowth * config.batch.minibatch;
+  if (larger <= plan.samples && allowed_config(recipe, {config.data.options, larger, config.data.dataset}))
     add(command_with(recipe, config, linear_rule(recipe, config)), "the linear scaling rule");
   add(command_with(recipe, config, {{"--seed", fmt::to_string(config.arithmetic.seed + 1)}}),
       "how much of the error is chance");

@@ -14,9 +14,10 @@ std::string command_with(const Recipe& recipe, const RunConfig& config,
                          const std::map<std::string, std::string>& changes);
 
 // Returns the commands for the end of a run: the linear scaling rule at four times the minibatch (Goyal et al. 2017,
-// sections 2.1 and 2.2; left out if the training part has fewer samples), another seed, and the compiled program.
-// `config`: as given, before anything was derived from it. `writer`: the folder of a run whose model writes sequences,
-// the first command then shows them; empty: it writes none.
+// sections 2.1 and 2.2; left out if the training part has fewer samples, or if the recipe refuses that minibatch beside
+// its options), another seed, and the compiled program.
+// `config`: as given, before anything was derived from it. `writer`: the command that shows what the run's model writes,
+// which is then the first; empty: it writes nothing.
 std::string what_next(const Recipe& recipe, const RunConfig& config, const RunPlan& plan,
                       const std::string& writer = {});
 

@@ -343,7 +343,13 @@ std::string Run::closing_advice(const LoopResult& result, const Ready& ready) co
   if (result.is_cut) return how_to_go_on(fmt::format(" --stop-at {}st", plan.steps));
   if (result.ending == Ending::interrupted) return how_to_go_on();
   if (result.is_diverged) return "";
-  return what_next(recipe_, given_, plan, ready.task.sequences ? folder_->path().string() : "");
+  return what_next(recipe_, given_, plan, command_that_writes(ready.task));
+}
+
+// Returns the command that shows what the run's model writes, or "" if it writes nothing.
+std::string Run::command_that_writes(const Task& task) const {
+  const char* tool = task.sequences ? "translate" : task.next_token ? "sample" : nullptr;
+  return tool ? tool_words(recipe_, tool) + " " + shell_quoted(folder_->path().string()) : "";
 }
 
 void Run::draw_layers(const Ready& ready) {

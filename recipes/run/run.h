@@ -64,6 +64,7 @@ class Run : public RunObserver {
   // console, other processes, and all with --quiet, to standard error.
   void say_of_this_process(const std::string& line);
   std::string closing_advice(const LoopResult& result, const Ready& ready) const;
+  std::string command_that_writes(const Task& task) const;
   void draw_layers(const Ready& ready);
   // Returns the command that goes on with the run. `flags`: further ones that the run did not have.
   std::string how_to_go_on(const std::string& flags = "") const;

@@ -107,4 +107,8 @@ void OptionValues::set(const std::string& name, const std::string& word) {
   entries_[position(name)].word = word;
 }
 
+void OptionValues::set_as(const std::string& name, const OptionValues& other) {
+  entries_[position(name)] = other.entries_[other.position(name)];
+}
+
 }  // namespace kb

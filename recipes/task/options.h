@@ -48,6 +48,7 @@ class OptionValues {
 
   void set(const std::string& name, double value);
   void set(const std::string& name, const std::string& word);
+  void set_as(const std::string& name, const OptionValues& other);  // the value that the other one has
 
  private:
   struct Entry {

@@ -17,14 +17,20 @@ struct Memory {
   Tensor value;  // [N, ...]
 };
 
+// The sizes of a decoder's program.
+struct DecoderSizes {
+  int64_t rows;        // sequences that are written side by side
+  int64_t steps;       // most tokens of a sequence
+  int64_t vocabulary;  // number of different tokens
+};
+
 // The inputs of a decoder's step over `rows` sequences, and what the steps keep for those after them. A step after the
 // first may continue other rows than its own: row i goes on with the sequence that row parents[i] has written.
 class DecoderStep {
  public:
-  // `memory`: names and types of what the encoder gives, with as many rows as the step. `steps`: the most tokens that a
-  // sequence gets.
-  DecoderStep(Graph& graph, const std::vector<std::pair<std::string, Type>>& memory, int64_t rows, int64_t steps,
-              int64_t vocabulary, DType real);
+  // `memory`: names and types of what an encoder gives, with as many rows as the step; empty without an encoder.
+  DecoderStep(Graph& graph, const std::vector<std::pair<std::string, Type>>& memory, const DecoderSizes& sizes,
+              DType real);
 
   Tensor tokens() const { return tokens_; }  // i32 [rows, 1] in [0, vocabulary): the last token of each sequence
   Tensor place() const { return place_; }    // i32 [1]: number of the step, from 0
@@ -37,7 +43,7 @@ class DecoderStep {
 
  private:
   Graph& graph_;
-  int64_t rows_, steps_;
+  const DecoderSizes sizes_;
   DType real_;
   Tensor tokens_, place_, parents_;
   std::vector<Memory> memory_;
@@ -49,14 +55,15 @@ inline constexpr const char *kStepTokens = "tokens", *kStepPlace = "place", *kSt
 
 struct SequenceModel {
   std::function<std::vector<Memory>(Inputs&)> encode;
-  std::function<Tensor(DecoderStep&)> step;  // returns logits [rows, vocabulary] of the next token
+  NextToken step;
   std::shared_ptr<const SequencePairs> pairs;
 };
 
-// The program that reads the source, whose outputs are the memory, and the one of a step, whose output kStepScores is
-// the logarithm of each token's probability, [rows, vocabulary].
+// The program that reads the source, whose outputs are the memory.
 Graph build_encoder_graph(const Task& task, const SequenceModel& model, BatchShape batch, DType real);
-Graph build_step_graph(const Task& task, const SequenceModel& model, const Graph& encoder, int64_t rows, int64_t steps,
+// The program of a step, whose output kStepScores is the logarithm of each token's probability, [rows, vocabulary].
+// `encoder`: the program whose outputs the step takes as its memory; null without an encoder.
+Graph build_step_graph(const Task& task, const NextToken& next, const Graph* encoder, const DecoderSizes& sizes,
                        DType real);
 
 }  // namespace kb

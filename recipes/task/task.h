@@ -19,6 +19,10 @@
 namespace kb {
 
 struct SequenceModel;
+class DecoderStep;
+
+// Returns logits [rows, vocabulary] of the token behind the last one of each sequence (recipes/task/sequence_model.h).
+using NextToken = std::function<Tensor(DecoderStep&)>;
 
 struct Task {
   std::string name;
@@ -43,6 +47,7 @@ struct Task {
   // part judges it), `test` may be null if there is `valid`.
   std::shared_ptr<const Source> train = nullptr, test = nullptr, plain = nullptr, valid = nullptr;
   std::shared_ptr<const SequenceModel> sequences = nullptr;  // how the model writes sequences; null: it does not
+  NextToken next_token = {};  // how a language model goes on, token by token; empty: by its logits of a whole sample
   // Reads the data and returns the task with its sources, while programs are compiled. Empty: the sources are set.
   std::function<Task()> read = {};
 

@@ -18,7 +18,7 @@ namespace {
 
 struct SampleCall {
   RunModelRequest request;
-  std::string prompt = "\n";
+  std::string prompt;
   int64_t tokens = 200;
   std::string temperature = "1";
   SampleOptions options;
@@ -54,7 +54,8 @@ int sample_command(const ToolArguments& arguments) {
       tool_usage(arguments) + " RUN --prompt TEXT");
   line.text({"RUN", "", "the run's folder"}, call.request.run)
       .required()
-      .text({"--prompt", "TEXT", "the beginning of the text; a line feed where it is not given"}, call.prompt)
+      .text({"--prompt", "TEXT", "the beginning of the text; a line feed, or token 0, where it is not given"},
+            call.prompt)
       .whole({"--tokens", "N", "tokens to write"}, call.tokens, 1)
       .text({"--temperature", "X", "divides the logits; 0: the most probable token each time"}, call.temperature)
       .whole({"--top-k", "K", "draw from the K most probable tokens; 0: from all"}, call.options.top_k, 0)
@@ -69,6 +70,7 @@ int sample_command(const ToolArguments& arguments) {
   Sampler sampler(call.request, arguments.recipe, [](const std::string& text) { print_error("sample: " + text); });
   print_error("sample: " + sampler.description());
   const bool are_bytes = sampler.vocabulary() == kByteVocabulary;
+  if (call.prompt.empty()) call.prompt = are_bytes ? "\n" : "0";
   const std::vector<int32_t> prompt = tokens_of(call.prompt, are_bytes);
   bool has_begun = false;
   sampler.write(prompt, call.tokens, call.options, [&](int32_t token) {

@@ -54,7 +54,8 @@ def transformer_parts(arguments):
 PARTS = {"gpt": gpt_parts, "transformer": transformer_parts}
 
 
-def main():
+def parsed(words=None):
+    """Returns the arguments of these words, or of the command line."""
     parser = argparse.ArgumentParser()
     parser.add_argument("recipe", choices=[*SHAPES, *PARTS])
     parser.add_argument("--minibatch", type=int, required=True)
@@ -69,8 +70,11 @@ def main():
     parser.add_argument("--norm", choices=["pre", "post"], default="pre", help="of transformer")
     parser.add_argument("--turns", action="store_true", help="step for so many milliseconds for each line of standard input")
     parser.add_argument("--data", choices=["synthetic"], help="what bench takes")
-    arguments = parser.parse_args()
+    return parser.parse_args(words)
 
+
+def main():
+    arguments = parsed()
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     torch.manual_seed(1)

@@ -33,8 +33,9 @@ struct RepeatingText {
 
   static void silent(const std::string&) {}
 
-  std::vector<int32_t> written(const std::vector<int32_t>& prompt, const SampleOptions& options) const {
-    Sampler sampler({run}, std::nullopt, silent);
+  std::vector<int32_t> written(const std::vector<int32_t>& prompt, const SampleOptions& options,
+                               const std::optional<Recipe>& own = {}) const {
+    Sampler sampler({run}, own, silent);
     std::vector<int32_t> tokens;
     sampler.write(prompt, 30, options, [&](int32_t token) { tokens.push_back(token); });
     return tokens;
@@ -59,6 +60,22 @@ BOOST_FIXTURE_TEST_CASE(a_learned_text_goes_on, RepeatingText) {
   const auto ignore = [](int32_t) {};
   BOOST_CHECK_EXCEPTION(sampler.write({}, 1, {}, ignore), Error, test::says("a token or more, got none"));
   BOOST_CHECK_EXCEPTION(sampler.write({256}, 1, {}, ignore), Error, test::says("tokens in [0, 256), got 256"));
+}
+
+// Eight tokens fit into the context; those behind them are computed over whole windows by both.
+BOOST_FIXTURE_TEST_CASE(steps_write_what_whole_windows_do, RepeatingText) {
+  Recipe windows = find_recipe("gpt");
+  windows.task = [](const TaskRequest& request) {
+    Task task = find_recipe("gpt").task(request);
+    BOOST_REQUIRE(task.next_token);
+    task.next_token = {};
+    return task;
+  };
+  for (const std::vector<int32_t>& prompt : {std::vector<int32_t>{'c'}, {'x', 'a', 'b', 'q'}})
+    for (const uint64_t seed : {1, 2, 3}) {
+      const SampleOptions options{.temperature = 2, .seed = seed};
+      BOOST_TEST(written(prompt, options) == written(prompt, options, windows), boost::test_tools::per_element());
+    }
 }
 
 BOOST_AUTO_TEST_CASE(tokens_are_drawn_by_their_probabilities) {
@@ -92,7 +109,8 @@ BOOST_AUTO_TEST_CASE(a_prompt_may_be_numbers_of_tokens) {
     return Process(all).wait();
   };
   BOOST_TEST(sampled({"--prompt", "1\n299"}).status == 0);
-  const ProcessResult none = sampled({}), large = sampled({"--prompt", "7 300"});
+  BOOST_TEST(test::contains(sampled({}).output, "\n0 "));
+  const ProcessResult none = sampled({"--prompt", " "}), large = sampled({"--prompt", "7 300"});
   BOOST_TEST(test::contains(none.output, "expected a token or more, got none"));
   BOOST_TEST(large.status == 1);
   BOOST_TEST(!test::contains(large.output, "7 300"), large.output);

@@ -60,7 +60,8 @@ struct Programs {
   Programs() {
     options.space = &space;
     reader = std::make_unique<Session>(*backend, store, compile(encoder, options));
-    Graph graph = build_step_graph(task, *task.sequences, encoder, 2, kSteps, DType::f32);
+    const int64_t vocabulary = task.sequences->pairs->target.tokenizer->vocabulary().size();
+    Graph graph = build_step_graph(task, task.sequences->step, &encoder, {2, kSteps, vocabulary}, DType::f32);
     step = std::make_unique<Session>(*backend, store, compile(std::move(graph), options));
     store.initialise(3);
     fill(*reader, "source", {5, 9, 2, 0, 5, 9, 2, 0});

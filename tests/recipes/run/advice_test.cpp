@@ -43,9 +43,28 @@ BOOST_AUTO_TEST_CASE(the_lines_of_a_run_without_flags) {
              "      ./run lenet_mnist --dry-run --dump schedule   what was compiled");
 }
 
+BOOST_AUTO_TEST_CASE(flags_that_a_preset_gives_are_left_out) {
+  const Recipe recipe = find_recipe("gpt");
+  const auto command = [&](const Words& words) { return command_with(recipe, *parse_flags(recipe, "", words), {}); };
+  BOOST_TEST(command({"--paper", "355M"}) == "./run gpt --paper 355M");
+  BOOST_TEST(command({"--paper", "355M", "--layers", "2"}) == "./run gpt --layers 2 --paper 355M");
+  BOOST_TEST(command({"--paper", "355M", "--context", "64"}) == "./run gpt --context 64 --paper 355M");
+  BOOST_TEST(command({"--context", "64"}) == "./run gpt");
+}
+
+// The baseline is a setting at one minibatch, and the preset refuses others.
+BOOST_AUTO_TEST_CASE(a_minibatch_that_the_recipe_refuses_is_not_offered) {
+  const Recipe recipe = find_recipe("imagenet_1h");
+  const RunConfig config = *parse_flags(recipe, "", {"--baseline", "--data", "synthetic"});
+  const std::string lines = what_next(recipe, config, {.samples = 100'000, .minibatch = 256});
+  BOOST_TEST(lines ==
+             "next: ./run imagenet_1h --baseline --data synthetic --seed 2   how much of the error is chance\n"
+             "      ./run imagenet_1h --baseline --data synthetic --dry-run --dump schedule   what was compiled");
+}
+
 BOOST_AUTO_TEST_CASE(a_model_that_writes_sequences_shows_them) {
-  const std::string lines = what_next(lenet_mnist(), flags_of({}), kLong, "runs/a b");
-  BOOST_TEST(lines.starts_with("next: ./run translate 'runs/a b'   what the model writes\n      ./run lenet_mnist"),
+  const std::string lines = what_next(lenet_mnist(), flags_of({}), kLong, "./run translate RUN");
+  BOOST_TEST(lines.starts_with("next: ./run translate RUN   what the model writes\n      ./run lenet_mnist"),
              lines);
 }
 
