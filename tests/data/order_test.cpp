@@ -226,6 +226,7 @@ BOOST_AUTO_TEST_CASE(error_texts) {
              "sample order: its members are not as many as its samples\n  expected: 7\n  got:      3");
   BOOST_TEST(text([] { Order::evaluation(7, 2).within(std::make_shared<const std::vector<int64_t>>(8)); }) ==
              "sample order: its members are not as many as its samples\n  expected: 7\n  got:      8");
+  BOOST_TEST(text([] { Order::training(1, 12, 6).shared_by(0); }).find("expected: at least 1") != std::string::npos);
   BOOST_TEST(text([] { Order::training(1, 12, 6).shared_by(4); }) ==
              "sample order: replicas do not share a batch\n  expected: a multiple of 4 rows\n  got:      6");
   BOOST_TEST(text([] { Order::training(1, 7, 3).after(Order::training(1, 7, 2), -1); }) ==
