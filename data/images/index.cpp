@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <future>
 #include <system_error>
 
 #include "data/class_folders.h"
@@ -16,6 +15,7 @@
 #include "data/error.h"
 #include "data/hash_random.h"
 #include "data/images/open_image.h"
+#include "data/parallel.h"
 #include "data/whole_file.h"
 
 namespace kb {
@@ -159,13 +159,9 @@ void read_image_sizes(ImageIndex& index, const fs::path& dir, int threads) {
   for (std::vector<ImageEntry>* part : index.parts())
     for (ImageEntry& entry : *part) entries.push_back(&entry);
   const auto stride = static_cast<size_t>(std::max(threads, 1));
-  const auto read_some = [&](size_t first) {
+  in_threads(stride, [&](size_t first) {
     for (size_t i = first; i < entries.size(); i += stride) read_header(*entries[i], dir / index.name(*entries[i]));
-  };
-  std::vector<std::future<void>> others;
-  for (size_t first = 1; first < stride; ++first) others.push_back(std::async(read_some, first));
-  read_some(0);
-  for (std::future<void>& other : others) other.get();
+  });
 }
 
 ImageIndex index_of_folder(const fs::path& dir, const fs::path& cache, int threads) {
