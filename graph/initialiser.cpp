@@ -9,25 +9,10 @@ namespace {
 
 using Rule = Initialiser::Rule;
 
-std::string_view name(Rule rule) {
-  switch (rule) {
-    case Rule::he_normal_fan_in:
-      return "he_normal(fan_in)";
-    case Rule::he_normal_fan_out:
-      return "he_normal(fan_out)";
-    case Rule::normal:
-      return "normal";
-    case Rule::uniform_fan_in:
-      return "uniform_fan_in";
-    case Rule::glorot_uniform:
-      return "glorot_uniform";
-    case Rule::zeros:
-      return "zeros";
-    case Rule::ones:
-      return "ones";
-  }
-  throw InternalError("an initialiser without a name");
-}
+// The rules' names, in the order of Rule.
+constexpr std::string_view kNames[] = {"he_normal(fan_in)", "he_normal(fan_out)", "normal", "uniform_fan_in",
+                                       "glorot_uniform",    "zeros",              "ones"};
+std::string_view name(Rule rule) { return kNames[static_cast<size_t>(rule)]; }
 
 double real_fan(std::string_view op, Rule rule, double fan) {
   if (fan == 0)
