@@ -74,7 +74,7 @@ Tensor gather(Tensor table, Tensor indices, Where where) {
 Tensor gather(Tensor x, Tensor indices, int64_t axis, Where where) {
   const Call call(where);
   require_same_graph("gather", {x, indices});
-  axis = real_axis("gather", x.type(), axis);
+  axis = real_axis("gather", x, axis);
   if (axis == 0) return gather(x, indices);
   const Tensor taken = gather(transpose(x, brought_to_front(x.type(), axis)), indices);
   return transpose(taken, brought_back(taken.rank(), indices.rank(), axis));
@@ -84,7 +84,7 @@ Tensor take_along_axis(Tensor x, Tensor indices, int64_t axis, Where where) {
   const Call call(where);
   constexpr std::string_view kOp = "take_along_axis";
   require_same_graph(kOp, {x, indices});
-  axis = real_axis(kOp, x.type(), axis);
+  axis = real_axis(kOp, x, axis);
   Type expected{DType::i32, x.shape(), ""};
   if (indices.rank() == x.rank()) expected.shape[static_cast<size_t>(axis)] = indices.size(axis);
   if (indices.dtype() != DType::i32 || indices.shape() != expected.shape)
@@ -107,8 +107,7 @@ Tensor take_along_axis(Tensor x, Tensor indices, int64_t axis, Where where) {
 
 Tensor flip(Tensor x, Ints axes, Where where) {
   const Call call(where);
-  require_same_graph("flip", {x});
-  for (const int64_t axis : real_axes("flip", x.type(), std::move(axes))) {
+  for (const int64_t axis : real_axes("flip", x, std::move(axes))) {
     const int64_t extent = x.size(axis);
     if (extent > 1) x = gather(x, static_cast<double>(extent - 1) - iota(x.graph(), DType::i32, extent), axis);
   }
@@ -117,8 +116,7 @@ Tensor flip(Tensor x, Ints axes, Where where) {
 
 TopK topk(Tensor x, int64_t k, int64_t axis, Where where) {
   const Call call(where);
-  require_same_graph("topk", {x});
-  axis = real_axis("topk", x.type(), axis);
+  axis = real_axis("topk", x, axis);
   const int64_t extent = x.size(axis);
   if (k < 1 || k > extent)
     report("topk", {"k out of range", "1 to " + std::to_string(extent) + ", the extent of the axis", std::to_string(k),
@@ -140,8 +138,7 @@ TopK topk(Tensor x, int64_t k, int64_t axis, Where where) {
 
 Sorted sort(Tensor x, int64_t axis, bool descending, Where where) {
   const Call call(where);
-  require_same_graph("sort", {x});
-  axis = real_axis("sort", x.type(), axis);
+  axis = real_axis("sort", x, axis);
   // An element's rank is the number of elements before it: axis `axis` has the element, the next one the others.
   Dims one = x.shape(), other = x.shape(), pairs = x.shape();
   const auto next = [axis](Dims& dims) { return dims.begin() + axis + 1; };
