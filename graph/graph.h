@@ -72,9 +72,11 @@ inline constexpr std::string_view kVariableKindNames[] = {"parameter", "state", 
 inline std::string_view name(VariableKind kind) { return kVariableKindNames[static_cast<size_t>(kind)]; }
 
 // The distribution of a variable's initial values. normal: N(a, b^2); uniform: [a, b); constant: a; runs:
-// `Variable::values`.
-enum class InitKind : uint8_t { constant, normal, uniform, runs };
-inline constexpr std::string_view kInitKindNames[] = {"constant", "normal", "uniform", "runs"};
+// `Variable::values`; truncated_normal: N(a, b^2) where it lies within a +- 2 b; orthogonal: b times a matrix, of the
+// first axis and all others, whose rows, or columns if these are fewer, are orthonormal.
+enum class InitKind : uint8_t { constant, normal, uniform, runs, truncated_normal, orthogonal };
+inline constexpr std::string_view kInitKindNames[] = {"constant", "normal",           "uniform",
+                                                      "runs",     "truncated_normal", "orthogonal"};
 struct Init {
   InitKind kind = InitKind::constant;
   double a = 0;

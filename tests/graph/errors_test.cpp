@@ -253,6 +253,7 @@ const Case kCases[] = {
     KB_CASE("upsample2d_factor_beyond_memory", upsample2d(m.images, {1, INT64_MAX}, Interpolation::nearest)),
     KB_CASE("rotary_heads", rotary(reshape(m.images, {8, 32, 96}), {.heads = INT64_MAX})),
     KB_CASE("lstm_features", lstm("rnn", reshape(m.images, {8, 32, 96}), INT64_MAX)),
+    KB_CASE("orthogonal_norm", batch_norm("bn", m.images, {.init = orthogonal()})),
     KB_CASE("upsample2d_rank", upsample2d(m.x, 2, Interpolation::bilinear)),
     KB_CASE("random_normal_integers", random_normal(m.graph, "noise", {4, 2}, i32)),
     KB_CASE("embedding_floats", embedding("tokens", m.x, 100, 16)),

@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(errors_name_line_expected_and_got) {
   check(variables + "constant(0x1p+0)\nnodes\n", "graph text, line 3: expected 2 numbers, got 1");
   check(variables + "runs(0x1p+0)\nnodes\n", "graph text, line 3: expected pairs of numbers, got 1");
   check(variables + "random(0x1p+0)\nnodes\n",
-        "graph text, line 3: expected constant | normal | uniform | runs, got random");
+        "graph text, line 3: expected constant | normal | uniform | runs | truncated_normal | orthogonal, got random");
   check(
       variables + "constant(0x0p+0, 0x0p+0)\nnodes\n  %0 = iota {dtype=i32, shape=[2]} : i32[2]\nwrites\n  \"s\" = %0",
       "graph text, line 7: expected f32[2], got i32[2]");
