@@ -216,6 +216,20 @@ Tensor worker_sum(Tensor x, Where where = Where::current());
 Tensor all_reduce(Tensor x, Where where = Where::current());
 
 // Composites of the functions above.
+
+// Return log |Gamma(x)| and its derivative psi(x). They are computed in f64, with an absolute error of about 1e-14 and
+// a relative one of a few roundings; so are gradients and further derivatives. lgamma is infinite, and digamma too,
+// where x is 0 or a negative integer; both are NaN at minus infinity.
+Tensor lgamma(Tensor x, Where where = Where::current());
+Tensor digamma(Tensor x, Where where = Where::current());
+struct GridOptions {
+  bool align_corners = false;  // whether -1 and 1 are the centres of the outermost elements, or their outer edges
+  bool border = false;         // whether places outside of x have the nearest element's value, or 0
+};
+// Interpolates x [N, C, H, W] bilinearly at the places grid [N, H', W', 2], in x's dtype; gives [N, C, H', W']. A place
+// is a column and a row, from -1 at the left or upper end of x to 1 at the other end (Jaderberg et al. 2015, arXiv
+// 1506.02025, eq. 5). A place that is NaN gives 0.
+Tensor grid_sample(Tensor x, Tensor grid, const GridOptions& options = {}, Where where = Where::current());
 Tensor softmax(Tensor x, int64_t axis = -1, Where where = Where::current());
 Tensor log_softmax(Tensor x, int64_t axis = -1, Where where = Where::current());
 // Takes logits [N, ..., K], i32 labels [N, ...] and a scalar smoothing s in [0, 1); gives one loss a label. The target

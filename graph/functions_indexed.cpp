@@ -167,6 +167,55 @@ Tensor scatter_add(Tensor indices, Tensor updates, int64_t rows, Where where) {
   return make(Op::scatter_add, {indices, updates, sorted.order, sorted.starts}, {{"rows", rows}});
 }
 
+namespace {
+
+// The two elements beside each place on one axis, as numbers in [0, extent), and their weights.
+struct Neighbours {
+  Tensor index[2], weight[2];
+
+  Neighbours(Tensor place, int64_t extent, const GridOptions& options) {
+    const auto last = static_cast<double>(extent - 1), count = static_cast<double>(extent);
+    Tensor at = options.align_corners ? (place + 1.0) * (0.5 * last) : ((place + 1.0) * count - 1.0) * 0.5;
+    if (options.border) at = clamp(at, 0, last);
+    const Tensor lower = floor(at), share = at - lower;
+    for (int i = 0; i < 2; ++i) {
+      const Tensor number = lower + static_cast<double>(i), inside = bit_and(number >= 0.0, number <= last);
+      index[i] = cast(select(inside, number, 0.0), DType::i32);
+      weight[i] = select(inside, i == 0 ? 1.0 - share : share, 0.0);
+    }
+  }
+};
+
+}  // namespace
+
+Tensor grid_sample(Tensor x, Tensor grid, const GridOptions& options, Where where) {
+  const Call call(where);
+  constexpr std::string_view kOp = "grid_sample";
+  require_same_graph(kOp, {x, grid});
+  require_rank(kOp, x, 4, "x [N, C, H, W]");
+  require_float(kOp, x);
+  if (grid.dtype() != x.dtype() || grid.rank() != 4 || grid.size(0) != x.size(0) || grid.size(3) != 2)
+    report(kOp, {"the grid does not fit x",
+                 std::string(name(x.dtype())) + " [N=" + std::to_string(x.size(0)) + ", H', W', 2]",
+                 to_string(grid.type()), "x is " + shape_text(x.type())});
+  const int64_t n = x.size(0), c = x.size(1), h = x.size(2), w = x.size(3);
+  if (n * h * w > std::numeric_limits<int32_t>::max())
+    report(kOp, {"x is too large", "at most 2^31 - 1 places, N H W", std::to_string(n * h * w), ""});
+  const Tensor places = widened(grid), table = reshape(transpose(widened(x), {0, 2, 3, 1}), {n * h * w, c});
+  const auto along = [&](int64_t i) { return reshape(slice(places, 3, i, i + 1), {n, grid.size(1), grid.size(2)}); };
+  const Neighbours column(along(0), w, options), row(along(1), h, options);
+  const Tensor sample = reshape(iota(x.graph(), DType::i32, n), {n, 1, 1}) * static_cast<double>(h * w);
+  Tensor sum;
+  for (int i = 0; i < 2; ++i)
+    for (int j = 0; j < 2; ++j) {
+      const Tensor at = sample + row.index[i] * static_cast<double>(w) + column.index[j];
+      const Tensor weight = reshape(row.weight[i] * column.weight[j], {n, grid.size(1), grid.size(2), 1});
+      const Tensor part = gather(table, at) * weight;
+      sum = sum.valid() ? sum + part : part;
+    }
+  return cast(transpose(sum, {0, 3, 1, 2}), x.dtype());
+}
+
 Tensor crop(Tensor x, Tensor window, Ints size, Where where) {
   const Call call(where);
   return make(Op::crop, {x, window}, {{"size", std::move(size)}});

@@ -251,6 +251,7 @@ const Case kCases[] = {
     KB_CASE("logsumexp_integers", logsumexp(m.labels)),
     KB_CASE("upsample2d_factor", upsample2d(m.images, 0, Interpolation::nearest)),
     KB_CASE("upsample2d_factor_beyond_memory", upsample2d(m.images, {1, INT64_MAX}, Interpolation::nearest)),
+    KB_CASE("grid_sample_places", grid_sample(m.images, reshape(m.images, {8, 32, 32, 3}))),
     KB_CASE("rotary_heads", rotary(reshape(m.images, {8, 32, 96}), {.heads = INT64_MAX})),
     KB_CASE("lstm_features", lstm("rnn", reshape(m.images, {8, 32, 96}), INT64_MAX)),
     KB_CASE("orthogonal_norm", batch_norm("bn", m.images, {.init = orthogonal()})),

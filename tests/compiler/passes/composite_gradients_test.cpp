@@ -93,6 +93,22 @@ BOOST_AUTO_TEST_CASE(enlarged_images) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(gamma_functions) {
+  check([](GradientCase& c) {
+    return std::vector<Tensor>{lgamma(c.x({6}, 0.2, 9.5)), digamma(c.x({6}, 0.2, 9.5)), lgamma(c.x({5}, -1.9, -1.1)),
+                               digamma(c.x({5}, -1.9, -1.1))};
+  });
+}
+
+// Places between the centres of elements, and beyond the edge.
+BOOST_AUTO_TEST_CASE(samples_at_a_grid) {
+  check([](GradientCase& c) {
+    const Tensor centres = constant(c.graph, DType::f64, {1, 2, 2, 2}, {-0.3, 0.2, 0.9, -1.3, 0.1, 0.4, -0.6, 0.7});
+    const Tensor grid = centres + c.x({1, 2, 2, 2}, -0.02, 0.02);
+    return std::vector<Tensor>{grid_sample(c.x({1, 2, 4, 3}), grid, {.border = c.coin()})};
+  });
+}
+
 BOOST_AUTO_TEST_CASE(logarithms_of_sums) {
   check([](GradientCase& c) { return std::vector<Tensor>{logsumexp(c.x(c.shape(3)), c.axes(3), c.coin())}; });
 }
