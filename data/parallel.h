@@ -1,4 +1,4 @@
-// Work that several threads share.
+// Starts threads that share work, and waits for them.
 #pragma once
 
 #include <cstddef>

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kFar = 8;  // from here on the series' first term left out is below 1e-15
 
-// The argument of a gamma function in f64.
+// Holds the argument of a gamma function in f64.
 struct GammaArgument {
   Tensor is_reflected;  // whether x < 1/2
   Tensor z;             // x, or 1 - x: at least 1/2
@@ -38,7 +38,7 @@ Tensor polynomial(const double (&coefficients)[count], Tensor x) {
 }  // namespace
 
 Tensor lgamma(Tensor x, Where where) {
-  // B_2k / (2k (2k - 1)) for k from 1 on.
+  // These are B_2k / (2k (2k - 1)) for k from 1 on, of Bernoulli's numbers.
   constexpr double kSeries[] = {1.0 / 12, -1.0 / 360, 1.0 / 1260, -1.0 / 1680, 1.0 / 1188, -691.0 / 360360, 1.0 / 156};
   const double half_log_two_pi = std::log(2 * std::numbers::pi) / 2;
   const Call call(where);
@@ -55,7 +55,7 @@ Tensor lgamma(Tensor x, Where where) {
 }
 
 Tensor digamma(Tensor x, Where where) {
-  // B_2k / 2k for k from 1 on.
+  // These are B_2k / 2k for k from 1 on, of Bernoulli's numbers.
   constexpr double kSeries[] = {1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760, 1.0 / 12};
   const Call call(where);
   require_float("digamma", x);

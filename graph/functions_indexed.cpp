@@ -169,7 +169,7 @@ Tensor scatter_add(Tensor indices, Tensor updates, int64_t rows, Where where) {
 
 namespace {
 
-// The two elements beside each place on one axis, as numbers in [0, extent), and their weights.
+// Finds the two elements beside each place on one axis: their numbers in [0, extent), and their weights.
 struct Neighbours {
   Tensor index[2], weight[2];
 

@@ -19,7 +19,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-// The colours of the classes of ops, in the order of OpClass.
+// The colours of the classes of ops stand in the order of OpClass.
 constexpr const char* kColours[] = {"lightyellow",   "white",   "gray90",      "lightblue",
                                     "paleturquoise", "thistle", "lightsalmon", "palegreen"};
 

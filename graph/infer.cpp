@@ -132,7 +132,7 @@ void check_tensor(const Type& type) {
 std::vector<Type> infer(Op op, std::span<const Type> inputs, const Attrs& attrs) {
   check_arity(op, inputs.size());
   check_numbers(attrs);
-  // In the order of OpClass; a marker's result has the type of its input.
+  // They stand in the order of OpClass; a marker's result has the type of its input.
   constexpr decltype(&infer_leaf) kRules[] = {infer_leaf,   infer_pointwise, infer_movement, infer_reduction,
                                               infer_window, infer_indexed,   infer_library};
   const OpClass cls = info(op).cls;

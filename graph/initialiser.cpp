@@ -9,7 +9,7 @@ namespace {
 
 using Rule = Initialiser::Rule;
 
-// The rules' names, in the order of Rule.
+// The rules' names stand in the order of Rule.
 constexpr std::string_view kNames[] = {
     "he_normal(fan_in)", "he_normal(fan_out)", "normal", "uniform_fan_in", "glorot_uniform", "zeros", "ones",
     "truncated_normal",  "orthogonal"};

@@ -23,7 +23,7 @@ void round_array(Array& array, bool round_floats) {
 
 void copy_input(const oracle::Work& work) { work.out[0].data = work.in[0]->data; }
 
-// The functions of the classes of ops, in the order of OpClass.
+// The functions of the classes of ops stand in the order of OpClass.
 constexpr void (*kRunners[])(const oracle::Work&) = {oracle::leaf,      oracle::pointwise, oracle::movement,
                                                      oracle::reduction, oracle::window,    oracle::indexed,
                                                      oracle::library,   copy_input};

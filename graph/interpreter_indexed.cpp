@@ -1,4 +1,4 @@
-// The interpreter's ops that read or write at given indices.
+// Interprets the ops that read or write at given indices.
 #include <algorithm>
 
 #include "graph/interpreter_ops.h"

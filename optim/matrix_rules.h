@@ -10,7 +10,7 @@ namespace kb {
 // X <- a X + (b X X^T + c (X X^T)^2) X from X / (|X| + 1e-7), (a, b, c) = (3.4445, -4.7750, 2.0315).
 Tensor orthogonalised(Tensor matrices);
 
-// The rule `muon` of optim/README.md; O is orthogonalised().
+// Is the rule `muon` of optim/README.md; O is orthogonalised().
 Tensor muon_update(UpdateContext& c);
 
 }  // namespace kb

@@ -14,7 +14,7 @@ inline constexpr int64_t kShampooSide = 128;
 // is a scalar; the result has converged for a ridge of 1e-6 and above.
 Tensor inverse_fourth_root(Tensor matrices, Tensor ridge);
 
-// The rule `shampoo` of optim/README.md, block by block; the roots are those of inverse_fourth_root().
+// Is the rule `shampoo` of optim/README.md, block by block; the roots are those of inverse_fourth_root().
 Tensor shampoo_update(UpdateContext& c);
 
 }  // namespace kb
