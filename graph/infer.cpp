@@ -44,7 +44,7 @@ Type declared_type(const Attrs& attrs) {
 
 Type infer_input(const Attrs& attrs) {
   Type type = declared_type(attrs);
-  const std::string& kind = attrs.text("kind");
+  const std::string kind = attrs.has("kind") ? attrs.text("kind") : "sample";
   if (kind != "sample" && kind != "scalar") throw Mistake{"no kind of input", "sample or scalar", "'" + kind + "'", ""};
   const int64_t below = attrs.integer("below", 1);
   if (below < 1 || (attrs.has("below") && type.dtype != DType::i32))
