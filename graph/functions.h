@@ -87,6 +87,8 @@ Tensor concat(std::vector<Tensor> parts, int64_t axis, Where where = Where::curr
   Tensor function(Tensor x, Ints axes = {}, bool keep_dims = false, Where where = Where::current());
 #include "graph/reductions.inc"
 Tensor mean(Tensor x, Ints axes = {}, bool keep_dims = false, Where where = Where::current());
+// Element t of the result is the sum of elements 0 to t of x along `axis`. An axis of m takes O(m) additions.
+Tensor cumsum(Tensor x, int64_t axis, Where where = Where::current());
 Tensor argmax(Tensor x, int64_t axis, Where where = Where::current());
 struct Moments {
   Tensor mean, variance;
@@ -109,15 +111,15 @@ Tensor gather(Tensor x, Tensor indices, int64_t axis, Where where = Where::curre
 Tensor take_along_axis(Tensor x, Tensor indices, int64_t axis, Where where = Where::current());
 // The k greatest elements of x along `axis`, the greatest first, and their places on it, i32; 1 <= k <= its extent,
 // which becomes k. Equal elements keep their order, and NaN counts as greater than every number. A value's gradient
-// goes to its element alone. Each of the k goes over the axis again and is compiled by itself, so that k should be
-// small.
+// goes to its element alone. Each of up to 8 elements takes a pass over the axis, and is compiled by itself; for more
+// the axis is sorted.
 struct TopK {
   Tensor value, index;
 };
 TopK topk(Tensor x, int64_t k, int64_t axis = -1, Where where = Where::current());
 // Orders the elements of x along `axis`, ascending or descending; `index` has their places on it, i32. Equal elements
-// keep their order, and NaN counts as greater than every number. A value's gradient goes to its element alone. Every
-// element is compared with every other: a row of m takes m^2 comparisons, in two launches.
+// keep their order, and NaN counts as greater than every number. A value's gradient goes to its element alone. m
+// elements take O(m) steps. If m is at most 128, or x is f64, every element is compared with every other.
 struct Sorted {
   Tensor value, index;
 };

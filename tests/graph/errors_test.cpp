@@ -184,6 +184,8 @@ const Case kCases[] = {
     KB_CASE("topk_number", topk(m.x, 129)),
     KB_CASE("topk_axis", topk(m.x, 1, 2)),
     KB_CASE("sort_axis", sort(m.x, 2)),
+    KB_CASE("cumsum_axis", cumsum(m.x, 2)),
+    KB_CASE("order_key_integers", order_key(m.labels)),
     KB_CASE("cross_entropy_classes", cross_entropy(linear("fc", m.x, 7), m.classes)),
     KB_CASE("argmax_equals_classes", argmax_equals(m.x, gather(m.classes, m.labels))),
     KB_CASE("index_input_beyond_i32", index_input(m.graph, "rows", {3}, INT64_MAX)),

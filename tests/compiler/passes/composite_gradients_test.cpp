@@ -47,6 +47,23 @@ BOOST_AUTO_TEST_CASE(the_k_greatest_and_sorted_elements) {
   });
 }
 
+// The axis is long enough for sort to sort it by digits, and for cumsum to cut it into blocks.
+BOOST_AUTO_TEST_CASE(long_axes) {
+  GradientCase c(0);
+  const Tensor x = c.x({2, 70});
+  const double error = c.relative_error({cumsum(x, 1) * c.fixed({2, 70})});
+  BOOST_TEST(error <= kTolerance);
+  Graph graph;
+  const Tensor row = input(graph, "x", DType::f32, {300});
+  const Value slope = gradients(sum(topk(row, 20).value * iota(graph, DType::f32, 20)), {row})[0].value();
+  std::vector<double> values, expected(300, 0);
+  for (size_t i = 0; i < 300; ++i) values.push_back(static_cast<double>(i * 7 % 300));
+  for (size_t i = 0; i < 300; ++i) expected[i] = values[i] > 279 ? 299 - values[i] : 0;
+  const std::vector<double> got =
+      interpret_values(graph, {{"x", {{DType::f32, {300}, ""}, values}}}, {&slope, 1})[0].data;
+  BOOST_TEST(got == expected, boost::test_tools::per_element());
+}
+
 // Neither a tie nor an infinity shares the gradient out or makes it NaN.
 BOOST_AUTO_TEST_CASE(a_gradient_goes_to_the_elements_taken) {
   Graph graph;
