@@ -155,7 +155,7 @@ class Extents : public Sharing {
   std::vector<bool> counts_vectors_;
 };
 
-// Whatever a kernel adds to an index, and what it compares one with, the same in all lanes.
+// Whatever a kernel adds to an index, and what it compares one with.
 class Offsets : public Sharing {
  public:
   Offsets(ir::Kernel& kernel, std::vector<int64_t>& arguments, const std::vector<bool>& chosen)
@@ -166,7 +166,7 @@ class Offsets : public Sharing {
     const bool adds = instr.code == Code::index_add || instr.code == Code::index_sub;
     const bool compares =
         instr.code == Code::index_lt || instr.code == Code::index_min || instr.code == Code::index_max;
-    if (instr.lane_varying || !(adds || compares)) return;
+    if (!adds && !compares) return;
     for (Reg* reg : {&instr.a, &instr.b}) {
       const int64_t value = literal(*reg);
       if (value == kNoLiteral) continue;
