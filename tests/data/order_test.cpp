@@ -212,6 +212,9 @@ BOOST_AUTO_TEST_CASE(error_texts) {
              "  expected: at most 100 rows\n"
              "  got:      128\n"
              "  hint:     an epoch draws each sample at most once and drops the incomplete batch: lower the minibatch");
+  BOOST_TEST(text([] {
+               Order::training(1, {{8, 20, nullptr}, {2, 15, nullptr}});
+             }).find("  expected: at most 10 rows\n  got:      20, 15 in its buckets\n") != std::string::npos);
   BOOST_TEST(text([] { Order::training(1, 100, 0); }) ==
              "sample order: no rows in a minibatch to order\n  expected: at least 1\n  got:      0");
   BOOST_TEST(text([] { Order::evaluation(0, 8); }) ==
