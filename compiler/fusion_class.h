@@ -6,7 +6,7 @@
 
 namespace kb {
 
-// `order` sorts the indices of a scatter; `carry` adds a partial sum over workers in place; `exchange` starts an
+// `order` sorts indices (of a scatter, digits); `carry` adds a partial sum over workers in place; `exchange` starts an
 // all-reduce; `wait` waits until it is done.
 enum class FusionClass : uint8_t {
   pointwise,

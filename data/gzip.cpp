@@ -43,11 +43,10 @@ Bytes unpack(const std::filesystem::path& path, const Bytes& packed, size_t most
       out.resize(std::min(2 * out.size(), most));
       continue;
     }
-    if (result != LIBDEFLATE_SUCCESS) {
+    if (result != LIBDEFLATE_SUCCESS)
       throw DataError({path.string(), "the gzip file is truncated or corrupt",
                        "a valid stream to its end mark, with its checksum and length",
                        fmt::format("none at byte {} of {}", at, packed.size()), "the file is damaged: fetch it again"});
-    }
     at += member;
     used += unpacked;
   } while (at < packed.size());
@@ -65,11 +64,10 @@ Bytes read_unpacked(const std::filesystem::path& path, size_t most) {
     refuse_size(path, most, fmt::format("{} bytes", file.size()));
   Bytes bytes = file.read(0, file.size());
   if (!is_packed) return bytes;
-  if (bytes.size() >= 2 && (bytes[0] != 0x1f || bytes[1] != 0x8b)) {
+  if (bytes.size() >= 2 && (bytes[0] != 0x1f || bytes[1] != 0x8b))
     throw DataError({path.string(), "not a gzip file", "the first bytes 1f 8b",
                      fmt::format("{:02x} {:02x}", bytes[0], bytes[1]),
                      "if it is already unpacked, take '.gz' off its name"});
-  }
   return unpack(path, bytes, most);
 }
 

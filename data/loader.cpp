@@ -126,27 +126,30 @@ int64_t Loader::claim(const std::stop_token& stop) {
   return stop.stop_requested() || claimed_end_ >= failed_step_ ? options_.end_step : claimed_end_++;
 }
 
-void Loader::prefetch(const std::stop_token& stop) {
-  for (int64_t step = claim(stop); more(step); step = claim(stop)) {
-    std::exception_ptr failure;
-    try {
-      fill_(step, slot_of(step));
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    const std::scoped_lock lock(mutex_);
-    if (!failure) {
-      filled_[static_cast<size_t>(slot_of(step))] = step;
-    } else if (step < failed_step_) {
-      failed_step_ = step;
-      failure_ = failure;
-    }
-    changed_.notify_all();
+// Fills the batch of a step, or notes why it cannot be filled.
+void Loader::fill(int64_t step) {
+  std::exception_ptr failure;
+  try {
+    fill_(step, slot_of(step));
+  } catch (...) {
+    failure = std::current_exception();
   }
+  const std::scoped_lock lock(mutex_);
+  if (!failure) {
+    filled_[static_cast<size_t>(slot_of(step))] = step;
+  } else if (step < failed_step_) {
+    failed_step_ = step;
+    failure_ = failure;
+  }
+  changed_.notify_all();
+}
+
+void Loader::prefetch(const std::stop_token& stop) {
+  for (int64_t step = claim(stop); more(step); step = claim(stop)) fill(step);
 }
 
 void Loader::wait_until_filled(int64_t step) {
-  if (threads_.empty()) return fill_(step, slot_of(step));
+  if (threads_.empty() && step < failed_step_) fill(step);
   std::unique_lock lock(mutex_);
   free_end_ = std::max(free_end_, step + 1 - options_.in_use + slots_);
   changed_.notify_all();

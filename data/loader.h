@@ -85,6 +85,7 @@ class Loader {
  private:
   bool more(int64_t step) const { return step < options_.end_step; }
   int slot_of(int64_t step) const;
+  void fill(int64_t step);
   void prefetch(const std::stop_token& stop);
   int64_t claim(const std::stop_token& stop);
   void wait_until_filled(int64_t step);

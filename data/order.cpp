@@ -1,6 +1,7 @@
 #include "data/order.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -130,8 +131,11 @@ Order Order::training(uint64_t seed, std::vector<OrderBucket> buckets) {
   for (Part& part : order.whole_.parts) part.weight = 1.0f / static_cast<float>(part.minibatch);
   order.whole_.count_steps();
   if (order.whole_.steps == 0) {
+    std::vector<int64_t> minibatches;
+    for (const Part& part : order.whole_.parts) minibatches.push_back(part.minibatch);
     throw DataError({"sample order", "the minibatch is larger than the training set",
-                     fmt::format("at most {} rows", order.count_), fmt::to_string(order.whole_.parts.back().minibatch),
+                     fmt::format("at most {} rows", order.count_),
+                     fmt::format("{}{}", fmt::join(minibatches, ", "), minibatches.size() > 1 ? " in its buckets" : ""),
                      "an epoch draws each sample at most once and drops the incomplete batch: lower the minibatch"});
   }
   return order;
@@ -172,6 +176,7 @@ void Order::Batches::share(int64_t replicas) {
 }
 
 Order Order::shared_by(int64_t replicas) const {
+  require_positive("replicas", replicas);
   Order order = *this;
   order.whole_.share(replicas);
   if (rest_) {

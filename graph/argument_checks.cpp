@@ -7,16 +7,8 @@
 
 namespace kb {
 
-int64_t real_axis(std::string_view op, const Type& x, int64_t axis) {
-  const int64_t real = axis < 0 ? axis + x.rank() : axis;
-  if (real >= 0 && real < x.rank()) return real;
-  const std::string range =
-      x.rank() == 0 ? "none: x is a scalar"
-                    : std::to_string(-x.rank()) + " to " + std::to_string(x.rank() - 1) + " for x " + shape_text(x);
-  report(op, {"axis out of range", range, std::to_string(axis), ""});
-}
-
-Ints real_axes(std::string_view op, const Type& x, Ints axes) {
+Ints real_axes(std::string_view op, Tensor x, Ints axes) {
+  require_valid(op, x);
   const bool all = axes.empty();
   for (int64_t& axis : axes) axis = real_axis(op, x, axis);
   for (int64_t i = 0; all && i < x.rank(); ++i) axes.push_back(i);
@@ -26,23 +18,25 @@ Ints real_axes(std::string_view op, const Type& x, Ints axes) {
   return axes;
 }
 
-Dims kept_shape(const Type& x, const Ints& axes) {
-  Dims shape = x.shape;
+Dims kept_shape(Tensor x, const Ints& axes) {
+  Dims shape = x.shape();
   for (const int64_t axis : axes) shape[static_cast<size_t>(axis)] = 1;
   return shape;
 }
 
-void require_rank(std::string_view op, const Type& x, int64_t rank, const char* expected) {
-  if (x.rank() != rank) report(op, {"wrong number of dimensions", expected, shape_text(x), ""});
+void require_rank(std::string_view op, Tensor x, int64_t rank, const char* expected) {
+  require_valid(op, x);
+  if (x.rank() != rank) report(op, {"wrong number of dimensions", expected, shape_text(x.type()), ""});
 }
 
 void require_positive(std::string_view op, int64_t value, const char* what) {
   if (value < 1) report(op, {std::string(what) + " out of range", "1 or more", std::to_string(value), ""});
 }
 
-void require_float(std::string_view op, const Type& x) {
-  if (!is_float(x.dtype))
-    report(op, {"dtype is no float", "f64, f32, bf16 or f16", to_string(x), "cast(x, DType::f32)"});
+void require_float(std::string_view op, Tensor x) {
+  require_valid(op, x);
+  if (!is_float(x.dtype()))
+    report(op, {"dtype is no float", "f64, f32, bf16 or f16", to_string(x.type()), "cast(x, DType::f32)"});
 }
 
 double number_in(std::string_view op, DType dtype, double number) {

@@ -44,8 +44,8 @@ void check_attention(Tensor q, Tensor k, Tensor v, const AttentionOptions& optio
   require_same_graph(kAttention, {q, k, v});
   for (const auto& [x, shape] :
        {std::pair{q, "q [N, T, features]"}, {k, "k [N, S, features]"}, {v, "v [N, S, features]"}}) {
-    require_float(kAttention, x.type());
-    require_rank(kAttention, x.type(), 3, shape);
+    require_float(kAttention, x);
+    require_rank(kAttention, x, 3, shape);
   }
   const auto both = [](const char* a, Tensor x, const char* b, Tensor y) {
     return std::string(a) + " " + shape_text(x.type()) + ", " + b + " " + shape_text(y.type());

@@ -12,8 +12,8 @@ void check_convolution(std::string_view op, Tensor x, int64_t channels, int64_t 
                 shape_text(x.type()),
                 "depth as samples, reshape(transpose(x, {0, 2, 1, 3, 4}), {N * D, C, H, W}), or a copy of conv3d in "
                 "recipes/tutorial/own_layers.h"});
-  require_rank(op, x.type(), axes + 2, axes == 1 ? "x [N, C, L]" : "x [N, C, H, W]");
-  require_float(op, x.type());
+  require_rank(op, x, axes + 2, axes == 1 ? "x [N, C, L]" : "x [N, C, H, W]");
+  require_float(op, x);
   require_positive(op, channels, "channels");
   const int64_t in = x.size(1);
   if (groups < 1 || in % groups != 0 || channels % groups != 0)

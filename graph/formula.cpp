@@ -9,25 +9,10 @@
 namespace kb {
 namespace {
 
-FormulaRef make_number(double value) {
-  Formula f;
-  f.number = value;
-  return std::make_shared<const Formula>(std::move(f));
-}
-
-FormulaRef make_leaf(Formula::Kind kind, int argument = 0) {
-  Formula f;
-  f.kind = kind;
-  f.argument = static_cast<int8_t>(argument);
-  return std::make_shared<const Formula>(std::move(f));
-}
-
+FormulaRef make(Formula formula) { return std::make_shared<const Formula>(std::move(formula)); }
+FormulaRef make_number(double value) { return make({.number = value}); }
 FormulaRef make_call(Op op, std::vector<FormulaRef> args) {
-  Formula f;
-  f.kind = Formula::Kind::call;
-  f.op = op;
-  f.args = std::move(args);
-  return std::make_shared<const Formula>(std::move(f));
+  return make({.kind = Formula::Kind::call, .op = op, .args = std::move(args)});
 }
 
 bool is_number(const FormulaRef& f, double value) { return f->kind == Formula::Kind::number && f->number == value; }
@@ -115,8 +100,9 @@ class FormulaParser {
     while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_')) ++at_;
     const std::string_view word = text_.substr(begin, at_ - begin);
     if (word.empty()) fail("a number, x, y, z, r, a call or '('");
-    if (word == "r") return make_leaf(Formula::Kind::result);
-    if (word.size() == 1 && word[0] >= 'x' && word[0] <= 'z') return make_leaf(Formula::Kind::argument, word[0] - 'x');
+    if (word == "r") return make({.kind = Formula::Kind::result});
+    if (word.size() == 1 && word[0] >= 'x' && word[0] <= 'z')
+      return make({.kind = Formula::Kind::argument, .argument = static_cast<int8_t>(word[0] - 'x')});
     const Op op = parse_op(word);
     std::vector<FormulaRef> args;
     expect('(');

@@ -19,7 +19,7 @@ struct Formula {
   double number = 0;
   int8_t argument = 0;  // 0 is x, 1 is y, 2 is z
   Op op = Op::add;
-  std::vector<std::shared_ptr<const Formula>> args;
+  std::vector<std::shared_ptr<const Formula>> args = {};
 };
 using FormulaRef = std::shared_ptr<const Formula>;
 

@@ -87,6 +87,8 @@ Tensor concat(std::vector<Tensor> parts, int64_t axis, Where where = Where::curr
   Tensor function(Tensor x, Ints axes = {}, bool keep_dims = false, Where where = Where::current());
 #include "graph/reductions.inc"
 Tensor mean(Tensor x, Ints axes = {}, bool keep_dims = false, Where where = Where::current());
+// Element t of the result is the sum of elements 0 to t of x along `axis`. An axis of m takes O(m) additions.
+Tensor cumsum(Tensor x, int64_t axis, Where where = Where::current());
 Tensor argmax(Tensor x, int64_t axis, Where where = Where::current());
 struct Moments {
   Tensor mean, variance;
@@ -109,15 +111,15 @@ Tensor gather(Tensor x, Tensor indices, int64_t axis, Where where = Where::curre
 Tensor take_along_axis(Tensor x, Tensor indices, int64_t axis, Where where = Where::current());
 // The k greatest elements of x along `axis`, the greatest first, and their places on it, i32; 1 <= k <= its extent,
 // which becomes k. Equal elements keep their order, and NaN counts as greater than every number. A value's gradient
-// goes to its element alone. Each of the k goes over the axis again and is compiled by itself, so that k should be
-// small.
+// goes to its element alone. Each of up to 8 elements takes a pass over the axis, and is compiled by itself; for more
+// the axis is sorted.
 struct TopK {
   Tensor value, index;
 };
 TopK topk(Tensor x, int64_t k, int64_t axis = -1, Where where = Where::current());
 // Orders the elements of x along `axis`, ascending or descending; `index` has their places on it, i32. Equal elements
-// keep their order, and NaN counts as greater than every number. A value's gradient goes to its element alone. Every
-// element is compared with every other: a row of m takes m^2 comparisons, in two launches.
+// keep their order, and NaN counts as greater than every number. A value's gradient goes to its element alone. m
+// elements take O(m) steps. If m is at most 128, or x is f64, every element is compared with every other.
 struct Sorted {
   Tensor value, index;
 };
@@ -216,6 +218,20 @@ Tensor worker_sum(Tensor x, Where where = Where::current());
 Tensor all_reduce(Tensor x, Where where = Where::current());
 
 // Composites of the functions above.
+
+// Return log |Gamma(x)| and its derivative psi(x). They are computed in f64, with an absolute error of about 1e-14 and
+// a relative one of a few roundings; so are gradients and further derivatives. lgamma is infinite, and digamma too,
+// where x is 0 or a negative integer; both are NaN at minus infinity.
+Tensor lgamma(Tensor x, Where where = Where::current());
+Tensor digamma(Tensor x, Where where = Where::current());
+struct GridOptions {
+  bool align_corners = false;  // whether -1 and 1 are the centres of the outermost elements, or their outer edges
+  bool border = false;         // whether places outside of x have the nearest element's value, or 0
+};
+// Interpolates x [N, C, H, W] bilinearly at the places grid [N, H', W', 2], in x's dtype; gives [N, C, H', W']. A place
+// is a column and a row, from -1 at the left or upper end of x to 1 at the other end (Jaderberg et al. 2015, arXiv
+// 1506.02025, eq. 5). A place that is NaN gives 0.
+Tensor grid_sample(Tensor x, Tensor grid, const GridOptions& options = {}, Where where = Where::current());
 Tensor softmax(Tensor x, int64_t axis = -1, Where where = Where::current());
 Tensor log_softmax(Tensor x, int64_t axis = -1, Where where = Where::current());
 // Takes logits [N, ..., K], i32 labels [N, ...] and a scalar smoothing s in [0, 1); gives one loss a label. The target

@@ -38,7 +38,7 @@ void check_classification(std::string_view op, Tensor logits, Tensor labels, std
   require_same_graph(op, {logits, labels});
   if (logits.rank() < 2)
     report(op, {"too few dimensions", "logits [N, ..., K]: a number a class", shape_text(logits.type()), ""});
-  require_float(op, logits.type());
+  require_float(op, logits);
   const Type expected = label_type(logits.type());
   if (labels.shape() != expected.shape) {
     const std::string hint =
@@ -144,27 +144,24 @@ Tensor in_top_k(Tensor logits, Tensor labels, int64_t k, Where where) {
 
 Tensor softmax(Tensor x, int64_t axis, Where where) {
   const Call call(where);
-  require_same_graph("softmax", {x});
-  require_float("softmax", x.type());
-  axis = real_axis("softmax", x.type(), axis);
+  require_float("softmax", x);
+  axis = real_axis("softmax", x, axis);
   Tensor e = exp(shifted(x, axis));
   return e / sum(e, {axis}, true);
 }
 
 Tensor log_softmax(Tensor x, int64_t axis, Where where) {
   const Call call(where);
-  require_same_graph("log_softmax", {x});
-  require_float("log_softmax", x.type());
-  axis = real_axis("log_softmax", x.type(), axis);
+  require_float("log_softmax", x);
+  axis = real_axis("log_softmax", x, axis);
   Tensor z = shifted(x, axis);
   return z - log(sum(exp(z), {axis}, true));
 }
 
 Tensor logsumexp(Tensor x, Ints axes, bool keep_dims, Where where) {
   const Call call(where);
-  require_same_graph("logsumexp", {x});
-  require_float("logsumexp", x.type());
-  axes = real_axes("logsumexp", x.type(), std::move(axes));
+  require_float("logsumexp", x);
+  axes = real_axes("logsumexp", x, std::move(axes));
   // An infinite maximum is no shift: infinity less itself is no number.
   Tensor shift = stop_gradient(max(x, axes, true));
   shift = select(eq(abs(shift), std::numeric_limits<double>::infinity()), 0.0, shift);

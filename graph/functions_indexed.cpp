@@ -40,6 +40,10 @@ Tensor is_before(const Placed& a, const Placed& b, bool descending) {
   return bit_or(differ, bit_and(equal, lt(a.place, b.place)));
 }
 
+constexpr int64_t kMostPasses = 8;      // most elements that topk finds by a pass over the axis each
+constexpr int64_t kMostCompared = 128;  // longest axis on which sort compares each element with every other
+constexpr int64_t kDigit = 11;          // most bits of the digits by which longer ones are sorted
+
 double lowest_of(DType dtype) { return is_float(dtype) ? -HUGE_VAL : static_cast<double>(least(dtype)); }
 
 // Returns the only element along `axis` for which `is_it` holds, keeping the axis. The sum hands the gradient to one
@@ -47,6 +51,79 @@ double lowest_of(DType dtype) { return is_float(dtype) ? -HUGE_VAL : static_cast
 Tensor only(Tensor is_it, Tensor x, int64_t axis) {
   return is_float(x.dtype()) ? sum(select(is_it, x, 0.0), {axis}, true)
                              : max(select(is_it, x, lowest_of(x.dtype())), {axis}, true);
+}
+
+// Returns a u32 for each element, in the order in which they are sorted, and how many of its bits differ.
+struct Keys {
+  Tensor key;
+  int64_t bits;
+};
+Keys keys_of(Tensor x, bool descending) {
+  const DType dtype = x.dtype();
+  // Floats of 16 bits are f32 whose lowest bits are 0.
+  const int64_t none = dtype == DType::bf16 ? 16 : dtype == DType::f16 ? 13 : 0;
+  Tensor key = is_float(dtype) ? order_key(cast(stop_gradient(x), DType::f32)) : cast(x, DType::u32);
+  if (is_signed(dtype) && !is_float(dtype)) key = bit_xor(key, 0x1p31);
+  if (descending) key = bit_xor(key, 0x1p32 - 1);
+  if (none > 0) key = shift_right(key, static_cast<double>(none));
+  return {key, dtype == DType::u8 ? 8 : 32 - none};
+}
+
+// Returns the positions of the elements of x [rows, extent], row after row, each row in its order. All rows are sorted
+// together by one digit of their keys after the other, the least first, and at last by row: each pass keeps equal ones
+// in order (Knuth 1998, volume 3, section 5.2.5, algorithm R).
+Tensor sorted_positions(Tensor x, bool descending) {
+  const auto [key, bits] = keys_of(reshape(x, {x.type().elements()}), descending);
+  const int64_t passes = (bits + kDigit - 1) / kDigit, digit = (bits + passes - 1) / passes, classes = 1 << digit;
+  Tensor order;
+  const auto sort_by = [&](Tensor number, int64_t below) {
+    const Tensor next = index_order(number, below).order;
+    order = order.valid() ? gather(order, next) : next;
+  };
+  for (int64_t i = 0; i < passes; ++i) {
+    const Tensor ordered = order.valid() ? gather(key, order) : key;
+    const Tensor number = shift_right(ordered, static_cast<double>(i * digit));
+    sort_by(cast(bit_and(number, static_cast<double>(classes - 1)), DType::i32), classes);
+  }
+  if (x.size(0) > 1) sort_by(order / static_cast<double>(x.size(1)), x.size(0));
+  return reshape(order, x.shape());
+}
+
+// Sorts a short axis, or one of f64. An element's rank is the number of elements before it.
+Sorted sort_by_rank(Tensor x, int64_t axis, bool descending) {
+  // Axis `axis` has the element, the next one the others.
+  Dims one = x.shape(), other = x.shape(), pairs = x.shape();
+  const auto next = [axis](Dims& dims) { return dims.begin() + axis + 1; };
+  one.insert(next(one), 1);
+  other.insert(next(other) - 1, 1);
+  pairs.insert(next(pairs), x.size(axis));
+  const Tensor numbers = iota(x.graph(), DType::i32, x.size(axis));
+  const Tensor row = broadcast_axes(numbers, pairs, {axis}), column = broadcast_axes(numbers, pairs, {axis + 1});
+  const Tensor ranked = reshape(x, one), others = broadcast_to(reshape(x, other), pairs);
+  const Tensor rank = sum(cast(is_before({others, column}, {ranked, row}, descending), DType::i32), {axis + 1});
+  // Now axis `axis` has the place in the sorted row, and the next one the elements, one of which has that rank.
+  const Tensor is_here = eq(row, broadcast_to(reshape(rank, other), pairs));
+  return {reshape(only(is_here, others, axis + 1), x.shape()), reshape(only(is_here, column, axis + 1), x.shape())};
+}
+
+// Returns the first k elements of each sorted row of x along `axis`.
+Sorted first_sorted(Tensor x, int64_t k, int64_t axis, bool descending) {
+  const int64_t extent = x.size(axis);
+  if (extent <= kMostCompared || x.dtype() == DType::f64) {
+    const Sorted all = sort_by_rank(x, axis, descending);
+    return {slice(all.value, axis, 0, k), slice(all.index, axis, 0, k)};
+  }
+  Ints last(static_cast<size_t>(x.rank()));  // the permutation that moves the axis to the end; its own inverse
+  std::iota(last.begin(), last.end(), 0);
+  std::swap(last[static_cast<size_t>(axis)], last.back());
+  const Tensor moved = transpose(x, last), table = reshape(moved, {moved.type().elements()});
+  const int64_t rows = moved.type().elements() / extent;
+  const Tensor at = slice(sorted_positions(reshape(moved, {rows, extent}), descending), 1, 0, k);
+  const Tensor begin = reshape(iota(x.graph(), DType::i32, rows), {rows, 1}) * static_cast<double>(extent);
+  Dims shape = moved.shape();
+  shape.back() = k;
+  const auto back = [&](Tensor y) { return transpose(reshape(y, shape), last); };
+  return {back(gather(table, at)), back(at - begin)};
 }
 
 }  // namespace
@@ -74,7 +151,7 @@ Tensor gather(Tensor table, Tensor indices, Where where) {
 Tensor gather(Tensor x, Tensor indices, int64_t axis, Where where) {
   const Call call(where);
   require_same_graph("gather", {x, indices});
-  axis = real_axis("gather", x.type(), axis);
+  axis = real_axis("gather", x, axis);
   if (axis == 0) return gather(x, indices);
   const Tensor taken = gather(transpose(x, brought_to_front(x.type(), axis)), indices);
   return transpose(taken, brought_back(taken.rank(), indices.rank(), axis));
@@ -84,7 +161,7 @@ Tensor take_along_axis(Tensor x, Tensor indices, int64_t axis, Where where) {
   const Call call(where);
   constexpr std::string_view kOp = "take_along_axis";
   require_same_graph(kOp, {x, indices});
-  axis = real_axis(kOp, x.type(), axis);
+  axis = real_axis(kOp, x, axis);
   Type expected{DType::i32, x.shape(), ""};
   if (indices.rank() == x.rank()) expected.shape[static_cast<size_t>(axis)] = indices.size(axis);
   if (indices.dtype() != DType::i32 || indices.shape() != expected.shape)
@@ -107,8 +184,7 @@ Tensor take_along_axis(Tensor x, Tensor indices, int64_t axis, Where where) {
 
 Tensor flip(Tensor x, Ints axes, Where where) {
   const Call call(where);
-  require_same_graph("flip", {x});
-  for (const int64_t axis : real_axes("flip", x.type(), std::move(axes))) {
+  for (const int64_t axis : real_axes("flip", x, std::move(axes))) {
     const int64_t extent = x.size(axis);
     if (extent > 1) x = gather(x, static_cast<double>(extent - 1) - iota(x.graph(), DType::i32, extent), axis);
   }
@@ -117,12 +193,15 @@ Tensor flip(Tensor x, Ints axes, Where where) {
 
 TopK topk(Tensor x, int64_t k, int64_t axis, Where where) {
   const Call call(where);
-  require_same_graph("topk", {x});
-  axis = real_axis("topk", x.type(), axis);
+  axis = real_axis("topk", x, axis);
   const int64_t extent = x.size(axis);
   if (k < 1 || k > extent)
     report("topk", {"k out of range", "1 to " + std::to_string(extent) + ", the extent of the axis", std::to_string(k),
                     "x is " + shape_text(x.type())});
+  if (k > kMostPasses) {
+    const Sorted first = first_sorted(x, k, axis, true);
+    return {first.value, first.index};
+  }
   const Tensor place = broadcast_axes(iota(x.graph(), DType::i32, extent), x.shape(), {axis});
   std::vector<Tensor> values, places;
   Tensor left = constant(x.graph(), DType::boolean, 1, x.shape());  // whether an element is not yet taken
@@ -140,21 +219,8 @@ TopK topk(Tensor x, int64_t k, int64_t axis, Where where) {
 
 Sorted sort(Tensor x, int64_t axis, bool descending, Where where) {
   const Call call(where);
-  require_same_graph("sort", {x});
-  axis = real_axis("sort", x.type(), axis);
-  // An element's rank is the number of elements before it: axis `axis` has the element, the next one the others.
-  Dims one = x.shape(), other = x.shape(), pairs = x.shape();
-  const auto next = [axis](Dims& dims) { return dims.begin() + axis + 1; };
-  one.insert(next(one), 1);
-  other.insert(next(other) - 1, 1);
-  pairs.insert(next(pairs), x.size(axis));
-  const Tensor numbers = iota(x.graph(), DType::i32, x.size(axis));
-  const Tensor row = broadcast_axes(numbers, pairs, {axis}), column = broadcast_axes(numbers, pairs, {axis + 1});
-  const Tensor ranked = reshape(x, one), others = broadcast_to(reshape(x, other), pairs);
-  const Tensor rank = sum(cast(is_before({others, column}, {ranked, row}, descending), DType::i32), {axis + 1});
-  // Now axis `axis` has the place in the sorted row, and the next one the elements, one of which has that rank.
-  const Tensor is_here = eq(row, broadcast_to(reshape(rank, other), pairs));
-  return {reshape(only(is_here, others, axis + 1), x.shape()), reshape(only(is_here, column, axis + 1), x.shape())};
+  axis = real_axis("sort", x, axis);
+  return first_sorted(x, x.size(axis), axis, descending);
 }
 
 IndexOrder index_order(Tensor indices, int64_t rows, Where where) {
@@ -168,6 +234,55 @@ Tensor scatter_add(Tensor indices, Tensor updates, int64_t rows, Where where) {
   require_same_graph("scatter_add", {indices, updates});
   const IndexOrder sorted = index_order(indices, rows);
   return make(Op::scatter_add, {indices, updates, sorted.order, sorted.starts}, {{"rows", rows}});
+}
+
+namespace {
+
+// Finds the two elements beside each place on one axis: their numbers in [0, extent), and their weights.
+struct Neighbours {
+  Tensor index[2], weight[2];
+
+  Neighbours(Tensor place, int64_t extent, const GridOptions& options) {
+    const auto last = static_cast<double>(extent - 1), count = static_cast<double>(extent);
+    Tensor at = options.align_corners ? (place + 1.0) * (0.5 * last) : ((place + 1.0) * count - 1.0) * 0.5;
+    if (options.border) at = clamp(at, 0, last);
+    const Tensor lower = floor(at), share = at - lower;
+    for (int i = 0; i < 2; ++i) {
+      const Tensor number = lower + static_cast<double>(i), inside = bit_and(number >= 0.0, number <= last);
+      index[i] = cast(select(inside, number, 0.0), DType::i32);
+      weight[i] = select(inside, i == 0 ? 1.0 - share : share, 0.0);
+    }
+  }
+};
+
+}  // namespace
+
+Tensor grid_sample(Tensor x, Tensor grid, const GridOptions& options, Where where) {
+  const Call call(where);
+  constexpr std::string_view kOp = "grid_sample";
+  require_same_graph(kOp, {x, grid});
+  require_rank(kOp, x, 4, "x [N, C, H, W]");
+  require_float(kOp, x);
+  if (grid.dtype() != x.dtype() || grid.rank() != 4 || grid.size(0) != x.size(0) || grid.size(3) != 2)
+    report(kOp, {"the grid does not fit x",
+                 std::string(name(x.dtype())) + " [N=" + std::to_string(x.size(0)) + ", H', W', 2]",
+                 to_string(grid.type()), "x is " + shape_text(x.type())});
+  const int64_t n = x.size(0), c = x.size(1), h = x.size(2), w = x.size(3);
+  if (n * h * w > std::numeric_limits<int32_t>::max())
+    report(kOp, {"x is too large", "at most 2^31 - 1 places, N H W", std::to_string(n * h * w), ""});
+  const Tensor places = widened(grid), table = reshape(transpose(widened(x), {0, 2, 3, 1}), {n * h * w, c});
+  const auto along = [&](int64_t i) { return reshape(slice(places, 3, i, i + 1), {n, grid.size(1), grid.size(2)}); };
+  const Neighbours column(along(0), w, options), row(along(1), h, options);
+  const Tensor sample = reshape(iota(x.graph(), DType::i32, n), {n, 1, 1}) * static_cast<double>(h * w);
+  Tensor sum;
+  for (int i = 0; i < 2; ++i)
+    for (int j = 0; j < 2; ++j) {
+      const Tensor at = sample + row.index[i] * static_cast<double>(w) + column.index[j];
+      const Tensor weight = reshape(row.weight[i] * column.weight[j], {n, grid.size(1), grid.size(2), 1});
+      const Tensor part = gather(table, at) * weight;
+      sum = sum.valid() ? sum + part : part;
+    }
+  return cast(transpose(sum, {0, 3, 1, 2}), x.dtype());
 }
 
 Tensor crop(Tensor x, Tensor window, Ints size, Where where) {

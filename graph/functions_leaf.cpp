@@ -67,10 +67,23 @@ Tensor as_written(Graph& graph, Tensor state) {
   return state;
 }
 
-// The variable that `state` is read from; null where it is none.
-const Variable* variable_of(const Graph& graph, const Node& state) {
-  if (state.op == Op::variable) return graph.find_variable(state.attrs.text("name"));
-  return state.attrs.has(kWrittenState) ? graph.find_variable(state.attrs.text(kWrittenState)) : nullptr;
+// Returns the variable that `target` is read from. Throws Error unless it is of this kind and has the value's type.
+const Variable& written_variable(std::string_view op, VariableKind kind, Tensor target, Tensor value) {
+  require_same_graph(op, {target, value});
+  const Node& node = target.graph().node(target.value());
+  const char* key = node.op == Op::variable ? "name" : kWrittenState;
+  const Variable* variable = node.attrs.has(key) ? target.graph().find_variable(node.attrs.text(key)) : nullptr;
+  const std::string wanted(name(kind));
+  if (variable == nullptr || variable->kind != kind)
+    report(op,
+           {"the target is no " + wanted, "a tensor that " + wanted + "(...) gave",
+            variable ? std::string(name(variable->kind)) + " '" + variable->name + "'"
+                     : "the result of " + std::string(name(node.op)),
+            variable && variable->kind == VariableKind::parameter ? "parameters change by the optimizer alone" : ""});
+  if (!(value.type() == variable->type))
+    report(op,
+           {"the value does not fit '" + variable->name + "'", to_string(variable->type), to_string(value.type()), ""});
+  return *variable;
 }
 
 // A stream's name under the open scope; under Reuse with a number, where the name is taken.
@@ -101,7 +114,10 @@ Tensor input(Graph& graph, const std::string& name, DType dtype, Dims shape, con
 Tensor index_input(Graph& graph, const std::string& name, Dims shape, int64_t below, const std::string& letters,
                    Where where) {
   const Call call(where);
-  if (below < 1) report("index_input", {"'" + name + "' can hold no number", "below >= 1", std::to_string(below), ""});
+  constexpr int64_t kMost = greatest(DType::i32) + 1;
+  if (below < 1 || below > kMost)
+    report("index_input", {"'" + name + "' cannot hold its numbers", "below from 1 to " + std::to_string(kMost),
+                           std::to_string(below), "they are i32"});
   Tensor indices = input(graph, name, DType::i32, std::move(shape), letters, where);
   graph.nodes[static_cast<size_t>(indices.value().node)].attrs.set("below", below);
   return indices;
@@ -210,43 +226,22 @@ Tensor cache(Graph& graph, const std::string& name, Type type, Where where) {
 
 void write_cache(Tensor cache, Tensor value, Where where) {
   const Call call(where);
-  require_same_graph("write_cache", {cache, value});
-  Graph& graph = cache.graph();
-  const Node& node = graph.node(cache.value());
-  const Variable* variable = variable_of(graph, node);
-  if (variable == nullptr || variable->kind != VariableKind::cache)
-    report("write_cache", {"the target is no cache", "a tensor that cache(...) gave",
-                           variable ? std::string(name(variable->kind)) + " '" + variable->name + "'"
-                                    : "the result of " + std::string(name(node.op)),
-                           ""});
-  if (!(value.type() == variable->type))
-    report("write_cache",
-           {"the value does not fit '" + variable->name + "'", to_string(variable->type), to_string(value.type()), ""});
-  if (!graph.add_write(variable->name, value.value()))
-    report("write_cache", {"'" + variable->name + "' is written a second time", "one write a call", "two", ""});
+  const Variable& variable = written_variable("write_cache", VariableKind::cache, cache, value);
+  if (!cache.graph().add_write(variable.name, value.value()))
+    report("write_cache", {"'" + variable.name + "' is written a second time", "one write a call", "two", ""});
 }
 
 void write_state(Tensor state, Tensor value, Where where) {
   const Call call(where);
-  require_same_graph("write_state", {state, value});
+  const Variable& variable = written_variable("write_state", VariableKind::state, state, value);
   Graph& graph = state.graph();
-  const Node& node = graph.node(state.value());
-  const Variable* variable = variable_of(graph, node);
-  if (variable == nullptr || variable->kind != VariableKind::state)
-    report("write_state",
-           {"the target is no state", "a tensor that state(...) gave",
-            variable ? "parameter '" + variable->name + "'" : "the result of " + std::string(name(node.op)),
-            variable ? "parameters change by the optimizer alone" : ""});
-  if (!(value.type() == variable->type))
-    report("write_state",
-           {"the value does not fit '" + variable->name + "'", to_string(variable->type), to_string(value.type()), ""});
   if (graph.mode == Mode::inference)
-    report("write_state", {"'" + variable->name + "' is written in inference", "a graph of Mode::training",
+    report("write_state", {"'" + variable.name + "' is written in inference", "a graph of Mode::training",
                            "graph '" + graph.name + "' of Mode::inference", "ask graph().mode before writing"});
   if (replaces_parameters()) return;
-  if (node.op != Op::variable) return graph.replace_write(variable->name, value.value());
-  if (!graph.add_write(variable->name, value.value()))
-    report("write_state", {"'" + variable->name + "' is written a second time", "one write a step", "two", ""});
+  if (graph.node(state.value()).op != Op::variable) return graph.replace_write(variable.name, value.value());
+  if (!graph.add_write(variable.name, value.value()))
+    report("write_state", {"'" + variable.name + "' is written a second time", "one write a step", "two", ""});
 }
 
 }  // namespace kb

@@ -17,17 +17,28 @@ Attrs convolution_attrs(const Window& window, int64_t groups) {
   return {{"stride", window.stride}, {"padding", window.padding}, {"dilation", window.dilation}, {"groups", groups}};
 }
 
-// Returns the pooling window over the last `axes` axes of x, 1 or 2.
-Window pool_window(std::string_view op, Tensor x, const PoolOptions& options, int64_t axes = 2) {
-  require_same_graph(op, {x});
-  require_rank(op, x.type(), axes + 2, axes == 1 ? "[N, C, L]" : "[N, C, H, W]");
+// Takes the windows over the last `axes` axes of x, 1 or 2: pool(x, window), where x is an image.
+template <class Pool>
+Tensor pooled(std::string_view op, Tensor x, const PoolOptions& options, int64_t axes, const Pool& pool) {
+  require_rank(op, x, axes + 2, axes == 1 ? "[N, C, L]" : "[N, C, H, W]");
   const Sides &kernel = options.kernel, &padding = options.padding, half{kernel.height / 2, kernel.width / 2};
   if (padding.height > half.height || padding.width > half.width)
     report(op, {"a window would lie in the padding alone", "padding <= kernel / 2 = " + sides_text(half),
                 "padding " + sides_text(padding), ""});
   const Sides stride{options.stride.height == 0 ? kernel.height : options.stride.height,
                      options.stride.width == 0 ? kernel.width : options.stride.width};
-  return window_over(op, axes, {kernel, stride, padding});
+  const Window window = window_over(op, axes, {kernel, stride, padding});
+  return axes == 1 ? as_signal(pool(as_image(x), window)) : pool(x, window);
+}
+
+Tensor greatest_of(Tensor x, const Window& window) { return max_pool_with_index(x, window, {2, 3}).value; }
+
+Tensor mean_of(std::string_view op, Tensor x, const PoolOptions& options, int64_t axes) {
+  return pooled(op, x, options, axes, [op](Tensor image, const Window& window) {
+    require_float(op, image);
+    const Tensor total = sum_pool(widened(image), window, {2, 3});
+    return cast(total / static_cast<double>(element_count(window.kernel)), image.dtype());
+  });
 }
 
 }  // namespace
@@ -60,49 +71,40 @@ Tensor convolution_weight_grad(Tensor x, Tensor dy, const Window& window, int64_
 
 MaxPool max_pool_with_index(Tensor x, const Window& window, Ints axes, Where where) {
   const Call call(where);
-  require_same_graph("max_pool", {x});
-  const Tensor value = make(Op::max_pool, {x}, window_attrs(window, real_axes("max_pool", x.type(), std::move(axes))));
+  const Tensor value = make(Op::max_pool, {x}, window_attrs(window, real_axes("max_pool", x, std::move(axes))));
   return {value, output(value, 1)};
 }
 
 Tensor max_pool2d(Tensor x, const PoolOptions& options, Where where) {
   const Call call(where);
-  return max_pool_with_index(x, pool_window("max_pool2d", x, options), {2, 3}).value;
-}
-
-Tensor sum_pool(Tensor x, const Window& window, Ints axes, Where where) {
-  const Call call(where);
-  require_same_graph("sum_pool", {x});
-  return make(Op::sum_pool, {x}, window_attrs(window, real_axes("sum_pool", x.type(), std::move(axes))));
-}
-
-Tensor avg_pool2d(Tensor x, const PoolOptions& options, Where where) {
-  const Call call(where);
-  const Window window = pool_window("avg_pool2d", x, options);
-  require_float("avg_pool2d", x.type());
-  const Tensor total = sum_pool(widened(x), window, {2, 3});
-  return cast(total / static_cast<double>(element_count(window.kernel)), x.dtype());
+  return pooled("max_pool2d", x, options, 2, greatest_of);
 }
 
 Tensor max_pool1d(Tensor x, const PoolOptions& options, Where where) {
   const Call call(where);
-  const Window window = pool_window("max_pool1d", x, options, 1);
-  return as_signal(max_pool_with_index(as_image(x), window, {2, 3}).value);
+  return pooled("max_pool1d", x, options, 1, greatest_of);
+}
+
+Tensor sum_pool(Tensor x, const Window& window, Ints axes, Where where) {
+  const Call call(where);
+  return make(Op::sum_pool, {x}, window_attrs(window, real_axes("sum_pool", x, std::move(axes))));
+}
+
+Tensor avg_pool2d(Tensor x, const PoolOptions& options, Where where) {
+  const Call call(where);
+  return mean_of("avg_pool2d", x, options, 2);
 }
 
 Tensor avg_pool1d(Tensor x, const PoolOptions& options, Where where) {
   const Call call(where);
-  const Window window = pool_window("avg_pool1d", x, options, 1);
-  require_float("avg_pool1d", x.type());
-  const Tensor total = make(Op::sum_pool, {widened(as_image(x))}, window_attrs(window, {2, 3}));
-  return as_signal(cast(total / static_cast<double>(element_count(window.kernel)), x.dtype()));
+  return mean_of("avg_pool1d", x, options, 1);
 }
 
 Tensor global_avg_pool(Tensor x, Where where) {
   const Call call(where);
   require_same_graph("global_avg_pool", {x});
   if (x.rank() == 3) return mean(x, {2});
-  require_rank("global_avg_pool", x.type(), 4, "[N, C, H, W]");
+  require_rank("global_avg_pool", x, 4, "[N, C, H, W]");
   return mean(x, {2, 3});
 }
 
@@ -124,9 +126,8 @@ Tensor range_means(Tensor x, int64_t axis, int64_t parts) {
 
 Tensor adaptive_avg_pool2d(Tensor x, Sides size, Where where) {
   const Call call(where);
-  require_same_graph("adaptive_avg_pool2d", {x});
-  require_rank("adaptive_avg_pool2d", x.type(), 4, "[N, C, H, W]");
-  require_float("adaptive_avg_pool2d", x.type());
+  require_rank("adaptive_avg_pool2d", x, 4, "[N, C, H, W]");
+  require_float("adaptive_avg_pool2d", x);
   require_positive("adaptive_avg_pool2d", size.height, "the height");
   require_positive("adaptive_avg_pool2d", size.width, "the width");
   const int64_t height = x.size(2), width = x.size(3);
@@ -164,9 +165,8 @@ Tensor bilinear_along(Tensor x, int64_t axis, int64_t factor) {
 
 Tensor upsample2d(Tensor x, Sides factor, Interpolation how, Where where) {
   const Call call(where);
-  require_same_graph("upsample2d", {x});
-  require_rank("upsample2d", x.type(), 4, "[N, C, H, W]");
-  require_float("upsample2d", x.type());
+  require_rank("upsample2d", x, 4, "[N, C, H, W]");
+  require_float("upsample2d", x);
   require_positive("upsample2d", factor.height, "the factor of the height");
   require_positive("upsample2d", factor.width, "the factor of the width");
   if (how == Interpolation::bilinear)
@@ -174,7 +174,7 @@ Tensor upsample2d(Tensor x, Sides factor, Interpolation how, Where where) {
   // The gradient of a sum over windows that do not overlap gives each element to all of its window.
   const Ints sides{factor.height, factor.width};
   Attrs attrs = window_attrs({.kernel = sides, .stride = sides}, {2, 3});
-  attrs.set("input_size", Ints{x.size(2) * sides[0], x.size(3) * sides[1]});
+  attrs.set("input_size", Ints{element_count({x.size(2), sides[0]}), element_count({x.size(3), sides[1]})});
   return make(Op::sum_pool_grad, {x}, std::move(attrs));
 }
 

@@ -61,8 +61,7 @@ Tensor reshape(Tensor x, Dims shape, const std::string& letters, Where where) {
 
 Tensor flatten(Tensor x, int64_t start_axis, Where where) {
   const Call call(where);
-  require_same_graph("flatten", {x});
-  const auto start = static_cast<size_t>(real_axis("flatten", x.type(), start_axis));
+  const auto start = static_cast<size_t>(real_axis("flatten", x, start_axis));
   const Dims& shape = x.shape();
   Dims flat(shape.begin(), shape.begin() + static_cast<int64_t>(start));
   flat.push_back(element_count(Dims(shape.begin() + static_cast<int64_t>(start), shape.end())));
@@ -72,15 +71,13 @@ Tensor flatten(Tensor x, int64_t start_axis, Where where) {
 
 Tensor transpose(Tensor x, Ints permutation, Where where) {
   const Call call(where);
-  require_same_graph("transpose", {x});
-  for (int64_t& axis : permutation) axis = real_axis("transpose", x.type(), axis);
+  for (int64_t& axis : permutation) axis = real_axis("transpose", x, axis);
   return make(Op::transpose, {x}, {{"perm", std::move(permutation)}});
 }
 
 Tensor slice(Tensor x, int64_t axis, int64_t begin, int64_t end, int64_t step, Where where) {
   const Call call(where);
-  require_same_graph("slice", {x});
-  const auto at = static_cast<size_t>(real_axis("slice", x.type(), axis));
+  const auto at = static_cast<size_t>(real_axis("slice", x, axis));
   Ints begins(x.shape().size(), 0), ends = x.shape(), steps(x.shape().size(), 1);
   begins[at] = begin < 0 ? begin + x.shape()[at] : begin;
   ends[at] = end < 0 ? end + x.shape()[at] : end;
@@ -107,7 +104,7 @@ Tensor pad(Tensor x, Ints low, Ints high, double value, Ints interior, Where whe
 Tensor concat(std::vector<Tensor> parts, int64_t axis, Where where) {
   const Call call(where);
   require_same_graph("concat", parts);
-  axis = real_axis("concat", parts.front().type(), axis);
+  axis = real_axis("concat", parts.front(), axis);
   return parts.size() == 1 ? parts.front() : make(Op::concat, parts, {{"axis", axis}});
 }
 

@@ -19,27 +19,9 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-const char* colour(OpClass cls) {
-  switch (cls) {
-    case OpClass::leaf:
-      return "lightyellow";
-    case OpClass::pointwise:
-      return "white";
-    case OpClass::movement:
-      return "gray90";
-    case OpClass::reduction:
-      return "lightblue";
-    case OpClass::window:
-      return "paleturquoise";
-    case OpClass::indexed:
-      return "thistle";
-    case OpClass::library:
-      return "lightsalmon";
-    case OpClass::marker:
-      return "palegreen";
-  }
-  throw InternalError("graphviz: unknown class of ops");
-}
+// The colours of the classes of ops stand in the order of OpClass.
+constexpr const char* kColours[] = {"lightyellow",   "white",   "gray90",      "lightblue",
+                                    "paleturquoise", "thistle", "lightsalmon", "palegreen"};
 
 // A scope with the scopes and nodes in it.
 struct Cluster {
@@ -52,7 +34,8 @@ void put_node(TextBuffer& out, const Graph& graph, size_t index, int depth) {
   std::string label = fmt::format("%{} {}", index, name(node.op));
   if (node.op == Op::input || node.op == Op::variable) label += fmt::format("\\n{}", escaped(node.attrs.text("name")));
   for (const Type& type : node.outputs) label += fmt::format("\\n{}", escaped(to_string(type)));
-  put(out, "{:{}}n{} [label=\"{}\", fillcolor={}];\n", "", 2 * depth, index, label, colour(info(node.op).cls));
+  put(out, "{:{}}n{} [label=\"{}\", fillcolor={}];\n", "", 2 * depth, index, label,
+      kColours[static_cast<size_t>(info(node.op).cls)]);
 }
 
 void put_cluster(TextBuffer& out, const Graph& graph, const Cluster& cluster, int& clusters, int depth) {
@@ -88,9 +71,8 @@ void put_edges(TextBuffer& out, const Graph& graph) {
 
 std::string to_graphviz(const Graph& graph) {
   Cluster root;
-  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+  for (size_t i = 0; i < graph.nodes.size(); ++i)
     cluster_at(root, graph.scopes[static_cast<size_t>(graph.nodes[i].scope)]).nodes.push_back(i);
-  }
   TextBuffer out;
   int clusters = 0;
   put(out, "digraph \"{}\" {{\n  node [shape=box, style=filled, fontname=\"monospace\"];\n", escaped(graph.name));

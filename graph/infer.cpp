@@ -42,6 +42,17 @@ Type declared_type(const Attrs& attrs) {
   return type;
 }
 
+Type infer_input(const Attrs& attrs) {
+  Type type = declared_type(attrs);
+  const std::string kind = attrs.has("kind") ? attrs.text("kind") : "sample";
+  if (kind != "sample" && kind != "scalar") throw Mistake{"no kind of input", "sample or scalar", "'" + kind + "'", ""};
+  const int64_t below = attrs.integer("below", 1);
+  if (below < 1 || (attrs.has("below") && type.dtype != DType::i32))
+    throw Mistake{"no bound of the input's numbers", "i32 below 1 or more",
+                  to_string(type) + " below " + std::to_string(below), ""};
+  return type;
+}
+
 Type infer_constant(const Attrs& attrs) {
   Type type = declared_type(attrs);
   const auto count = static_cast<int64_t>(attrs.reals("values").size());
@@ -93,51 +104,16 @@ std::string cast_hint(const Type& a, const Type& b) {
 }  // namespace
 
 std::vector<Type> infer_leaf(Op op, std::span<const Type> in, const Attrs& attrs) {
-  switch (op) {
-    case Op::input:
-    case Op::variable:
-      return {declared_type(attrs)};
-    case Op::constant:
-      return {infer_constant(attrs)};
-    case Op::iota:
-      return {infer_iota(attrs)};
-    case Op::count:
-      return {infer_count(in[0], attrs)};
-    case Op::extent:
-      check_tensor({attrs.dtype("dtype"), attrs.ints("extents"), ""});
-      return {Type{attrs.dtype("dtype"), {}, ""}};
-    case Op::random_bits:
-      return {infer_random_bits(in, attrs)};
-    default:
-      throw InternalError("infer: no rule for leaf " + std::string(name(op)));
-  }
+  if (op == Op::input) return {infer_input(attrs)};
+  if (op == Op::variable) return {declared_type(attrs)};
+  if (op == Op::constant) return {infer_constant(attrs)};
+  if (op == Op::iota) return {infer_iota(attrs)};
+  if (op == Op::count) return {infer_count(in[0], attrs)};
+  if (op == Op::random_bits) return {infer_random_bits(in, attrs)};
+  ensure(op == Op::extent, "infer: no rule for a leaf");
+  check_tensor({attrs.dtype("dtype"), attrs.ints("extents"), ""});
+  return {Type{attrs.dtype("dtype"), {}, ""}};
 }
-
-namespace {
-
-std::vector<Type> infer_by_class(Op op, std::span<const Type> inputs, const Attrs& attrs) {
-  switch (info(op).cls) {
-    case OpClass::leaf:
-      return infer_leaf(op, inputs, attrs);
-    case OpClass::pointwise:
-      return infer_pointwise(op, inputs, attrs);
-    case OpClass::movement:
-      return infer_movement(op, inputs, attrs);
-    case OpClass::reduction:
-      return infer_reduction(op, inputs, attrs);
-    case OpClass::window:
-      return infer_window(op, inputs, attrs);
-    case OpClass::indexed:
-      return infer_indexed(op, inputs, attrs);
-    case OpClass::library:
-      return infer_library(op, inputs, attrs);
-    case OpClass::marker:
-      return {inputs[0]};
-  }
-  throw InternalError("infer: unknown class of op");
-}
-
-}  // namespace
 
 void check_tensor(const Type& type) {
   if (type.dtype == DType::i64)
@@ -156,7 +132,12 @@ void check_tensor(const Type& type) {
 std::vector<Type> infer(Op op, std::span<const Type> inputs, const Attrs& attrs) {
   check_arity(op, inputs.size());
   check_numbers(attrs);
-  std::vector<Type> results = infer_by_class(op, inputs, attrs);
+  // They stand in the order of OpClass; a marker's result has the type of its input.
+  constexpr decltype(&infer_leaf) kRules[] = {infer_leaf,   infer_pointwise, infer_movement, infer_reduction,
+                                              infer_window, infer_indexed,   infer_library};
+  const OpClass cls = info(op).cls;
+  std::vector<Type> results =
+      cls == OpClass::marker ? std::vector{inputs[0]} : kRules[static_cast<size_t>(cls)](op, inputs, attrs);
   for (const Type& type : results) check_tensor(type);
   return results;
 }

@@ -14,6 +14,7 @@ void check_operands(std::span<const Type> qkv, const Attrs& attrs) {
     throw Mistake{"q, k and v do not fit", "q [N, T, heads d], k [N, S, heads d], v [N, S, heads e]",
                   operands_text(qkv), ""};
   const int64_t heads = attrs.integer("heads");
+  static_cast<void>(attrs.real("scale"));  // has to be there
   if (heads < 1 || q.shape[2] % heads != 0 || v.shape[2] % heads != 0)
     throw Mistake{"heads do not divide the features", "a divisor of both extents", std::to_string(heads) + " heads",
                   ""};

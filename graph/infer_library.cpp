@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <limits>
 
 #include "graph/image_layout.h"
 #include "graph/infer_rules.h"
@@ -8,58 +7,6 @@ namespace kb {
 namespace {
 
 constexpr int64_t kSpatial = 2;  // an image's axes besides samples and channels: [H, W]
-
-void check_indices(const Type& indices) {
-  if (indices.dtype != DType::i32)
-    throw Mistake{"indices are no i32", "i32", to_string(indices), "cast(indices, DType::i32)"};
-}
-
-Type infer_gather(const Type& table, const Type& indices) {
-  check_rank_at_least(table, 1, "a table of at least one axis: its rows");
-  check_indices(indices);
-  Type result{table.dtype, indices.shape, ""};
-  result.shape.insert(result.shape.end(), table.shape.begin() + 1, table.shape.end());
-  return result;
-}
-
-std::vector<Type> infer_index_order(const Type& indices, int64_t rows) {
-  check_indices(indices);
-  const int64_t most = std::max(rows, indices.elements());
-  if (most > std::numeric_limits<int32_t>::max())
-    throw Mistake{"a table or indices too long for positions in i32", "at most 2147483647 of each",
-                  std::to_string(most), ""};
-  return {{DType::i32, {indices.elements()}, ""}, {DType::i32, {rows + 1}, ""}};
-}
-
-Type infer_scatter_add(std::span<const Type> in, int64_t rows) {
-  const Type &indices = in[0], &updates = in[1];
-  check_indices(indices);
-  check_numbers(updates);
-  const bool starts =
-      updates.rank() >= indices.rank() && std::equal(indices.shape.begin(), indices.shape.end(), updates.shape.begin());
-  if (!starts)
-    throw Mistake{"updates do not fit the indices", "updates that start with " + shape_text(indices),
-                  shape_text(updates), ""};
-  const std::vector<Type> sorted = infer_index_order(indices, rows);
-  for (size_t i = 0; i < sorted.size(); ++i)
-    if (in[2 + i].dtype != sorted[i].dtype || in[2 + i].shape != sorted[i].shape)
-      throw Mistake{"no order of the indices", to_string(sorted[i]), to_string(in[2 + i]),
-                    "index_order(indices, rows)"};
-  Type result{updates.dtype, {rows}, ""};
-  result.shape.insert(result.shape.end(), updates.shape.begin() + indices.rank(), updates.shape.end());
-  return result;
-}
-
-Type infer_crop(const Type& x, const Type& window, const Ints& size) {
-  check_rank_at_least(x, 3, "x [N, ..., H, W]");
-  if (window.dtype != DType::i32 || window.shape != Dims{x.shape[0], 3})
-    throw Mistake{"window does not fit x", "i32 [N=" + std::to_string(x.shape[0]) + ", 3]: top, left, mirrored",
-                  to_string(window), ""};
-  if (size.size() != 2) throw Mistake{"wrong number of extents", "size [H, W]", ints_text(size), ""};
-  Type result = x;
-  std::copy(size.begin(), size.end(), result.shape.end() - 2);
-  return result;
-}
 
 std::string matmul_hint(const Type& a, const Type& b, bool transpose_a, bool transpose_b) {
   const auto extent = [](const Type& x, bool last) { return x.shape[x.shape.size() - (last ? 1 : 2)]; };
@@ -115,7 +62,7 @@ Image read_image(const Type& x, int64_t block, const char* role) {
 }
 
 Type write_image(DType dtype, const Image& image, int64_t block) {
-  if (block > 0 && image.c % block != 0)
+  if (block != 0 && (block < 1 || image.c % block != 0))
     throw Mistake{"blocks do not divide the channels", "a divisor of " + std::to_string(image.c), std::to_string(block),
                   ""};
   const ImageLayout layout{block, image.c, kSpatial};
@@ -167,6 +114,7 @@ Type infer_input_grad(std::span<const Type> in, const Attrs& attrs) {
   check_weight(w, attrs.integer("channels"), attrs.integer("groups"));
   const WindowAttrs window = read_window(attrs, {w.shape[2], w.shape[3]});
   const Image x{image.n, attrs.integer("channels"), attrs.ints("input_size")};
+  if (x.size.size() != 2) throw Mistake{"wrong number of extents", "input_size [H, W]", ints_text(x.size), ""};
   const Type result = write_image(dy.dtype, x, attrs.integer("block_in", 0));
   const Ints fits = windowed(x.size, window, result);
   if (image.c != w.shape[0] || fits != image.size)
@@ -199,33 +147,15 @@ Type infer_weight_grad(std::span<const Type> inputs, const Attrs& attrs) {
 
 }  // namespace
 
-std::vector<Type> infer_indexed(Op op, std::span<const Type> in, const Attrs& attrs) {
-  if (op == Op::gather) return {infer_gather(in[0], in[1])};
-  if (op == Op::index_order) return infer_index_order(in[0], attrs.integer("rows"));
-  if (op == Op::scatter_add) return {infer_scatter_add(in, attrs.integer("rows"))};
-  if (op == Op::crop) return {infer_crop(in[0], in[1], attrs.ints("size"))};
-  throw InternalError("infer: no rule for indexed " + std::string(name(op)));
-}
-
 std::vector<Type> infer_library(Op op, std::span<const Type> in, const Attrs& attrs) {
-  switch (op) {
-    case Op::matmul:
-      return {infer_matmul(in, attrs)};
-    case Op::conv2d:
-      return {infer_conv2d(in, attrs)};
-    case Op::conv2d_input_grad:
-      return {infer_input_grad(in, attrs)};
-    case Op::conv2d_weight_grad:
-      return {infer_weight_grad(in, attrs)};
-    case Op::pack_weights:
-      return {in[0]};
-    case Op::flash_attention:
-      return infer_flash_attention(in, attrs);
-    case Op::flash_attention_grad:
-      return infer_flash_attention_grad(in, attrs);
-    default:
-      throw InternalError("infer: no rule for library op " + std::string(name(op)));
-  }
+  if (op == Op::matmul) return {infer_matmul(in, attrs)};
+  if (op == Op::conv2d) return {infer_conv2d(in, attrs)};
+  if (op == Op::conv2d_input_grad) return {infer_input_grad(in, attrs)};
+  if (op == Op::conv2d_weight_grad) return {infer_weight_grad(in, attrs)};
+  if (op == Op::pack_weights) return {in[0]};
+  if (op == Op::flash_attention) return infer_flash_attention(in, attrs);
+  ensure(op == Op::flash_attention_grad, "infer: no rule for a library op");
+  return infer_flash_attention_grad(in, attrs);
 }
 
 }  // namespace kb

@@ -85,6 +85,7 @@ Type infer_pad(const Type& x, const Attrs& attrs) {
   check_per_axis(low, x, "low");
   check_per_axis(high, x, "high");
   check_per_axis(interior, x, "interior");
+  static_cast<void>(attrs.real("value"));  // has to be there
   Type result = x;
   for (size_t i = 0; i < low.size(); ++i) {
     if (low[i] < 0 || high[i] < 0 || interior[i] < 0)
@@ -132,26 +133,15 @@ Type infer_unpack_bits(const Type& x) {
 }  // namespace
 
 std::vector<Type> infer_movement(Op op, std::span<const Type> in, const Attrs& attrs) {
-  switch (op) {
-    case Op::broadcast:
-      return {infer_broadcast(in[0], attrs)};
-    case Op::reshape:
-      return {infer_reshape(in[0], attrs)};
-    case Op::transpose:
-      return {infer_transpose(in[0], attrs)};
-    case Op::slice:
-      return {infer_slice(in[0], attrs)};
-    case Op::pad:
-      return {infer_pad(in[0], attrs)};
-    case Op::concat:
-      return {infer_concat(in, attrs)};
-    case Op::pack_bits:
-      return {infer_pack_bits(in[0])};
-    case Op::unpack_bits:
-      return {infer_unpack_bits(in[0])};
-    default:
-      throw InternalError("infer: no rule for movement " + std::string(name(op)));
-  }
+  if (op == Op::broadcast) return {infer_broadcast(in[0], attrs)};
+  if (op == Op::reshape) return {infer_reshape(in[0], attrs)};
+  if (op == Op::transpose) return {infer_transpose(in[0], attrs)};
+  if (op == Op::slice) return {infer_slice(in[0], attrs)};
+  if (op == Op::pad) return {infer_pad(in[0], attrs)};
+  if (op == Op::concat) return {infer_concat(in, attrs)};
+  if (op == Op::pack_bits) return {infer_pack_bits(in[0])};
+  ensure(op == Op::unpack_bits, "infer: no rule for a movement");
+  return {infer_unpack_bits(in[0])};
 }
 
 }  // namespace kb

@@ -20,6 +20,10 @@ DType result_dtype(Op op, std::span<const Type> in, const Attrs& attrs) {
     check_same_dtype(in.subspan(1));
     return in[1].dtype;
   }
+  if (op == Op::order_key) {
+    check_dtype(in[0], DType::f32, "x");
+    return DType::u32;
+  }
   check_same_dtype(in);
   const DType dtype = in[0].dtype;
   switch (info(op).rule) {

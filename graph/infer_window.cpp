@@ -138,8 +138,12 @@ std::vector<Type> infer_window(Op op, std::span<const Type> in, const Attrs& att
     case Op::take_at_index:
       check_index(in[1], x, attrs);
       return {Type{x.dtype, in[1].shape, x.names}};
-    case Op::sum_pool_grad:
-      return {infer_grad(x, attrs)};
+    case Op::sum_pool_grad: {
+      Type dx = infer_grad(x, attrs);
+      const Ints fits = windowed(plane(dx, axes), read_window(attrs, attrs.ints("kernel")), dx);
+      if (plane(x, axes) != fits) throw Mistake{"dy does not fit", "[H, W]=" + ints_text(fits), shape_text(x), ""};
+      return {std::move(dx)};
+    }
     default:
       throw InternalError("infer: no rule for window " + std::string(name(op)));
   }

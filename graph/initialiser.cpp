@@ -9,25 +9,11 @@ namespace {
 
 using Rule = Initialiser::Rule;
 
-std::string_view name(Rule rule) {
-  switch (rule) {
-    case Rule::he_normal_fan_in:
-      return "he_normal(fan_in)";
-    case Rule::he_normal_fan_out:
-      return "he_normal(fan_out)";
-    case Rule::normal:
-      return "normal";
-    case Rule::uniform_fan_in:
-      return "uniform_fan_in";
-    case Rule::glorot_uniform:
-      return "glorot_uniform";
-    case Rule::zeros:
-      return "zeros";
-    case Rule::ones:
-      return "ones";
-  }
-  throw InternalError("an initialiser without a name");
-}
+// The rules' names stand in the order of Rule.
+constexpr std::string_view kNames[] = {
+    "he_normal(fan_in)", "he_normal(fan_out)", "normal", "uniform_fan_in", "glorot_uniform", "zeros", "ones",
+    "truncated_normal",  "orthogonal"};
+std::string_view name(Rule rule) { return kNames[static_cast<size_t>(rule)]; }
 
 double real_fan(std::string_view op, Rule rule, double fan) {
   if (fan == 0)
@@ -36,10 +22,12 @@ double real_fan(std::string_view op, Rule rule, double fan) {
   return fan;
 }
 
-double real_std(std::string_view op, double std) {
+double real_std(std::string_view op, const Initialiser& initialiser) {
+  const double std = initialiser.std;
+  const std::string rule(name(initialiser.rule));
   if (!(std > 0) || !std::isfinite(std))
-    report(op, {"standard deviation out of range", "normal(s) with a finite s > 0", "normal(" + number_text(std) + ")",
-                "zeros makes every element 0"});
+    report(op, {(initialiser.rule == Rule::orthogonal ? "factor" : "standard deviation") + std::string(" out of range"),
+                rule + "(s) with a finite s > 0", rule + "(" + number_text(std) + ")", "zeros makes every element 0"});
   return std;
 }
 
@@ -54,7 +42,12 @@ Init resolve(std::string_view op, Initialiser initialiser, const Fans& fans) {
     case Rule::he_normal_fan_out:
       return {InitKind::normal, 0, std::sqrt(2 / fan(fans.out)), name(rule)};
     case Rule::normal:
-      return {InitKind::normal, 0, real_std(op, initialiser.std), name(rule)};
+      return {InitKind::normal, 0, real_std(op, initialiser), name(rule)};
+    case Rule::truncated_normal:
+      return {InitKind::truncated_normal, 0, real_std(op, initialiser), name(rule)};
+    case Rule::orthogonal:
+      fan(fans.in);  // a norm's weight is no matrix
+      return {InitKind::orthogonal, 0, real_std(op, initialiser), name(rule)};
     case Rule::uniform_fan_in: {
       const double bound = 1 / std::sqrt(fan(fans.in));
       return {InitKind::uniform, -bound, bound, name(rule)};

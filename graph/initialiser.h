@@ -21,10 +21,12 @@ struct Initialiser {
     uniform_fan_in,
     glorot_uniform,
     zeros,
-    ones
+    ones,
+    truncated_normal,
+    orthogonal
   };
   Rule rule = Rule::zeros;
-  double std = 0;  // standard deviation, for Rule::normal alone
+  double std = 0;  // of normal and truncated_normal: standard deviation; of orthogonal: factor
 };
 
 // Gives N(0, 2 / fan), by He et al. 2015. In a net with ReLU, fan_in keeps the variance of activations from layer to
@@ -34,6 +36,13 @@ constexpr Initialiser he_normal(Fan fan) {
 }
 // Gives N(0, std^2). The layer that takes it throws Error unless std is a finite number > 0.
 constexpr Initialiser normal(double std) { return {Initialiser::Rule::normal, std}; }
+// Gives N(0, std^2) without what lies beyond 2 std, which leaves a standard deviation of 0.88 std: truncated_normal of
+// TensorFlow and JAX. PyTorch's trunc_normal_ cuts at -2 and 2, whatever std is. std is as in normal().
+constexpr Initialiser truncated_normal(double std) { return {Initialiser::Rule::truncated_normal, std}; }
+// Gives `factor` times a random matrix, uniform among those with orthonormal rows, or columns if these are fewer (Saxe
+// et al. 2014, arXiv 1312.6120); a weight's axes behind its first count as one, as in PyTorch's orthogonal_. A matrix
+// of side m takes about 2 m^3 multiplications. The factor is a finite number > 0.
+constexpr Initialiser orthogonal(double factor = 1) { return {Initialiser::Rule::orthogonal, factor}; }
 // Gives the uniform distribution on +-1/sqrt(fan_in), PyTorch's default for convolutions and linear layers.
 constexpr Initialiser uniform_fan_in() { return {Initialiser::Rule::uniform_fan_in}; }
 // Gives the uniform distribution on +-sqrt(6 / (fan_in + fan_out)), by Glorot and Bengio 2010, eq. 16. PyTorch calls it

@@ -1,6 +1,6 @@
 #include "graph/interpreter.h"
 
-#include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -21,32 +21,17 @@ void round_array(Array& array, bool round_floats) {
   }
 }
 
-void run_op(const oracle::Work& work) {
-  switch (info(work.node.op).cls) {
-    case OpClass::leaf:
-      return oracle::leaf(work);
-    case OpClass::pointwise:
-      return oracle::pointwise(work);
-    case OpClass::movement:
-      return oracle::movement(work);
-    case OpClass::reduction:
-      return oracle::reduction(work);
-    case OpClass::window:
-      return oracle::window(work);
-    case OpClass::indexed:
-      return oracle::indexed(work);
-    case OpClass::library:
-      return oracle::library(work);
-    case OpClass::marker:
-      work.out[0].data = work.in[0]->data;
-      return;
-  }
-}
+void copy_input(const oracle::Work& work) { work.out[0].data = work.in[0]->data; }
+
+// The functions of the classes of ops stand in the order of OpClass.
+constexpr void (*kRunners[])(const oracle::Work&) = {oracle::leaf,      oracle::pointwise, oracle::movement,
+                                                     oracle::reduction, oracle::window,    oracle::indexed,
+                                                     oracle::library,   copy_input};
 
 std::vector<Array> evaluate(const Node& node, std::span<const Array* const> inputs, bool round) {
   std::vector<Array> out;
   for (const Type& type : node.outputs) out.push_back(zero_array(type));
-  run_op({node, inputs, out});
+  kRunners[static_cast<size_t>(info(node.op).cls)]({node, inputs, out});
   for (Array& array : out) round_array(array, round);
   return out;
 }
@@ -55,17 +40,15 @@ const Array& bound(const Node& node, const Bindings& bindings) {
   const std::string& key = node.attrs.text("name");
   const char* what = node.op == Op::input ? "input" : "variable";
   const auto found = bindings.find(key);
-  if (found == bindings.end()) {
+  if (found == bindings.end())
     throw Error(fmt::format("interpret: nothing is bound to {} \"{}\"\n  expected {}\n  got      no binding", what, key,
                             to_string(node.type())));
-  }
   const Array& array = found->second;
-  if (array.type != node.type() || static_cast<int64_t>(array.data.size()) != array.type.elements()) {
+  if (array.type != node.type() || static_cast<int64_t>(array.data.size()) != array.type.elements())
     throw Error(
         fmt::format("interpret: the binding of {} \"{}\" has another type\n  expected {}\n  got      {} with {} "
                     "elements",
                     what, key, to_string(node.type()), to_string(array.type), array.data.size()));
-  }
   if (node.attrs.has("below")) {
     const auto below = static_cast<double>(node.attrs.integer("below"));
     for (const double value : array.data)
@@ -163,32 +146,27 @@ Ints row_major(const Dims& shape) {
   return strides;
 }
 
+double extent_along(const Dims& shape, const Ints& axes) {
+  double product = 1;
+  for (const int64_t axis : axes) product *= static_cast<double>(shape[static_cast<size_t>(axis)]);
+  return product;
+}
+
 void leaf(const Work& work) {
   std::vector<double>& out = work.out[0].data;
-  switch (work.node.op) {
-    case Op::constant: {
-      const std::vector<double>& values = work.node.attrs.reals("values");
-      for (size_t i = 0; i < out.size(); ++i) out[i] = values.size() == 1 ? values[0] : values[i];
-      return;
-    }
-    case Op::iota:
-      for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<double>(i);
-      return;
-    case Op::count: {
-      int64_t product = 1;
-      for (const int64_t axis : work.node.attrs.ints("axes")) {
-        product *= work.in[0]->type.shape[static_cast<size_t>(axis)];
-      }
-      out[0] = static_cast<double>(product);
-      return;
-    }
-    case Op::extent:
-      out[0] = static_cast<double>(element_count(work.node.attrs.ints("extents")));
-      return;
-    case Op::random_bits:
-      return random_bits(work);
-    default:
-      throw InternalError(fmt::format("interpreter: {} has no value of its own", name(work.node.op)));
+  const Attrs& attrs = work.node.attrs;
+  const Op op = work.node.op;
+  if (op == Op::random_bits) return random_bits(work);
+  if (op == Op::constant) {
+    const std::vector<double>& values = attrs.reals("values");
+    for (size_t i = 0; i < out.size(); ++i) out[i] = values.size() == 1 ? values[0] : values[i];
+  } else if (op == Op::iota) {
+    std::iota(out.begin(), out.end(), 0.0);
+  } else if (op == Op::count) {
+    out[0] = extent_along(work.in[0]->type.shape, attrs.ints("axes"));
+  } else {
+    ensure(op == Op::extent, "interpreter: a leaf without a value of its own");
+    out[0] = static_cast<double>(element_count(attrs.ints("extents")));
   }
 }
 

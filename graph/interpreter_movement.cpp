@@ -90,27 +90,16 @@ void unpack_bits(const Work& work) {
 }  // namespace
 
 void movement(const Work& work) {
-  switch (work.node.op) {
-    case Op::broadcast:
-      return broadcast(work);
-    case Op::reshape:
-      target(work) = source(work);
-      return;
-    case Op::transpose:
-      return transpose(work);
-    case Op::slice:
-      return slice(work);
-    case Op::pad:
-      return pad(work);
-    case Op::concat:
-      return concat(work);
-    case Op::pack_bits:
-      return pack_bits(work);
-    case Op::unpack_bits:
-      return unpack_bits(work);
-    default:
-      throw InternalError("interpreter: not a movement op");
-  }
+  const Op op = work.node.op;
+  if (op == Op::broadcast) return broadcast(work);
+  if (op == Op::reshape) return void(target(work) = source(work));
+  if (op == Op::transpose) return transpose(work);
+  if (op == Op::slice) return slice(work);
+  if (op == Op::pad) return pad(work);
+  if (op == Op::concat) return concat(work);
+  if (op == Op::pack_bits) return pack_bits(work);
+  ensure(op == Op::unpack_bits, "interpreter: not a movement op");
+  unpack_bits(work);
 }
 
 }  // namespace kb::oracle

@@ -31,6 +31,8 @@ void random_bits(const Work& work);
 // Returns the value that is read at an index outside of a tensor: NaN for floats, 0 for integers and booleans.
 inline double missing(DType dtype) { return is_float(dtype) ? std::numeric_limits<double>::quiet_NaN() : 0; }
 
+// Returns the product of the extents along `axes`.
+double extent_along(const Dims& shape, const Ints& axes);
 // Returns the strides of a row-major array of this shape, in elements.
 Ints row_major(const Dims& shape);
 

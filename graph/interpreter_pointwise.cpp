@@ -44,9 +44,8 @@ void pointwise(const Work& work) {
     return map(work, [&](std::span<const double> x) { return to == DType::boolean ? double(x[0] != 0) : x[0]; });
   }
   if (!is_float(work.in[0]->type.dtype) && info(op).integer) return integers(work);
-  if (const FormulaRef formula = formula_of(op)) {
+  if (const FormulaRef formula = formula_of(op))
     return map(work, [&](std::span<const double> x) { return kb::evaluate(*formula, x, 0.0); });
-  }
   map(work, [&](std::span<const double> x) { return evaluate_op(op, x); });
 }
 

@@ -27,20 +27,9 @@ void fold(const Work& work, const Ints& axes, std::vector<double>& result, F&& f
 }
 
 double initial(Neutral neutral) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  switch (neutral) {
-    case Neutral::zero:
-      return 0;
-    case Neutral::one:
-      return 1;
-    case Neutral::lowest:
-      return -kInfinity;
-    case Neutral::highest:
-      return kInfinity;
-    case Neutral::none:
-      break;
-  }
-  throw InternalError("interpreter: no reduction by one op");
+  if (neutral == Neutral::lowest) return -std::numeric_limits<double>::infinity();
+  if (neutral == Neutral::highest) return std::numeric_limits<double>::infinity();
+  return neutral == Neutral::one ? 1 : 0;
 }
 
 void fold_by_op(const Work& work) {
@@ -81,8 +70,7 @@ void argmax(const Work& work) {
 void moments(const Work& work) {
   const Ints& axes = work.node.attrs.ints("axes");
   std::vector<double>&mean = work.out[0].data, &variance = work.out[1].data;
-  double count = 1;
-  for (const int64_t axis : axes) count *= static_cast<double>(work.in[0]->type.shape[static_cast<size_t>(axis)]);
+  const double count = extent_along(work.in[0]->type.shape, axes);
   fold(work, axes, mean, [](double& m, double x, size_t) { m += x; });
   for (double& m : mean) m /= count;
   fold(work, axes, variance, [&](double& v, double x, size_t at) { v += (x - mean[at]) * (x - mean[at]); });
@@ -93,14 +81,9 @@ void moments(const Work& work) {
 
 void reduction(const Work& work) {
   if (is_fold(work.node.op)) return fold_by_op(work);
-  switch (work.node.op) {
-    case Op::argmax:
-      return argmax(work);
-    case Op::moments:
-      return moments(work);
-    default:
-      throw InternalError("interpreter: not a reduction");
-  }
+  if (work.node.op == Op::argmax) return argmax(work);
+  ensure(work.node.op == Op::moments, "interpreter: not a reduction");
+  moments(work);
 }
 
 }  // namespace kb::oracle

@@ -57,9 +57,8 @@ void for_each_window(const Work& work, const Dims& large_shape, const Dims& smal
   const Plane small = plane_of(small_shape, axes);
   for_each_plane(large_shape, small_shape, axes, [&](int64_t large_at, int64_t small_at) {
     for (int64_t oh = 0; oh < small.height; ++oh) {
-      for (int64_t ow = 0; ow < small.width; ++ow) {
+      for (int64_t ow = 0; ow < small.width; ++ow)
         f(static_cast<size_t>(small_at + oh * small.row + ow * small.column), large_at, oh, ow);
-      }
     }
   });
 }
@@ -132,20 +131,12 @@ void sum_pool(const Work& work, bool gradient) {
 }  // namespace
 
 void window(const Work& work) {
-  switch (work.node.op) {
-    case Op::max_pool:
-      return max_pool(work);
-    case Op::max_pool_grad:
-      return max_pool_grad(work);
-    case Op::take_at_index:
-      return take_at_index(work);
-    case Op::sum_pool:
-      return sum_pool(work, false);
-    case Op::sum_pool_grad:
-      return sum_pool(work, true);
-    default:
-      throw InternalError("interpreter: not a window op");
-  }
+  const Op op = work.node.op;
+  if (op == Op::max_pool) return max_pool(work);
+  if (op == Op::max_pool_grad) return max_pool_grad(work);
+  if (op == Op::take_at_index) return take_at_index(work);
+  ensure(op == Op::sum_pool || op == Op::sum_pool_grad, "interpreter: not a window op");
+  sum_pool(work, op == Op::sum_pool_grad);
 }
 
 }  // namespace kb::oracle

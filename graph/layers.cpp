@@ -55,8 +55,7 @@ Tensor weight_for(Tensor x, const char* name, Role role, Dims shape, const char*
 Tensor linear(const std::string& name, Tensor x, int64_t features, const LinearOptions& options, Where where) {
   const Call call(where);
   const Scope scope(name);
-  require_same_graph("linear", {x});
-  require_float("linear", x.type());
+  require_float("linear", x);
   require_positive("linear", features, "features");
   if (x.rank() < 2)
     report("linear", {"too few dimensions", "x [..., I]: samples and features", shape_text(x.type()), ""});
@@ -86,8 +85,7 @@ void require_epsilon(std::string_view op, double epsilon) {
 Tensor batch_norm(const std::string& name, Tensor x, const BatchNormOptions& options, Where where) {
   const Call call(where);
   const Scope scope(name);
-  require_same_graph("batch_norm", {x});
-  require_float("batch_norm", x.type());
+  require_float("batch_norm", x);
   if (x.rank() < 2 || x.rank() > 4)
     report("batch_norm",
            {"wrong number of dimensions", "x [N, C], [N, C, L] or [N, C, H, W]", shape_text(x.type()), ""});
@@ -124,8 +122,7 @@ namespace {
 
 // Checks the arguments of a norm over the last `axes` axes of x.
 void check_norm_of_last(std::string_view op, Tensor x, int64_t axes, double epsilon) {
-  require_same_graph(op, {x});
-  require_float(op, x.type());
+  require_float(op, x);
   require_epsilon(op, epsilon);
   if (axes < 1 || axes >= x.rank())
     report(op,
@@ -195,8 +192,7 @@ Statistics group_statistics(Tensor x, int64_t groups) {
 Tensor group_norm(const std::string& name, Tensor x, const GroupNormOptions& options, Where where) {
   const Call call(where);
   const Scope scope(name);
-  require_same_graph("group_norm", {x});
-  require_float("group_norm", x.type());
+  require_float("group_norm", x);
   if (x.rank() < 2) report("group_norm", {"too few dimensions", "x [N, C, ...]", shape_text(x.type()), ""});
   require_epsilon("group_norm", options.epsilon);
   if (options.groups < 1 || x.size(1) % options.groups != 0)
@@ -229,8 +225,7 @@ Tensor embedding(const std::string& name, Tensor indices, int64_t rows, int64_t 
 
 Tensor dropout(const std::string& name, Tensor x, double p, Where where) {
   const Call call(where);
-  require_same_graph("dropout", {x});
-  require_float("dropout", x.type());
+  require_float("dropout", x);
   if (!(p >= 0 && p < 1)) report("dropout", {"p out of range", "0 <= p < 1", number_text(p), "p is what is zeroed"});
   if (x.rank() < 1) report("dropout", {"x has no axis of samples", "x [N, ...]", "a scalar", ""});
   if (p == 0 || x.graph().mode != Mode::training) return x;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "graph/error.h"
@@ -40,6 +42,15 @@ int64_t shifted_left(int64_t x, int64_t y, int64_t bits) {
 int64_t high_product(int64_t x, int64_t y, int64_t bits) {
   if (x < 0 || y < 0) return (x * y) >> bits;
   return static_cast<int64_t>((static_cast<uint64_t>(x) * static_cast<uint64_t>(y)) >> bits);
+}
+
+// The bits of a positive float, as an integer, are in the order of the numbers, those of a negative one in reverse.
+double order_key(double x) {
+  const auto number = static_cast<float>(x);
+  if (std::isnan(number)) return std::numeric_limits<uint32_t>::max();
+  const auto bits = std::bit_cast<uint32_t>(number == 0 ? 0.0f : number);
+  constexpr uint32_t kSign = 0x80000000u;
+  return (bits & kSign) != 0 ? ~bits : bits | kSign;
 }
 
 #define KB_REAL(...) \

@@ -74,10 +74,10 @@ SinCos portable_sincos(double u) {
   return turned;
 }
 
-// Returns pair number `pair` of the uniform numbers k / 2^53 under `key`. The last word of the counter is 1;
-// random_bits has 0 there, so the two never share a counter.
-std::array<double, 2> uniform_pair(uint64_t pair, const uint32_t (&key)[2]) {
-  const uint32_t counter[4] = {static_cast<uint32_t>(pair), static_cast<uint32_t>(pair >> 32), 0, 1};
+// Returns pair number `pair` of the uniform numbers k / 2^53 under `key`, or another one for each attempt. The last
+// word of the counter is 1; random_bits has 0 there, so the two never share a counter.
+std::array<double, 2> uniform_pair(uint64_t pair, const uint32_t (&key)[2], uint32_t attempt = 0) {
+  const uint32_t counter[4] = {static_cast<uint32_t>(pair), static_cast<uint32_t>(pair >> 32), attempt, 1};
   const Philox p = philox(counter, key);
   const auto unit = [](uint32_t high, uint32_t low) {
     return static_cast<double>((static_cast<uint64_t>(high) << 21) | (low >> 11)) * 0x1p-53;
@@ -86,8 +86,8 @@ std::array<double, 2> uniform_pair(uint64_t pair, const uint32_t (&key)[2]) {
 }
 
 // Returns two normal numbers from two uniform ones, by Box and Muller 1958.
-std::array<double, 2> normal_pair(uint64_t pair, const uint32_t (&key)[2]) {
-  const auto [u, v] = uniform_pair(pair, key);
+std::array<double, 2> normal_pair(uint64_t pair, const uint32_t (&key)[2], uint32_t attempt = 0) {
+  const auto [u, v] = uniform_pair(pair, key, attempt);
   const double radius = std::sqrt(-2 * portable_log(u + 0x1p-53));
   const SinCos angle = portable_sincos(v);
   return {radius * angle.cos, radius * angle.sin};
@@ -100,6 +100,39 @@ void fill_pairs(std::vector<double>& data, F&& pair) {
     const std::array<double, 2> values = pair(i / 2);
     data[i] = values[0];
     if (i + 1 < data.size()) data[i + 1] = values[1];
+  }
+}
+
+// Returns normal number `element` within two standard deviations: the first one of its attempts that lies there.
+double truncated_normal(uint64_t element, const uint32_t (&key)[2]) {
+  for (uint32_t attempt = 0;; ++attempt)
+    for (const double x : normal_pair(element, key, attempt))
+      if (std::abs(x) <= 2) return x;
+}
+
+// Makes orthonormal rows, or columns if these are fewer, of normal vectors by Gram and Schmidt's method. The second
+// pass takes away what rounding left in the first.
+void fill_orthogonal(Array& array, double factor, const uint32_t (&key)[2]) {
+  const Dims& shape = array.type.shape;
+  const size_t rows = shape.empty() ? 1 : static_cast<size_t>(shape[0]), columns = array.data.size() / rows;
+  const size_t count = std::min(rows, columns), length = std::max(rows, columns);
+  std::vector<double> all(array.data.size());
+  fill_pairs(all, [&](size_t pair) { return normal_pair(pair, key); });
+  const auto dot = [&](const double* a, const double* b) {
+    double sum = 0;
+    for (size_t i = 0; i < length; ++i) sum += a[i] * b[i];
+    return sum;
+  };
+  for (size_t k = 0; k < count; ++k) {
+    double* own = all.data() + k * length;
+    for (size_t other = 0; other < 2 * k; ++other) {
+      const double* before = all.data() + other % k * length;
+      const double share = dot(own, before);
+      for (size_t i = 0; i < length; ++i) own[i] -= share * before[i];
+    }
+    const double scale = factor / std::sqrt(dot(own, own));
+    for (size_t i = 0; i < length; ++i) array.data[rows <= columns ? k * length + i : i * columns + k] = scale * own[i];
+    for (size_t i = 0; i < length; ++i) own[i] *= scale / factor;
   }
 }
 
@@ -223,6 +256,12 @@ Array initial_value(const Variable& variable, uint32_t seed) {
         const auto [x, y] = normal_pair(pair, key);
         return std::array<double, 2>{init.a + init.b * x, init.a + init.b * y};
       });
+      break;
+    case InitKind::truncated_normal:
+      for (size_t i = 0; i < array.data.size(); ++i) array.data[i] = init.a + init.b * truncated_normal(i, key);
+      break;
+    case InitKind::orthogonal:
+      fill_orthogonal(array, init.b, key);
       break;
     case InitKind::uniform:
       fill_pairs(array.data, [&](size_t pair) {

@@ -22,8 +22,9 @@ Gates make_gates(std::string_view op, Tensor x, const std::string& acts_on, cons
   const Init weight = init ? resolve(op, *init, {static_cast<double>(columns), rows}) : own;
   const Init bias = init ? resolve(op, zeros, {}) : own;
   const std::string suffix = "_" + acts_on + of;
-  return {weight_for(x, ("weight" + suffix).c_str(), Role::weight, {gates * features, columns}, "OI", weight),
-          weight_for(x, ("bias" + suffix).c_str(), Role::bias, {gates * features}, "C", bias)};
+  const int64_t all = element_count({gates, features});
+  return {weight_for(x, ("weight" + suffix).c_str(), Role::weight, {all, columns}, "OI", weight),
+          weight_for(x, ("bias" + suffix).c_str(), Role::bias, {all}, "C", bias)};
 }
 
 // [N, gates features] -> [N, gates, features]. With an axis of their own, the gradient joins the gates without a
@@ -184,9 +185,8 @@ void add_layer(const Cell& cell, const std::string& number, int64_t features, co
 }
 
 Recurrence recurrent(const Cell& cell, Tensor x, int64_t features, const RecurrentOptions& options) {
-  require_same_graph(cell.op, {x});
-  require_float(cell.op, x.type());
-  require_rank(cell.op, x.type(), 3, "x [N, T, features]");
+  require_float(cell.op, x);
+  require_rank(cell.op, x, 3, "x [N, T, features]");
   require_positive(cell.op, features, "features");
   require_positive(cell.op, options.layers, "layers");
   if (options.dropout != 0 && options.layers == 1)

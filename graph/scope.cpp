@@ -1,9 +1,5 @@
 #include "graph/scope.h"
 
-#include <fmt/format.h>
-
-#include "graph/report.h"
-
 namespace kb {
 namespace {
 
@@ -19,29 +15,6 @@ struct Place {
 Place& place() {
   thread_local Place here;
   return here;
-}
-
-// Returns "model.cpp:42 (in layer1.0.fc, called through linear)" for the building thread's present call.
-std::string place_text() {
-  const auto& calls = place().calls;
-  std::string text = std::string(base_name(calls.front().file_name())) + ":" + std::to_string(calls.front().line());
-  std::string inside = place().path.empty() ? "" : "in " + place().path;
-  const auto& composites = place().composites;
-  for (size_t i = 0; i + 1 < composites.size(); ++i) {
-    inside += i > 0 ? " > " : inside.empty() ? "called through " : ", called through ";
-    inside += function_name(composites[i]);
-  }
-  return inside.empty() ? text : text + " (" + inside + ")";
-}
-
-// Indents all lines but the first, so that they stand under the first line's text.
-std::string indented(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    result += c;
-    if (c == '\n') result += "            ";
-  }
-  return result;
 }
 
 }  // namespace
@@ -93,19 +66,5 @@ const std::string& scope_path() { return place().path; }
 std::string scoped(const std::string& name) { return scope_path().empty() ? name : scope_path() + "." + name; }
 const std::vector<std::source_location>& call_stack() { return place().calls; }
 const std::vector<const char*>& called_functions() { return place().composites; }
-
-std::string number_text(double value) { return fmt::format("{}", value); }
-
-std::string_view base_name(std::string_view path) { return path.substr(path.find_last_of('/') + 1); }
-
-void report(std::string_view op, const Mistake& mistake) {
-  std::string text = std::string(op) + ": " + mistake.what;
-  const bool users = !call_stack().empty() && current_origin() == nullptr;
-  if (users) text += "\n  at " + place_text();
-  text += "\n  expected: " + indented(mistake.expected) + "\n  got:      " + indented(mistake.got);
-  if (!mistake.hint.empty()) text += "\n  hint:     " + indented(mistake.hint);
-  if (users) throw Error(text);
-  throw InternalError(text);
-}
 
 }  // namespace kb

@@ -1,6 +1,5 @@
 #include "graph/tensor.h"
 
-#include "graph/argument_checks.h"
 #include "graph/report.h"
 #include "graph/scope.h"
 
@@ -8,8 +7,8 @@ namespace kb {
 
 int64_t Tensor::size(int64_t axis, std::source_location where) const {
   const Call call(where);
-  require_valid("size", *this);
-  return shape()[static_cast<size_t>(real_axis("size", type(), axis))];
+  const auto at = static_cast<size_t>(real_axis("size", *this, axis));
+  return shape()[at];
 }
 
 int64_t Tensor::dim(const char* letter, std::source_location where) const {
@@ -41,6 +40,16 @@ void Tensor::refuse_empty(const char* function, Where where) {
 void require_valid(std::string_view op, Tensor tensor) {
   if (!tensor.valid())
     report(op, {"an operand is empty", "a tensor of a graph", "a Tensor that was never assigned", ""});
+}
+
+int64_t real_axis(std::string_view op, Tensor x, int64_t axis) {
+  require_valid(op, x);
+  const int64_t rank = x.rank(), real = axis < 0 ? axis + rank : axis;
+  if (real >= 0 && real < rank) return real;
+  const std::string range =
+      rank == 0 ? "none: x is a scalar"
+                : std::to_string(-rank) + " to " + std::to_string(rank - 1) + " for x " + shape_text(x.type());
+  report(op, {"axis out of range", range, std::to_string(axis), ""});
 }
 
 }  // namespace kb

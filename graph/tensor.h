@@ -48,6 +48,9 @@ class Tensor {
 
 // Throws Error in the name of `op` when `tensor` was never assigned.
 void require_valid(std::string_view op, Tensor tensor);
+// Returns the number of the axis in [0, rank) for `axis` in [-rank, rank): a negative one counts from the end. Throws
+// Error in the name of `op` for other axes, and when x was never assigned.
+int64_t real_axis(std::string_view op, Tensor x, int64_t axis);
 
 // An argument of an operator: a tensor, or a number, which gets the other argument's dtype; and where it was written.
 struct Operand {

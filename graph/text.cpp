@@ -94,28 +94,12 @@ void put_node(TextBuffer& out, const Graph& graph, size_t index, const TextOptio
 }
 
 void put_variable(TextBuffer& out, const Variable& variable) {
-  put(out, "  {} : {} {} {} ", quoted(variable.name), to_string(variable.type), name(variable.kind),
-      name(variable.role));
-  const auto& init = variable.init;
-  switch (init.kind) {
-    case InitKind::constant:
-      put(out, "constant(");
-      break;
-    case InitKind::normal:
-      put(out, "normal(");
-      break;
-    case InitKind::uniform:
-      put(out, "uniform(");
-      break;
-    case InitKind::runs:
-      put(out, "runs(");
-      break;
-  }
-  if (init.kind == InitKind::runs) {
-    put_list(out, variable.values, [&](double d) { put_real(out, d); });
-  } else {
-    put_list(out, std::initializer_list<double>{init.a, init.b}, [&](double d) { put_real(out, d); });
-  }
+  const Init& init = variable.init;
+  put(out, "  {} : {} {} {} {}(", quoted(variable.name), to_string(variable.type), name(variable.kind),
+      name(variable.role), kInitKindNames[static_cast<size_t>(init.kind)]);
+  const std::vector<double> numbers =
+      init.kind == InitKind::runs ? variable.values : std::vector<double>{init.a, init.b};
+  put_list(out, numbers, [&](double d) { put_real(out, d); });
   put(out, ")");
   if (variable.bytes != 0) put(out, " bytes {}", variable.bytes);
   if (variable.rate != 1) {

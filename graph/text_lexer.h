@@ -1,5 +1,6 @@
 // The lexer of a graph's text, which skips comments.
 #pragma once
+#include <algorithm>
 #include <cctype>
 #include <cstdint>
 #include <string>
@@ -54,7 +55,9 @@ class GraphLexer {
         while (at_ < text_.size() && text_[at_] != '\n') ++at_;
       } else if (starts("/*")) {
         const size_t end = text_.find("*/", at_);
-        at_ = end == text_.npos ? text_.size() : end + 2;
+        const size_t next = end == text_.npos ? text_.size() : end + 2;
+        line_ += static_cast<int>(std::count(text_.begin() + at_, text_.begin() + next, '\n'));
+        at_ = next;
       } else if (std::isspace(static_cast<unsigned char>(text_[at_])) != 0) {
         if (text_[at_++] == '\n') ++line_;
       } else {
@@ -82,9 +85,8 @@ class GraphLexer {
         token.text += text_[at_];
       }
     }
-    if (at_ == text_.size() || text_[at_] != '"') {
+    if (at_ == text_.size() || text_[at_] != '"')
       throw Error(fmt::format("graph text, line {}: expected a closing \", got the end of the line", token.line));
-    }
     ++at_;
     return token;
   }

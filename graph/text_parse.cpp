@@ -20,8 +20,7 @@ class GraphParser {
   Graph run() {
     word("graph");
     graph_.name = string();
-    graph_.mode =
-        choose<Mode>({{"training", Mode::training}, {"inference", Mode::inference}, {"statistics", Mode::statistics}});
+    graph_.mode = choose<Mode>(kModeNames);
     if (accept("variables")) {
       while (token_.kind == GraphToken::Kind::string) variable();
     }
@@ -76,24 +75,12 @@ class GraphParser {
   }
   std::string string() { return take(GraphToken::Kind::string, "a quoted name").text; }
 
-  // Reads a word and returns what `choices` pairs with it.
-  template <class T>
-  T choose(std::initializer_list<std::pair<std::string_view, T>> choices) {
-    std::string expected;
-    for (const auto& [text, value] : choices) {
-      if (accept(text)) return value;
-      expected += fmt::format("{}{}", expected.empty() ? "" : " | ", text);
-    }
-    fail(expected);
-  }
-  template <class T>
-  T choose_named(std::initializer_list<T> values) {
-    std::string expected;
-    for (const T value : values) {
-      if (accept(name(value))) return value;
-      expected += fmt::format("{}{}", expected.empty() ? "" : " | ", name(value));
-    }
-    fail(expected);
+  // Reads one of the names of an enumeration and returns its value.
+  template <class Enum, size_t count>
+  Enum choose(const std::string_view (&names)[count]) {
+    for (size_t i = 0; i < count; ++i)
+      if (accept(names[i])) return static_cast<Enum>(i);
+    fail(fmt::format("{}", fmt::join(names, " | ")));
   }
 
   // Calls item() for each item of a list that ends with `close`.
@@ -169,9 +156,8 @@ class GraphParser {
     Value v;
     const char *begin = token.text.data(), *end = begin + token.text.size();
     auto parsed = std::from_chars(begin, end, v.node);
-    if (parsed.ec == std::errc() && parsed.ptr != end && *parsed.ptr == '.') {
+    if (parsed.ec == std::errc() && parsed.ptr != end && *parsed.ptr == '.')
       parsed = std::from_chars(parsed.ptr + 1, end, v.out);
-    }
     if (parsed.ec != std::errc() || parsed.ptr != end) fail(token.line, "a value %N or %N.OUT", "%" + token.text);
     const bool known = v.node >= 0 && static_cast<size_t>(v.node) < graph_.nodes.size() && v.out >= 0 &&
                        static_cast<size_t>(v.out) < graph_.node(v).outputs.size();
@@ -212,9 +198,8 @@ class GraphParser {
   // ---- reading lines
   void node() {
     const GraphToken number = take();
-    if (number.text != std::to_string(graph_.nodes.size())) {
+    if (number.text != std::to_string(graph_.nodes.size()))
       fail(number.line, fmt::format("%{}", graph_.nodes.size()), "%" + number.text);
-    }
     const int64_t outputs = accept_mark(':') ? integer() : 1;
     mark('=');
     Node node;
@@ -232,14 +217,12 @@ class GraphParser {
     mark(':');
     do node.outputs.push_back(type());
     while (accept_mark(','));
-    if (static_cast<int64_t>(node.outputs.size()) != outputs) {
+    if (static_cast<int64_t>(node.outputs.size()) != outputs)
       fail(number.line, fmt::format("{} types", outputs), fmt::format("{}", node.outputs.size()));
-    }
     node.scope = scope();
     check_types(node, number.line);
-    if (node.op == Op::input && graph_.find_input(node.attrs.text("name")).valid()) {
+    if (node.op == Op::input && graph_.find_input(node.attrs.text("name")).valid())
       fail(number.line, "each input once", node.attrs.text("name"));
-    }
     graph_.append(graph_, std::move(node));
   }
 
@@ -254,9 +237,8 @@ class GraphParser {
     } catch (const InternalError& error) {
       fail(line, fmt::format("the attributes of {}", name(node.op)), error.what());
     }
-    if (types.size() != node.outputs.size()) {
+    if (types.size() != node.outputs.size())
       fail(line, fmt::format("{} outputs of {}", types.size(), name(node.op)), std::to_string(node.outputs.size()));
-    }
     for (size_t i = 0; i < types.size(); ++i) {
       if (types[i] != node.outputs[i]) fail(line, to_string(types[i]), to_string(node.outputs[i]));
     }
@@ -269,20 +251,14 @@ class GraphParser {
     if (graph_.find_variable(variable.name) != nullptr) fail(line, "each variable once", variable.name);
     mark(':');
     variable.type = type();
-    variable.kind = choose_named({VariableKind::parameter, VariableKind::state, VariableKind::slot, VariableKind::table,
-                                  VariableKind::prepared, VariableKind::partial, VariableKind::cache});
-    variable.role =
-        choose_named({Role::none, Role::weight, Role::bias, Role::norm_scale, Role::norm_shift, Role::embedding});
-    variable.init.kind = choose<InitKind>({{"constant", InitKind::constant},
-                                           {"normal", InitKind::normal},
-                                           {"uniform", InitKind::uniform},
-                                           {"runs", InitKind::runs}});
+    variable.kind = choose<VariableKind>(kVariableKindNames);
+    variable.role = choose<Role>(kRoleNames);
+    variable.init.kind = choose<InitKind>(kInitKindNames);
     mark('(');
     std::vector<double> numbers = reals();
     const bool runs = variable.init.kind == InitKind::runs;
-    if (runs ? numbers.size() % 2 != 0 : numbers.size() != 2) {
+    if (runs ? numbers.size() % 2 != 0 : numbers.size() != 2)
       fail(line, runs ? "pairs of numbers" : "2 numbers", std::to_string(numbers.size()));
-    }
     if (runs) {
       variable.values = std::move(numbers);
     } else {
@@ -302,7 +278,7 @@ class GraphParser {
       if (other.name == output.name) fail(line, "each output once", output.name);
     mark('=');
     output.value = value();
-    output.merge = choose_named({Merge::sum, Merge::first, Merge::per_sample});
+    output.merge = choose<Merge>(kMergeNames);
     graph_.outputs.push_back(std::move(output));
   }
 
@@ -313,9 +289,7 @@ class GraphParser {
     if (variable == nullptr) fail(line, "the name of a variable above", name);
     mark('=');
     const Value written = value();
-    if (graph_.type(written) != variable->type) {
-      fail(line, to_string(variable->type), to_string(graph_.type(written)));
-    }
+    if (graph_.type(written) != variable->type) fail(line, to_string(variable->type), to_string(graph_.type(written)));
     if (!graph_.add_write(name, written)) fail(line, "one write of each variable", name);
   }
 

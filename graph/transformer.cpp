@@ -12,9 +12,8 @@ namespace {
 constexpr double kWavelengths = 10000;  // Vaswani et al. 2017, section 3.5: they lie between 2 pi and this times 2 pi
 
 void check_tokens(std::string_view op, const char* what, Tensor x) {
-  require_same_graph(op, {x});
-  require_float(op, x.type());
-  require_rank(op, x.type(), 3, (std::string(what) + " [N, T, features]").c_str());
+  require_float(op, x);
+  require_rank(op, x, 3, (std::string(what) + " [N, T, features]").c_str());
 }
 
 // Throws Error unless both have as many samples and features.
@@ -162,10 +161,9 @@ Tensor sinusoidal_positions(Graph& graph, int64_t count, int64_t features, DType
 namespace {
 
 void check_rotary(Tensor x, const RotaryOptions& options) {
-  require_same_graph("rotary", {x});
-  require_float("rotary", x.type());
-  require_rank("rotary", x.type(), 3, "x [N, T, features]");
-  if (options.heads < 1 || x.size(2) % (2 * options.heads) != 0)
+  require_float("rotary", x);
+  require_rank("rotary", x, 3, "x [N, T, features]");
+  if (options.heads < 1 || x.size(2) % options.heads != 0 || x.size(2) / options.heads % 2 != 0)
     report("rotary", {"heads do not divide the features into pairs",
                       "an even number of features for each of " + std::to_string(options.heads) + " heads",
                       shape_text(x.type()), ""});

@@ -16,8 +16,8 @@ std::string plural(int64_t count, const char* one, const char* many) {
 
 // Returns the nearest multiples of `unit` that are not 0, as "384 or 512".
 std::string nearest_multiples(int64_t value, int64_t unit) {
-  const int64_t below = value / unit * unit, above = below + unit;
-  return below == 0 ? fmt::format("{}", above) : fmt::format("{} or {}", below, above);
+  const int64_t below = value / unit * unit;
+  return below < unit ? fmt::format("{}", unit) : fmt::format("{} or {}", below, below + unit);
 }
 
 // Returns the largest divisor of `value` that is at most `near` and the smallest that is at least `near`. If near is
@@ -63,7 +63,7 @@ std::string nearest_divisors(int64_t value, int64_t near, const char* before = "
 // Returns the greatest number of processes, fewer than there are, that divides the workers into groups of
 // plan.norm.size; 0 when there is none.
 int64_t fewer_processes(const BatchPlan& plan) {
-  if (plan.processes == 1 || plan.workers() % plan.norm.size != 0) return 0;
+  if (plan.processes == 1 || plan.norm.size < 1 || plan.workers() % plan.norm.size != 0) return 0;
   return enclosing_divisors(plan.workers() / plan.norm.size, plan.processes - 1).first;
 }
 
@@ -80,13 +80,13 @@ int64_t fewer_processes(const BatchPlan& plan) {
 }
 
 void cut_workers(BatchPlan& plan) {
-  if (plan.per_worker % plan.norm.size != 0) refuse_ghost(plan);
+  if (plan.norm.size < 1 || plan.per_worker % plan.norm.size != 0) refuse_ghost(plan);
   plan.virtual_workers *= plan.per_worker / plan.norm.size;
   plan.per_worker = plan.norm.size;
 }
 
 void join_workers(BatchPlan& plan) {
-  if (plan.virtual_workers % plan.norm.size != 0) refuse_sync(plan);
+  if (plan.norm.size < 1 || plan.virtual_workers % plan.norm.size != 0) refuse_sync(plan);
   plan.virtual_workers /= plan.norm.size;
   plan.per_worker *= plan.norm.size;
 }
@@ -110,7 +110,7 @@ std::string BatchPlan::derivation() const {
 
 BatchPlan make_batch_plan(int64_t global, int64_t per_worker, int64_t processes, NormGroup norm) {
   const int64_t unit = processes * std::max<int64_t>(per_worker, 1);
-  if (global % unit != 0 || global == 0) refuse(global, per_worker, processes);
+  if (global % unit != 0 || global < 1) refuse(global, per_worker, processes);
   const int64_t n = per_worker > 0 ? per_worker : global / processes;
   BatchPlan plan{global, processes, global / (processes * n), n, norm, n};
   if (norm.kind == NormGroup::Kind::ghost) cut_workers(plan);

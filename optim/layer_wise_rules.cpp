@@ -23,12 +23,7 @@ Tensor trust(UpdateContext& c, Operand coefficient, double least = 0, Operand ep
   return select(bit_and(w > least, g > 0.0), ratio, 1.0);
 }
 
-// Returns the velocity m v + move, and keeps it in its slot.
-Tensor scaled_velocity(UpdateContext& c, Tensor move) {
-  Tensor velocity = c.scalar("momentum") * c.slot("scaled_velocity") + move;
-  c.set_slot("scaled_velocity", velocity);
-  return velocity;
-}
+constexpr const char* kScaledVelocity = "scaled_velocity";  // the slot of a velocity with the learning rate in it
 
 Tensor scaled_move(UpdateContext& c, Tensor ratio) {
   return c.scalar("learning_rate") * adapted(c, ratio) * decayed_gradient(c);
@@ -36,27 +31,25 @@ Tensor scaled_move(UpdateContext& c, Tensor ratio) {
 
 // Returns w after u <- m u + r (g + lambda w); w <- w - eta u.
 Tensor unscaled(UpdateContext& c, Tensor ratio) {
-  Tensor velocity = c.scalar("momentum") * c.slot("velocity") + adapted(c, ratio) * decayed_gradient(c);
-  c.set_slot("velocity", velocity);
-  return c.parameter - c.scalar("learning_rate") * velocity;
+  return c.parameter - c.scalar("learning_rate") * velocity_of(c, "velocity", adapted(c, ratio) * decayed_gradient(c));
 }
 
 }  // namespace
 
 Tensor lars_update(UpdateContext& c) {
-  return c.parameter - scaled_velocity(c, scaled_move(c, trust(c, c.scalar("trust"))));
+  return c.parameter - velocity_of(c, kScaledVelocity, scaled_move(c, trust(c, c.scalar("trust"))));
 }
 
 Tensor lars_mlperf_update(UpdateContext& c) {
   Tensor move = scaled_move(c, trust(c, c.scalar("trust"), 0, c.scalar("epsilon")));
-  Tensor velocity = scaled_velocity(c, move);
+  Tensor velocity = velocity_of(c, kScaledVelocity, move);
   return c.parameter - select(c.scalar("nesterov") > 0.0, c.scalar("momentum") * velocity + move, velocity);
 }
 
 Tensor lars_unscaled_update(UpdateContext& c) { return unscaled(c, trust(c, c.scalar("trust"))); }
 
 Tensor lars_plain_update(UpdateContext& c) {
-  return c.parameter - scaled_velocity(c, scaled_move(c, trust(c, 1.0, 1e-2)));
+  return c.parameter - velocity_of(c, kScaledVelocity, scaled_move(c, trust(c, 1.0, 1e-2)));
 }
 
 Tensor larc_update(UpdateContext& c) {
@@ -65,11 +58,7 @@ Tensor larc_update(UpdateContext& c) {
 }
 
 Tensor lamb_update(UpdateContext& c) {
-  Tensor mean = c.scalar("beta1") * c.slot("exp_avg") + c.scalar("one_minus_beta1") * c.gradient;
-  Tensor square = c.scalar("beta2") * c.slot("exp_avg_sq") + c.scalar("one_minus_beta2") * (c.gradient * c.gradient);
-  c.set_slot("exp_avg", mean);
-  c.set_slot("exp_avg_sq", square);
-  Tensor root = sqrt(square / c.scalar("bias2")) + c.scalar("epsilon");
+  Tensor mean = mean_of(c, c.gradient), root = root_mean_square(c, c.gradient);
   Tensor adam = select(root > 0.0, mean / c.scalar("bias1") / root, 0.0);  // 0 / 0 would make the layer's norm NaN
   Tensor direction = adam + (c.scalar("weight_decay") * c.decay()) * c.parameter;
   // In this order both norms are computed in the launch of the moments.

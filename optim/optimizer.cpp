@@ -67,42 +67,32 @@ constexpr DerivedScalar kRmsRate{"rms_rate", [](const StepFacts& at) {
                                                                : 0;
                                  }};
 
+using Update = Tensor (*)(UpdateContext&);
+constexpr Optimizer with_momentum(std::string_view name, std::string_view doc, Update update) {
+  return {name, doc, update, 0.1, {kMomentum, weight_decay(0)}};
+}
+constexpr Optimizer like_adam(std::string_view name, std::string_view doc, Update update, double decay) {
+  return {name,
+          doc,
+          update,
+          1e-3,
+          {kBeta1, kBeta2, kEpsilon, weight_decay(decay)},
+          {kOneMinusBeta1, kOneMinusBeta2, kBias1, kBias2}};
+}
+
 constexpr Optimizer kOptimizers[] = {
     {"sgd", "plain gradient descent", sgd_update, 0.1, {weight_decay(0)}},
-    {"momentum",
-     "velocity free of the learning rate (Goyal et al. 2017, eq. 9)",
-     momentum_update,
-     0.1,
-     {kMomentum, weight_decay(0)}},
-    {"scaled-momentum",
-     "velocity with the learning rate in it, corrected where that changes (eq. 10, remark 2)",
-     scaled_momentum_update,
-     0.1,
-     {kMomentum, weight_decay(0)}},
-    {"uncorrected-momentum",
-     "the same without the correction, what the paper warns of",
-     uncorrected_momentum_update,
-     0.1,
-     {kMomentum, weight_decay(0)}},
-    {"nesterov", "Nesterov's momentum, as PyTorch has it", nesterov_update, 0.1, {kMomentum, weight_decay(0)}},
-    {"adam",
-     "Kingma and Ba 2015; weight decay as a part of the gradient",
-     adam_update,
-     1e-3,
-     {kBeta1, kBeta2, kEpsilon, weight_decay(0)},
-     {kOneMinusBeta1, kOneMinusBeta2, kBias1, kBias2}},
-    {"adamw",
-     "Loshchilov and Hutter 2019: weight decay beside Adam's step",
-     adamw_update,
-     1e-3,
-     {kBeta1, kBeta2, kEpsilon, weight_decay(1e-2)},
-     {kOneMinusBeta1, kOneMinusBeta2, kBias1, kBias2}},
-    {"nadamw",
-     "adamw with Nesterov's look ahead, AlgoPerf's baseline (Dahl et al. 2023)",
-     nadamw_update,
-     1e-3,
-     {kBeta1, kBeta2, kEpsilon, weight_decay(1e-2)},
-     {kOneMinusBeta1, kOneMinusBeta2, kBias1, kBias2}},
+    with_momentum("momentum", "velocity free of the learning rate (Goyal et al. 2017, eq. 9)", momentum_update),
+    with_momentum("scaled-momentum",
+                  "velocity with the learning rate in it, corrected where that changes (eq. 10, remark 2)",
+                  scaled_momentum_update),
+    with_momentum("uncorrected-momentum", "the same without the correction, what the paper warns of",
+                  uncorrected_momentum_update),
+    with_momentum("nesterov", "Nesterov's momentum, as PyTorch has it", nesterov_update),
+    like_adam("adam", "Kingma and Ba 2015; weight decay as a part of the gradient", adam_update, 0),
+    like_adam("adamw", "Loshchilov and Hutter 2019: weight decay beside Adam's step", adamw_update, 1e-2),
+    like_adam("nadamw", "adamw with Nesterov's look ahead, AlgoPerf's baseline (Dahl et al. 2023)", nadamw_update,
+              1e-2),
     {"lion",
      "the sign of a mean of gradients (Chen et al. 2023, algorithm 2)",
      lion_update,

@@ -1,19 +1,10 @@
 #include "optim/scaling_regions.h"
 
-#include "graph/error.h"
-
 namespace kb {
 
 const char* text_of(ScalingRegion region) {
-  switch (region) {
-    case ScalingRegion::perfect:
-      return "perfect scaling";
-    case ScalingRegion::diminishing:
-      return "diminishing returns";
-    case ScalingRegion::no_gain:
-      return "no gain";
-  }
-  throw InternalError("a region has no text");
+  constexpr const char* kTexts[] = {"perfect scaling", "diminishing returns", "no gain"};
+  return kTexts[static_cast<size_t>(region)];
 }
 
 ConfidenceInterval told_about(const Estimate& end) {

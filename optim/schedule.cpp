@@ -127,6 +127,7 @@ void check(const ScheduleSpec& spec) {
   check(std::isfinite(spec.warmup_start) && spec.warmup_start >= 0, "start of the warmup", "a finite number >= 0",
         spec.warmup_start);
   check(spec.power >= 0, "power", "a number >= 0", spec.power);
+  check(std::isfinite(spec.factor) && spec.factor >= 0, "factor at a milestone", "a finite number >= 0", spec.factor);
   check(spec.decay_share > 0 && spec.decay_share <= 1, "share of the decay", "a number in (0, 1]", spec.decay_share);
   check(spec.steps_per_epoch >= 1, "steps an epoch", "at least 1", static_cast<double>(spec.steps_per_epoch));
   check(spec.total_steps >= 0, "steps", "at least 0", static_cast<double>(spec.total_steps));

@@ -39,11 +39,6 @@ std::vector<size_t> doubled_ranks(const std::vector<double>& values) {
 
 }  // namespace
 
-std::optional<MeanDifference> mean_difference(std::span<const double> first, std::span<const double> second,
-                                              double alpha) {
-  return mean_difference(Samples{first}, Samples{second}, alpha);
-}
-
 std::optional<MeanDifference> mean_difference(const Samples& added, const Samples& subtracted, double alpha) {
   MeanDifference found;
   double variance = 0;

@@ -12,18 +12,14 @@ struct MeanDifference {
   double degrees = 0;        // degrees of freedom (Welch and Satterthwaite)
 };
 
-// Returns the difference of the means with its interval, which leaves out a probability `alpha` on each side. The two
-// variances may differ (Welch 1947, Biometrika 34, 28). Returns nothing when a sample has fewer than two values, or
-// when the values of both are all equal, which tells no variance, or when a variance is beyond a double. Values are
-// finite. With normal values and an alpha of 0.025 it covers 93 to 98 % where both samples have as many values, from
-// two on; where the smaller one scatters three times as much, 92.7 % with 2 and 3, 93.5 % with 3 and 5, 89.6 % with 2
-// and 5 values (100,000 draws each).
-std::optional<MeanDifference> mean_difference(std::span<const double> first, std::span<const double> second,
-                                              double alpha);
-
-// Returns the same for the means of any number of samples, each of which is added or subtracted. Returns nothing when a
-// sample has fewer than two values, or when each has equal values.
 using Samples = std::vector<std::span<const double>>;
+
+// Returns the sum of the means of some samples less that of others, with its interval, which leaves out a probability
+// `alpha` on each side. The variances may differ (Welch 1947, Biometrika 34, 28). Returns nothing when a sample has
+// fewer than two values, when each has equal values, which tells no variance, or when a variance is beyond a double.
+// Values are finite. With two samples of normal values and an alpha of 0.025 it covers 93 to 98 % where both have as
+// many values, from two on; where the smaller one scatters three times as much, 92.7 % with 2 and 3, 93.5 % with 3 and
+// 5, 89.6 % with 2 and 5 values (100,000 draws each).
 std::optional<MeanDifference> mean_difference(const Samples& added, const Samples& subtracted, double alpha);
 
 // If both samples have one distribution: the probability that the ranks of the first sum to at most what they do

@@ -5,13 +5,6 @@
 namespace kb {
 namespace {
 
-// Returns u <- m u + g, the velocity of Goyal et al. 2017, eq. 9.
-Tensor free_velocity(UpdateContext& c, Tensor gradient) {
-  Tensor velocity = c.scalar("momentum") * c.slot("velocity") + gradient;
-  c.set_slot("velocity", velocity);
-  return velocity;
-}
-
 // Returns w after eq. 10 of Goyal et al. 2017, with `correction` as a factor of the old velocity.
 Tensor scaled_momentum(UpdateContext& c, Operand correction) {
   Tensor kept = (c.scalar("momentum") * correction) * c.slot("scaled_velocity");
@@ -49,6 +42,12 @@ Tensor schedule_free_step(UpdateContext& c, Tensor direction) {
 
 }  // namespace
 
+Tensor velocity_of(UpdateContext& c, const char* slot, Tensor move) {
+  Tensor velocity = c.scalar("momentum") * c.slot(slot) + move;
+  c.set_slot(slot, velocity);
+  return velocity;
+}
+
 Tensor mean_of(UpdateContext& c, Tensor gradient) {
   return moving_mean(c, "exp_avg", "beta1", "one_minus_beta1", gradient);
 }
@@ -67,7 +66,7 @@ Tensor decayed_parameter(UpdateContext& c) {
 Tensor sgd_update(UpdateContext& c) { return c.parameter - c.scalar("learning_rate") * decayed_gradient(c); }
 
 Tensor momentum_update(UpdateContext& c) {
-  return c.parameter - c.scalar("learning_rate") * free_velocity(c, decayed_gradient(c));
+  return c.parameter - c.scalar("learning_rate") * velocity_of(c, "velocity", decayed_gradient(c));
 }
 
 Tensor scaled_momentum_update(UpdateContext& c) {
@@ -79,7 +78,7 @@ Tensor uncorrected_momentum_update(UpdateContext& c) { return scaled_momentum(c,
 
 Tensor nesterov_update(UpdateContext& c) {
   Tensor gradient = decayed_gradient(c);
-  Tensor velocity = free_velocity(c, gradient);
+  Tensor velocity = velocity_of(c, "velocity", gradient);
   Tensor ahead = gradient + c.scalar("momentum") * velocity;
   return c.parameter - c.scalar("learning_rate") * ahead;
 }

@@ -1,10 +1,13 @@
 #include "runtime/checkpoint.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <set>
+#include <string_view>
 
 #include "compiler/passes/loss_scale.h"
 #include "graph/error.h"
@@ -30,7 +33,9 @@ constexpr const char* kState = "state_sha256";
 constexpr const char* kHeader = "header_sha256";
 constexpr size_t kNumberDigits = 16, kHashDigits = 64;
 constexpr const char* kBytes = "tensor_bytes";
-constexpr const char* kSlots = "slots";  // names of the optimizer's slots, "velocity,second_moment"
+// What stands before the names of tensors in those of slots and of copies of the parameters:
+// "outer.velocity,replica.0,replica.0.velocity,velocity".
+constexpr const char* kSlots = "slots";
 
 constexpr const char* kPrefix = "step-";
 constexpr const char* kSuffix = ".safetensors";
@@ -57,13 +62,24 @@ size_t value_begin(std::string_view header, const char* key) {
   return at == std::string_view::npos ? at : at + mark.size();
 }
 
+// Returns the shortest beginning of a name, up to a dot, of which `fits(beginning, rest)` is true; "" if there is none.
+std::string_view beginning_of(std::string_view name, auto fits) {
+  for (size_t dot = name.find('.'); dot != std::string_view::npos; dot = name.find('.', dot + 1))
+    if (fits(name.substr(0, dot), name.substr(dot + 1))) return name.substr(0, dot);
+  return "";
+}
+
+using Names = std::set<std::string, std::less<>>;
+
 std::string slot_names(const std::vector<TensorView>& state) {
-  std::set<std::string> names;
+  Names model, slots;
   for (const TensorView& tensor : state)
-    if (tensor.slot) names.insert(tensor.name.substr(0, tensor.name.find('.')));
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
-  return text;
+    if (!tensor.slot) model.insert(tensor.name);
+  for (const TensorView& tensor : state)
+    if (tensor.slot)
+      slots.emplace(beginning_of(tensor.name, [&](auto, std::string_view rest) { return model.contains(rest); }));
+  slots.erase("");
+  return fmt::format("{}", fmt::join(slots, ","));
 }
 
 [[noreturn]] void damaged(const fs::path& path, const std::string& why) {
@@ -216,15 +232,15 @@ Checkpoint read_checkpoint(const fs::path& path) {
 }
 
 std::vector<NamedTensor> model_tensors(const Checkpoint& checkpoint) {
-  std::set<std::string> names;
+  Names names;
   for (const NamedTensor& tensor : checkpoint.tensors) names.insert(tensor.name);
   const std::string slots = "," + checkpoint.fact(kSlots) + ",";
   // The optimizer's tensors are called SLOT.NAME, and there is a tensor NAME. A layer may have the name of a slot too:
   // its tensors have no such partner.
   auto is_slot = [&](const std::string& name) {
-    const size_t dot = name.find('.');
-    return dot != std::string::npos && slots.find("," + name.substr(0, dot) + ",") != std::string::npos &&
-           names.contains(name.substr(dot + 1));
+    return !beginning_of(name, [&](std::string_view slot, std::string_view rest) {
+              return names.contains(rest) && slots.find(fmt::format(",{},", slot)) != std::string::npos;
+            }).empty();
   };
   const bool scales_loss = names.contains(kLossScale) && names.contains(kLossScaleSteps);
   auto is_scale = [&](const std::string& name) {

@@ -24,10 +24,16 @@ struct Bf16 {
   }
 };
 
+#if defined(__aarch64__)
+using Half = __fp16;  // g++ 12 has _Float16 for x86 alone
+#else
+using Half = _Float16;
+#endif
+
 struct F16 {
-  _Float16 bits;
+  Half bits;
   float load() const { return static_cast<float>(bits); }
-  void store(float value) { bits = static_cast<_Float16>(value); }
+  void store(float value) { bits = static_cast<Half>(value); }
 };
 
 }  // namespace kb

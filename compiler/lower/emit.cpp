@@ -78,8 +78,24 @@ Reg emit_cast(ir::Builder& b, DType to, Reg x) {
   return b.convert(held, b.convert(to, x));
 }
 
+namespace {
+
+// Returns the key that the table's row order_key describes.
+Reg emit_order_key(ir::Builder& b, Reg x) {
+  const auto number = [&](double value) { return b.constant(DType::u32, value); };
+  const auto select = [&](Reg condition, Reg y, Reg z) { return b.compute(Op::select, condition, y, z); };
+  const Reg zero = b.constant(DType::f32, 0), sign = number(0x80000000u), all = number(0xFFFFFFFFu);
+  const Reg bits = b.bitcast(DType::u32, select(b.compute(Op::eq, x, zero), zero, x));
+  const Reg key =
+      select(b.compute(Op::lt, x, zero), b.compute(Op::bit_xor, bits, all), b.compute(Op::bit_or, bits, sign));
+  return select(b.compute(Op::eq, x, x), key, all);
+}
+
+}  // namespace
+
 Reg emit_pointwise(ir::Builder& b, Op op, DType dtype, Reg x, Reg y, Reg z) {
   if (op == Op::cast) return emit_cast(b, dtype, x);
+  if (op == Op::order_key) return emit_order_key(b, x);
   Reg result = ir::kNone;
   if (const FormulaRef formula = formula_of(op))
     result = emit_formula(b, *formula, b.type(x), {x, y, z});

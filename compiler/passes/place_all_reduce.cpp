@@ -103,7 +103,7 @@ class Placer : Rewriter {
       std::vector<Value> parts;
       for (Value part : bucket.parts) parts.push_back(leaving(part));
       const Value own = joined(to_, parts);
-      if (workers_.gradient_norms) norms_.push_back(squared_norm(Tensor(to_, own)));
+      if (workers_.gradient_norms) own_buckets_.push_back(own);
       bucket.sum = sum(own, SumGroup::gradient, bucket.offset);
     }
   }
@@ -227,7 +227,7 @@ class Placer : Rewriter {
       const Value value = mapped(output.value);
       take(output.value, output.merge == Merge::first ? of_first_worker(value) : value);
     }
-    if (!norms_.empty()) rest_.push_back({{}, worker_norm()});
+    if (!own_buckets_.empty()) rest_.push_back({{}, worker_norm()});
     if (!rest_.empty()) sum_rest();
   }
 
@@ -272,10 +272,10 @@ class Placer : Rewriter {
     rest_sum_ = sum(joined(to_, parts), SumGroup::rest, 0);
   }
 
-  // Returns the squared norm of the worker's gradient, in the dtype of "rest".
+  // Returns the squared norm of the worker's gradient, in the dtype of "rest". It is a sum over the whole gradient,
+  // because a sum of the buckets' norms would have other bits for other buckets.
   Value worker_norm() {
-    Tensor norm = norms_.front();
-    for (size_t i = 1; i < norms_.size(); ++i) norm = norm + norms_[i];
+    const Tensor norm = squared_norm(Tensor(to_, joined(to_, own_buckets_)));
     return rest_.empty() ? norm.value() : cast(norm, to_.type(rest_.front().fresh).dtype).value();
   }
 
@@ -328,7 +328,7 @@ class Placer : Rewriter {
   std::set<int32_t> rest_sums_;       // worker_sums of values other than gradients
   std::vector<uint8_t> reads_total_;  // for each node of the old graph: whether it depends on one of them
   std::vector<Leaving> rest_;
-  std::vector<Tensor> norms_;  // squared norms of the buckets of one worker
+  std::vector<Value> own_buckets_;  // buckets of one worker, of which a norm is wanted
   std::set<Value> taken_;
   Value rest_sum_ = {};
   Value is_first_;

@@ -9,6 +9,7 @@
 
 #include "compiler/fuse/materialise.h"
 #include "compiler/lower/lower.h"
+#include "compiler/schedule/share_kernels.h"
 #include "compiler/schedule/value_places.h"
 #include "compiler/text_hash.h"
 #include "compiler/views.h"
@@ -30,6 +31,7 @@ class ScheduleBuilder {
     for (const Group& group : ordered_.groups) add_step(group);
     copy_writes();
     wait_for_all();
+    share_kernels(schedule_);
     view_outputs();
     set_live_ranges();
     return std::move(schedule_);

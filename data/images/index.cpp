@@ -1,13 +1,10 @@
 #include "data/images/index.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
-#include <future>
 #include <system_error>
 
 #include "data/class_folders.h"
@@ -16,6 +13,7 @@
 #include "data/error.h"
 #include "data/hash_random.h"
 #include "data/images/open_image.h"
+#include "data/parallel.h"
 #include "data/whole_file.h"
 
 namespace kb {
@@ -34,60 +32,45 @@ struct stat status_of(const fs::path& path) {
   return status;
 }
 
-class Lister {
- public:
-  explicit Lister(const fs::path& dir) : dir_(dir) {}
+void add_file(ImageIndex& index, const fs::path& dir, const fs::path& path, int32_t label,
+              std::vector<ImageEntry>& entries) {
+  const struct stat status = status_of(dir / path);
+  if (!S_ISREG(status.st_mode))
+    throw DataError({(dir / path).string(), "is not an image that is read here", kImageLayout,
+                     S_ISDIR(status.st_mode) ? "a folder" : "another kind of file", "move it elsewhere"});
+  if (static_cast<uint64_t>(status.st_size) > kMostFileBytes)
+    throw DataError({(dir / path).string(), "larger than any image that is decoded",
+                     fmt::format("at most {} bytes", kMostFileBytes), fmt::format("{} bytes", status.st_size),
+                     "move it elsewhere"});
+  const std::string name = path.string();
+  ImageEntry entry{.name = index.names.size(), .name_bytes = static_cast<uint32_t>(name.size()), .label = label};
+  entry.bytes = static_cast<uint64_t>(status.st_size);
+  index.names += name;
+  index.stamp = content_hash(hash_words(index.stamp, entry.bytes, status.st_mtim.tv_sec, status.st_mtim.tv_nsec),
+                             name.data(), name.size());
+  entries.push_back(entry);
+}
 
-  ImageIndex list() {
-    index_.stamp = kReading;
-    index_.classes = training_classes(dir_, kImageLayout, index_.passed);
-    add_part("train", index_.classes, index_.train);
-    if (const std::string test = test_part(dir_); !test.empty()) add_test_part(test);
-    return std::move(index_);
+void add_part(ImageIndex& index, const fs::path& dir, const std::string& part, const std::vector<std::string>& classes,
+              std::vector<ImageEntry>& entries) {
+  for (const std::string& name : classes) {
+    const auto at = std::lower_bound(index.classes.begin(), index.classes.end(), name);
+    const auto label = static_cast<int32_t>(at - index.classes.begin());
+    for (const std::string& file : images_of_class(dir / part / name, kImageLayout, index.passed))
+      add_file(index, dir, fs::path(part) / name / file, label, entries);
   }
+}
 
- private:
-  void add_test_part(const std::string& test) {
-    const std::vector<std::string> tested = class_folders(dir_ / test, kImageLayout, index_.passed);
-    for (const std::string& name : tested)
-      if (!std::binary_search(index_.classes.begin(), index_.classes.end(), name))
-        throw DataError({(dir_ / test / name).string(), "a class that training does not have",
-                         fmt::format("one of the {} folders of {}", index_.classes.size(), (dir_ / "train").string()),
-                         name, ""});
-    add_part(test, tested, index_.test);
-    if (index_.test.empty()) throw DataError({(dir_ / test).string(), "no images", kImageLayout, "", ""});
-  }
-
-  void add_part(const std::string& part, const std::vector<std::string>& classes, std::vector<ImageEntry>& entries) {
-    for (const std::string& name : classes) {
-      const auto at = std::lower_bound(index_.classes.begin(), index_.classes.end(), name);
-      const auto label = static_cast<int32_t>(at - index_.classes.begin());
-      for (const std::string& file : images_of_class(dir_ / part / name, kImageLayout, index_.passed))
-        add_file(fs::path(part) / name / file, label, entries);
-    }
-  }
-
-  void add_file(const fs::path& path, int32_t label, std::vector<ImageEntry>& entries) {
-    const struct stat status = status_of(dir_ / path);
-    if (!S_ISREG(status.st_mode))
-      throw DataError({(dir_ / path).string(), "is not an image that is read here", kImageLayout,
-                       S_ISDIR(status.st_mode) ? "a folder" : "another kind of file", "move it elsewhere"});
-    if (static_cast<uint64_t>(status.st_size) > kMostFileBytes)
-      throw DataError({(dir_ / path).string(), "larger than any image that is decoded",
-                       fmt::format("at most {} bytes", kMostFileBytes), fmt::format("{} bytes", status.st_size),
-                       "move it elsewhere"});
-    const std::string name = path.string();
-    ImageEntry entry{.name = index_.names.size(), .name_bytes = static_cast<uint32_t>(name.size()), .label = label};
-    entry.bytes = static_cast<uint64_t>(status.st_size);
-    index_.names += name;
-    index_.stamp = content_hash(hash_words(index_.stamp, entry.bytes, status.st_mtim.tv_sec, status.st_mtim.tv_nsec),
-                                name.data(), name.size());
-    entries.push_back(entry);
-  }
-
-  const fs::path& dir_;
-  ImageIndex index_;
-};
+void add_test_part(ImageIndex& index, const fs::path& dir, const std::string& test) {
+  const std::vector<std::string> tested = class_folders(dir / test, kImageLayout, index.passed);
+  for (const std::string& name : tested)
+    if (!std::binary_search(index.classes.begin(), index.classes.end(), name))
+      throw DataError({(dir / test / name).string(), "a class that training does not have",
+                       fmt::format("one of the {} folders of {}", index.classes.size(), (dir / "train").string()), name,
+                       ""});
+  add_part(index, dir, test, tested, index.test);
+  if (index.test.empty()) throw DataError({(dir / test).string(), "no images", kImageLayout, "", ""});
+}
 
 // Sets what the header of a file says; sets nothing when the header cannot be read.
 void read_header(ImageEntry& entry, const fs::path& path) {
@@ -152,20 +135,23 @@ fs::path find_image_folder(const fs::path& dir) {
   return {};
 }
 
-ImageIndex list_images(const fs::path& dir) { return Lister(dir).list(); }
+ImageIndex list_images(const fs::path& dir) {
+  ImageIndex index;
+  index.stamp = kReading;
+  index.classes = training_classes(dir, kImageLayout, index.passed);
+  add_part(index, dir, "train", index.classes, index.train);
+  if (const std::string test = test_part(dir); !test.empty()) add_test_part(index, dir, test);
+  return index;
+}
 
 void read_image_sizes(ImageIndex& index, const fs::path& dir, int threads) {
   std::vector<ImageEntry*> entries;
   for (std::vector<ImageEntry>* part : index.parts())
     for (ImageEntry& entry : *part) entries.push_back(&entry);
   const auto stride = static_cast<size_t>(std::max(threads, 1));
-  const auto read_some = [&](size_t first) {
+  in_threads(stride, [&](size_t first) {
     for (size_t i = first; i < entries.size(); i += stride) read_header(*entries[i], dir / index.name(*entries[i]));
-  };
-  std::vector<std::future<void>> others;
-  for (size_t first = 1; first < stride; ++first) others.push_back(std::async(read_some, first));
-  read_some(0);
-  for (std::future<void>& other : others) other.get();
+  });
 }
 
 ImageIndex index_of_folder(const fs::path& dir, const fs::path& cache, int threads) {

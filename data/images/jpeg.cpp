@@ -104,6 +104,14 @@ class JpegInput {
     guard(jpeg, errors_, work);
   }
 
+  // Returns the number of 8 x 8 blocks of coefficients.
+  int64_t blocks() const {
+    int64_t blocks = 0;
+    for (int c = 0; c < jpeg.num_components; ++c)
+      blocks += int64_t{jpeg.comp_info[c].width_in_blocks} * jpeg.comp_info[c].height_in_blocks;
+    return blocks;
+  }
+
   jpeg_decompress_struct jpeg{};
 
  private:
@@ -132,7 +140,8 @@ class JpegDecoder : public ImageDecoder {
   explicit JpegDecoder(std::span<const uint8_t> file) : input_(file) {
     size_ = {static_cast<int64_t>(input_.jpeg.image_width), static_cast<int64_t>(input_.jpeg.image_height)};
     is_gray_ = input_.jpeg.num_components == 1;
-    if (jpeg_has_multiple_scans(&input_.jpeg) != 0) held_bytes_ = coefficient_bytes();
+    if (jpeg_has_multiple_scans(&input_.jpeg) != 0)
+      held_bytes_ = input_.blocks() * static_cast<int64_t>(sizeof(JBLOCK));
   }
 
   void decode(const PixelBox& box, const RowSink& row) override {
@@ -151,13 +160,6 @@ class JpegDecoder : public ImageDecoder {
   }
 
  private:
-  int64_t coefficient_bytes() const {
-    int64_t blocks = 0;
-    for (int c = 0; c < input_.jpeg.num_components; ++c)
-      blocks += int64_t{input_.jpeg.comp_info[c].width_in_blocks} * input_.jpeg.comp_info[c].height_in_blocks;
-    return blocks * static_cast<int64_t>(sizeof(JBLOCK));
-  }
-
   void start(const PixelBox& box, J_COLOR_SPACE space) {
     jpeg_decompress_struct& jpeg = input_.jpeg;
     const int64_t left = std::max<int64_t>(box.left - kMargin, 0);
@@ -225,10 +227,7 @@ std::unique_ptr<ImageDecoder> open_jpeg(std::span<const uint8_t> file) { return 
 int64_t decode_entropy(std::span<const uint8_t> file) {
   JpegInput input(file);
   input.guarded([&] { jpeg_read_coefficients(&input.jpeg); });
-  int64_t blocks = 0;
-  for (int c = 0; c < input.jpeg.num_components; ++c)
-    blocks += int64_t{input.jpeg.comp_info[c].width_in_blocks} * input.jpeg.comp_info[c].height_in_blocks;
-  return blocks;
+  return input.blocks();
 }
 
 Bytes encode_jpeg(std::span<const uint8_t> pixels, ImageSize size, int quality) {

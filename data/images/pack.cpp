@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <future>
 
 #include "data/content_hash.h"
 #include "data/data_file.h"
@@ -14,6 +13,7 @@
 #include "data/images/open_image.h"
 #include "data/images/pixels.h"
 #include "data/images/view.h"
+#include "data/parallel.h"
 #include "data/whole_file.h"
 
 namespace kb {
@@ -22,6 +22,15 @@ namespace {
 
 constexpr char kSignature[8] = {'k', 'b', 'p', 'a', 'c', 'k', '1', '\n'};
 constexpr size_t kAtOnce = 64;  // images that a thread makes or reads between two calls of the progress function
+
+// Calls work(i) for first <= i < end, kAtOnce of them in each thread.
+template <class Work>
+void at_once(size_t first, size_t end, const Work& work) {
+  in_threads((end - first + kAtOnce - 1) / kAtOnce, [&](size_t part) {
+    const size_t begin = first + part * kAtOnce;
+    for (size_t i = begin; i < std::min(begin + kAtOnce, end); ++i) work(i);
+  });
+}
 
 struct PackHeader {
   char signature[8] = {};
@@ -56,14 +65,10 @@ ImageSize shrunk(ImageSize size, int64_t side) {
 }
 
 // Returns the image resampled to `size` pixels, as red, green and blue of each pixel.
-std::vector<uint8_t> resized_pixels(ImageDecoder& image, ImageSize target) {
-  Resampler resampler;
-  resampler.begin({image.size().width, target.width, 0, target.width},
-                  {image.size().height, target.height, 0, target.height});
-  image.decode({0, 0, image.size().width, image.size().height}, [&](const uint8_t* row) { resampler.add_row(row); });
-  const size_t plane = static_cast<size_t>(target.width * target.height);
-  std::vector<uint8_t> planes(3 * plane), pixels(3 * plane);
-  resampler.finish(planes);
+std::vector<uint8_t> resized_pixels(ImageDecoder& image, ImageSize size) {
+  const Bytes planes = resampled(image, {0, 0, image.size().width, image.size().height}, size);
+  const size_t plane = planes.size() / 3;
+  std::vector<uint8_t> pixels(planes.size());
   for (size_t i = 0; i < plane; ++i)
     for (size_t c = 0; c < 3; ++c) pixels[3 * i + c] = planes[c * plane + i];
   return pixels;
@@ -174,13 +179,7 @@ class PackWriter {
   size_t write_some(size_t first, GrowingFile& part, GrowingFile& log) {
     const size_t end = std::min(first + kAtOnce * static_cast<size_t>(std::max(work_.threads, 1)), entries_.size());
     std::vector<Packed> made(end - first);
-    std::vector<std::future<void>> threads;
-    for (size_t begin = first; begin < end; begin += kAtOnce)
-      threads.push_back(std::async([&, begin] {
-        for (size_t i = begin; i < std::min(begin + kAtOnce, end); ++i)
-          made[i - first] = packed(store_, *entries_[i], work_.form);
-      }));
-    for (std::future<void>& thread : threads) thread.get();
+    at_once(first, end, [&](size_t i) { made[i - first] = packed(store_, *entries_[i], work_.form); });
     for (size_t i = first; i < end; ++i) {
       part.append(made[i - first].file);
       log.append(bytes_in(made[i - first].entry));
@@ -276,20 +275,14 @@ std::vector<std::string> verify_pack(const ImageStore& pack, int threads, const 
     for (const ImageEntry& entry : *part) entries.push_back(&entry);
   std::vector<char> damaged(entries.size());
   uint64_t bytes = 0;
-  const auto read = [&](size_t begin) {
-    Bytes memory;
-    for (size_t i = begin; i < std::min(begin + kAtOnce, entries.size()); ++i) {
-      const std::span<const uint8_t> file = pack.file(*entries[i], memory);
-      damaged[i] = content_hash(0, file.data(), file.size()) != entries[i]->checksum ? 1 : 0;
-    }
-  };
   for (size_t first = 0; first < entries.size();) {
     if (progress) progress(PackStage::verify, static_cast<int64_t>(first), static_cast<int64_t>(entries.size()), bytes);
     const size_t end = std::min(first + kAtOnce * static_cast<size_t>(std::max(threads, 1)), entries.size());
-    std::vector<std::future<void>> readers;
-    for (size_t begin = first; begin < end; begin += kAtOnce)
-      readers.push_back(std::async(read, begin));  // without a policy, as in make_dataset
-    for (std::future<void>& reader : readers) reader.get();
+    at_once(first, end, [&](size_t i) {
+      thread_local Bytes memory;
+      const std::span<const uint8_t> file = pack.file(*entries[i], memory);
+      damaged[i] = content_hash(0, file.data(), file.size()) != entries[i]->checksum ? 1 : 0;
+    });
     for (; first < end; ++first) bytes += entries[first]->bytes;
   }
   if (progress)

@@ -36,16 +36,6 @@ PixelBox fitted_box(ImageSize image, ImageSize shape) {
   return {(image.width - box.width) / 2, (image.height - box.height) / 2, box.width, box.height};
 }
 
-// Returns the three planes of a box, resampled to `size` pixels.
-Bytes resampled(ImageDecoder& image, const PixelBox& box, ImageSize size) {
-  Resampler resampler;
-  resampler.begin({box.width, size.width, 0, size.width}, {box.height, size.height, 0, size.height});
-  image.decode(box, [&resampler](const uint8_t* row) { resampler.add_row(row); });
-  Bytes planes(3 * static_cast<size_t>(size.width * size.height));
-  resampler.finish(planes);
-  return planes;
-}
-
 Bytes luma_of(const Bytes& planes) {
   const size_t plane = planes.size() / 3;
   Bytes luma(plane);

@@ -66,6 +66,15 @@ ImageView random_view(ImageSize image, int64_t side, uint64_t seed, int64_t epoc
   return {random_box(image, HashStream(hash_words(seed, kStream, epoch, sample))), {side, side}, 0, 0, side};
 }
 
+Bytes resampled(ImageDecoder& image, const PixelBox& box, ImageSize size) {
+  Resampler resampler;
+  resampler.begin({box.width, size.width, 0, size.width}, {box.height, size.height, 0, size.height});
+  image.decode(box, [&resampler](const uint8_t* row) { resampler.add_row(row); });
+  Bytes planes(3 * static_cast<size_t>(size.width * size.height));
+  resampler.finish(planes);
+  return planes;
+}
+
 void render(ImageDecoder& image, const ImageView& view, Resampler& resampler, std::span<uint8_t> planes) {
   resampler.begin({view.box.width, view.resized.width, view.left, view.side},
                   {view.box.height, view.resized.height, view.top, view.side});

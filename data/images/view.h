@@ -28,6 +28,9 @@ ImageView centre_view(ImageSize image, int64_t side);
 /// torchvision.
 ImageView random_view(ImageSize image, int64_t side, uint64_t seed, int64_t epoch, int64_t sample);
 
+/// Returns the planes of red, green and blue of a box, resampled to `size` pixels. Throws UnreadableImage.
+Bytes resampled(ImageDecoder& image, const PixelBox& box, ImageSize size);
+
 /// Writes the pixels of a view: planes of red, green and blue, each side x side. Throws UnreadableImage.
 void render(ImageDecoder& image, const ImageView& view, Resampler& resampler, std::span<uint8_t> planes);
 

@@ -153,10 +153,9 @@ Dataset load_cifar_dataset(const CifarSpec& spec, const fs::path& dir) {
   std::future<Split> reading = std::async([&] { return reader.read({spec.test}); });
   // If both parts have a fault, the training part's is reported.
   Split train = reader.read(spec.train), test = reading.get();
-  if (train.pixels == test.pixels) {
+  if (train.pixels == test.pixels)
     throw DataError({dir.string(), "the test images are the training images", "two different parts",
                      fmt::format("{} equal images", test.count()), "one file was copied over the other"});
-  }
   const fs::path folder = reader.find(spec.test).parent_path();
   const bool variant = check_counts(spec.name, folder, spec.published, {train.count(), test.count()});
   Dataset set = make_dataset(spec.name, spec.class_names, std::move(train), std::move(test));

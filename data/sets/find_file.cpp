@@ -28,10 +28,9 @@ std::string hint_of(const FileSearch& search, const fs::path& dir) {
 }  // namespace
 
 fs::path find_data_file(const FileSearch& search, const fs::path& dir, const std::string& file) {
-  if (dir.empty()) {
+  if (dir.empty())
     throw DataError({search.set, "no data directory was given", fmt::format("the directory that holds {}[.gz]", file),
                      "none", hint_of(search, dir) + " and name it: --data DIR, or the environment variable KB_DATA"});
-  }
   const std::vector<fs::path> places = candidates(search, dir, file);
   for (const fs::path& place : places) {
     std::error_code ignored;

@@ -6,13 +6,13 @@
 #include <array>
 #include <atomic>
 #include <cmath>
-#include <future>
 #include <optional>
 #include <vector>
 
 #include "data/data_file.h"
 #include "data/error.h"
 #include "data/hash_random.h"
+#include "data/parallel.h"
 #include "data/whole_file.h"
 
 namespace kb {
@@ -212,11 +212,7 @@ void draw_range(const GlyphsSpec& spec, uint64_t first, std::span<uint8_t> pixel
 
 void draw_part(const GlyphsSpec& spec, uint64_t first, std::span<uint8_t> pixels) {
   std::atomic<int64_t> next = 0;
-  // If a thread cannot be made, its work is deferred until get(), when nothing is left to draw.
-  std::vector<std::future<void>> others;
-  for (int t = 1; t < spec.threads; ++t) others.push_back(std::async([&] { draw_range(spec, first, pixels, next); }));
-  draw_range(spec, first, pixels, next);
-  for (std::future<void>& other : others) other.get();
+  in_threads(static_cast<size_t>(spec.threads), [&](size_t) { draw_range(spec, first, pixels, next); });
 }
 
 // The pixels of the training and of the test part.

@@ -42,13 +42,11 @@ IdxFile read_idx(const fs::path& path, uint32_t magic, size_t most) {
   Bytes bytes = read_unpacked(path, most);
   const size_t dimensions = magic & 0xff, header = 4 + 4 * dimensions;
   const uint32_t got = bytes.size() < 4 ? magic : big_endian(bytes.data());
-  if (got != magic) {
+  if (got != magic)
     throw DataError({path.string(), "wrong magic number", magic_name(magic), magic_name(got), magic_hint(got)});
-  }
-  if (bytes.size() < header) {
+  if (bytes.size() < header)
     throw DataError({path.string(), "the idx header is truncated", fmt::format("at least {} bytes", header),
                      fmt::format("{} bytes", bytes.size()), "fetch the file again"});
-  }
   IdxFile file{path, {}, {}};
   for (size_t d = 1; d <= dimensions; ++d) file.extents.push_back(big_endian(bytes.data() + 4 * d));
   bytes.erase(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(header));
@@ -75,10 +73,9 @@ Bytes read_images(const IdxSpec& spec, const fs::path& path) {
   const ImageShape& shape = spec.shape;
   const size_t most = most_bytes(path.parent_path(), spec.published, shape.size(), kMostHeader);
   IdxFile file = read_idx(path, kImagesMagic, most);
-  if (file.extents[1] != shape.height || file.extents[2] != shape.width) {
+  if (file.extents[1] != shape.height || file.extents[2] != shape.width)
     throw DataError({path.string(), "wrong image size", fmt::format("{} x {} pixels", shape.height, shape.width),
                      fmt::format("{} x {} pixels", file.extents[1], file.extents[2]), "is this another data set?"});
-  }
   check_payload(file, shape.size());
   return std::move(file.elements);
 }
@@ -88,10 +85,9 @@ std::vector<int32_t> read_labels(const IdxSpec& spec, const fs::path& path) {
   const IdxFile file = read_idx(path, kLabelsMagic, most_bytes(path.parent_path(), spec.published, 1, kMostHeader));
   check_payload(file, 1);
   for (size_t i = 0; i < file.elements.size(); ++i) {
-    if (file.elements[i] >= classes) {
+    if (file.elements[i] >= classes)
       throw DataError({path.string(), "label out of range", fmt::format("0 to {}", classes - 1),
                        fmt::format("{} for sample {}", file.elements[i], i), "is this another data set?"});
-    }
   }
   return {file.elements.begin(), file.elements.end()};
 }
@@ -107,11 +103,10 @@ Split read_split(const IdxSpec& spec, const fs::path& dir, const std::string& pa
   const fs::path labels = find_file(spec, dir, part + "-labels-idx1-ubyte");
   Split split{spec.shape, read_images(spec, images), read_labels(spec, labels)};
   const auto count = static_cast<int64_t>(split.pixels.size()) / spec.shape.size();
-  if (count != split.count()) {
+  if (count != split.count())
     throw DataError({labels.string(), "the number of labels is not that of the images",
                      fmt::format("{} labels, as many as images in {}", count, images.string()),
                      fmt::format("{} labels", split.count()), "the files of the two parts were mixed up"});
-  }
   return split;
 }
 
@@ -121,10 +116,9 @@ Dataset load_idx_dataset(const IdxSpec& spec, const fs::path& dir) {
   std::future<Split> reading = std::async(read_split, spec, dir, "t10k");
   // If both parts have a fault, the training part's is reported.
   Split train = read_split(spec, dir, "train"), test = reading.get();
-  if (train.pixels == test.pixels) {
+  if (train.pixels == test.pixels)
     throw DataError({dir.string(), "the test images are the training images", "two different parts",
                      fmt::format("{} equal images", test.count()), "one file was copied over the other"});
-  }
   const fs::path folder = find_file(spec, dir, "train-images-idx3-ubyte").parent_path();
   const bool variant = check_counts(spec.name, folder, spec.published, {train.count(), test.count()});
   Dataset set = make_dataset(spec.name, spec.class_names, std::move(train), std::move(test));

@@ -95,10 +95,9 @@ constexpr std::array kDatasets = {
 /// extents, so that only the content tells them apart; it also tells damaged or exchanged files of the right size.
 void check_content(const Dataset& set, const DatasetRow& wanted, const std::filesystem::path& dir) {
   for (const DatasetRow& row : kDatasets) {
-    if (set.name != row.name && set.fingerprint == row.fingerprint) {
+    if (set.name != row.name && set.fingerprint == row.fingerprint)
       throw DataError({dir.string(), "these files are another data set", set.name, row.name,
                        fmt::format("name the directory that holds {}, or load it as {}", set.name, row.name)});
-    }
   }
   if (set.variant || wanted.fingerprint[0] == '\0' || set.fingerprint == wanted.fingerprint) return;
   throw DataError({dir.string(), fmt::format("the content is not that of {}", set.name),

@@ -16,9 +16,8 @@ void check(const SyntheticSpec& spec) {
       {"channels", spec.shape.channels}, {"height", spec.shape.height},     {"width", spec.shape.width},
       {"classes", spec.classes},         {"train_count", spec.train_count}, {"test_count", spec.test_count}};
   for (const auto& [what, value] : extents) {
-    if (value < 1) {
+    if (value < 1)
       throw DataError({"synthetic", fmt::format("{} is out of range", what), "at least 1", fmt::to_string(value), ""});
-    }
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "data/class_folders.h"
 #include "data/content_hash.h"
 #include "data/data_file.h"
 #include "data/error.h"
@@ -119,20 +120,21 @@ std::vector<fs::path> token_files_of(const fs::path& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) return {path};
   std::vector<fs::path> files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path))
-    if (format_of(magic_of(entry.path()))) files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
+  for (const std::string& name : names_in(path, "a folder with files of tokens"))
+    if (format_of(magic_of(path / name))) files.push_back(path / name);
   return files;
 }
 
-/// Moves the last hundredth of the tokens from `train` to `test`, from the last file.
+/// Moves the last hundredth of the tokens from `train` to `test`, from the last file. That of several files is moved
+/// whole if it has no more.
 void split_last(std::vector<FileTokens>& train, std::vector<FileTokens>& test) {
   int64_t count = 0;
   for (const FileTokens& file : train) count += file.count();
   const FileTokens last = train.back();
-  const int64_t length = std::min((count + 99) / 100, last.count() - 1);
+  const int64_t length = std::min((count + 99) / 100, last.count() - (train.size() > 1 ? 0 : 1));
   if (length < 1) return;
-  train.back() = last.part(0, last.count() - length);
+  train.pop_back();
+  if (length < last.count()) train.push_back(last.part(0, last.count() - length));
   test.push_back(last.part(last.count() - length, last.count()));
 }
 

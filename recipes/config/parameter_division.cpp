@@ -112,6 +112,15 @@ void check_matrices(const Variable& parameter, const GroupLearning& row, const R
       shape_text(parameter.type)));
 }
 
+// Returns a text such as "'biases', 'matrices' and the rest".
+std::string names_text(const std::vector<GroupLearning>& rows) {
+  std::vector<std::string> names;
+  for (const GroupLearning& row : rows)
+    if (!row.group.empty()) names.push_back(fmt::format("'{}'", row.group));
+  const bool has_rest = std::ranges::any_of(rows, [](const GroupLearning& row) { return row.group.empty(); });
+  return fmt::format("{}{}", fmt::join(names, ", "), has_rest ? " and the rest" : "");
+}
+
 }  // namespace
 
 std::vector<std::string> built_in_groups() {
@@ -134,7 +143,31 @@ void check_division(const Graph& graph, const std::vector<GroupLearning>& rows, 
   const std::vector<Variable> parameters = parameters_in(graph);
   for (const GroupLearning& row : rows)
     if (!row.group.empty()) check_name(row.group, parameters);
-  for (const Variable& parameter : parameters) check_matrices(parameter, rows[owner_among(rows, parameter)], own);
+  bool any_learns = false;
+  for (const Variable& parameter : parameters) {
+    const GroupLearning& row = rows[owner_among(rows, parameter)];
+    check_matrices(parameter, row, own);
+    any_learns |= !is_frozen(row.learning);
+  }
+  if (!any_learns && !parameters.empty())
+    throw Error(fmt::format(
+        "group_learning: no parameter learns\n  expected: a parameter in a group that is not frozen\n  got: "
+        "     {}, all frozen",
+        names_text(rows)));
+}
+
+void check_common_point(const TrainConfig& config, const std::vector<GroupLearning>& rows, const Rules& own) {
+  const auto learns = [](const GroupLearning& row) { return !is_frozen(row.learning); };
+  if (std::ranges::count_if(rows, learns) < 2) return;
+  for (const GroupLearning& row : rows)
+    if (learns(row) && find_optimizer(own.optimizers, row.learning.optimizer).schedule_free)
+      throw Error(
+          fmt::format("learning.optimizer = {}: expected it to update all parameters that learn, whose gradients it "
+                      "takes at a point of its own, got the groups {}",
+                      row.learning.optimizer, names_text(rows)));
+  if (config.judging.eval_ema)
+    throw Error(fmt::format("judging.eval_ema: expected one group of parameters that learn, got several: {}",
+                            names_text(rows)));
 }
 
 }  // namespace kb

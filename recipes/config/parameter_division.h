@@ -20,8 +20,11 @@ std::vector<std::string> built_in_groups();
 std::function<bool(const Variable& parameter)> owner_of_group(const std::string& name);
 
 // Throws Error for a group that owns no parameter of the graph or shares one with another, for a name that is both a
-// built-in group and a scope, and where a group that learns by an optimizer of matrices owns something else. `rows` are
-// the groups of the graph, the rest under the name "".
+// built-in group and a scope, where a group that learns by an optimizer of matrices owns something else, and where no
+// parameter learns. `rows` are the groups of the graph, the rest under the name "".
 void check_division(const Graph& graph, const std::vector<GroupLearning>& rows, const Rules& own);
+// Throws Error where several groups learn and one does so by a schedule-free optimizer, or averages are evaluated:
+// these read the parameters at a point beside them, which groups do not have in common.
+void check_common_point(const TrainConfig& config, const std::vector<GroupLearning>& rows, const Rules& own);
 
 }  // namespace kb

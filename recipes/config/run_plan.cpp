@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "recipes/config/times_words.h"
 #include "recipes/task/inputs.h"
 
 namespace kb {
@@ -13,12 +14,14 @@ BatchPlan batch_plan(const RunConfig& config) {
 RunPlan make_plan(const RunConfig& config, int64_t samples) { return make_plan(config, batch_plan(config), samples); }
 
 RunConfig with_absolute_paths(RunConfig config) {
-  namespace fs = std::filesystem;
-  for (std::string* path : {&config.data.path, &config.resume.init})
-    if (!path->empty() && *path != kNoise) *path = fs::absolute(*path).lexically_normal().string();
+  const auto absolute = [](const std::string& path) {
+    return std::filesystem::absolute(path).lexically_normal().string();
+  };
+  for (std::string* path : {&config.data.path, &config.resume.init, &config.sync.order})
+    if (!path->empty() && *path != kNoise) *path = absolute(*path);
+  if (names_file(config.sync.times)) config.sync.times = absolute(config.sync.times);
   if (const size_t at = config.resume.branch.rfind('@'); at != std::string::npos)
-    config.resume.branch =
-        fs::absolute(config.resume.branch.substr(0, at)).lexically_normal().string() + config.resume.branch.substr(at);
+    config.resume.branch = absolute(config.resume.branch.substr(0, at)) + config.resume.branch.substr(at);
   return config;
 }
 

@@ -27,6 +27,10 @@ std::string initial_text(const Init& init, bool has_rule) {
       return fmt::format("{}{:.3g}", rule, init.a);
     case InitKind::normal:
       return fmt::format("{}N({:.3g}, {:.3g}^2)", rule, init.a, init.b);
+    case InitKind::truncated_normal:
+      return fmt::format("{}N({:.3g}, {:.3g}^2) within two deviations", rule, init.a, init.b);
+    case InitKind::orthogonal:
+      return fmt::format("{}orthonormal x {:.3g}", rule, init.b);
     case InitKind::uniform:
       return fmt::format("{}U({:.3g}, {:.3g})", rule, init.a, init.b);
     case InitKind::runs:

@@ -11,6 +11,7 @@
 #include "graph/error.h"
 #include "graph/parsed_number.h"
 #include "graph/portable_math.h"
+#include "recipes/config/times_words.h"
 #include "recipes/config/values.h"
 #include "recipes/orders/line_error.h"
 #include "runtime/input_file.h"
@@ -25,7 +26,7 @@ constexpr const char* kTimesExpectation =
     "constant, exponential, lognormal:S with 0 < S < 4, or the path of a file, which has a '/' or a '.' in it";
 constexpr const char* kTimesHint =
     "one number a line, the mean seconds of a gradient, for worker 0 first; '#' begins a line that does not count";
-constexpr std::string_view kLognormal = "lognormal:", kRanks = R"("kind":"ranks")";
+constexpr std::string_view kRanks = R"("kind":"ranks")";
 constexpr double kSpreadBelow = 4;                          // bound of S: half of all times are above exp(-S^2 / 2)
 constexpr double kLeastSeconds = 1e-9, kMostSeconds = 1e9;  // bounds of a time; its nanoseconds fit 64 bits
 constexpr uint64_t kTimesStream = 0x74696d65;               // a stream of random numbers of its own
@@ -110,12 +111,12 @@ int64_t GradientTimes::ns(uint64_t seed, int64_t worker, int64_t number) const {
 GradientTimes parse_times(const std::string& flag, const std::string& text) {
   if (text == "constant") return {.kind = TimesKind::constant};
   if (text == "exponential") return {.kind = TimesKind::exponential};
-  if (text.starts_with(kLognormal)) {
-    const std::optional<double> spread = finite_in(std::string_view(text).substr(kLognormal.size()));
+  if (text.starts_with(kLognormalTimes)) {
+    const std::optional<double> spread = finite_in(std::string_view(text).substr(kLognormalTimes.size()));
     if (!spread || *spread <= 0 || *spread >= kSpreadBelow) refuse_value(flag, kTimesExpectation, text);
     return {.kind = TimesKind::lognormal, .spread = *spread};
   }
-  if (text.find_first_of("/.") == std::string::npos) refuse_value(flag, kTimesExpectation, text);
+  if (!names_file(text)) refuse_value(flag, kTimesExpectation, text);
   return {.kind = TimesKind::file, .path = text};
 }
 
@@ -126,7 +127,7 @@ std::string times_text(const GradientTimes& times) {
     case TimesKind::exponential:
       return "exponential";
     case TimesKind::lognormal:
-      return fmt::format("{}{}", kLognormal, times.spread);
+      return fmt::format("{}{}", kLognormalTimes, times.spread);
     case TimesKind::file:
       return times.path;
     case TimesKind::clock:

@@ -191,8 +191,10 @@ int64_t steps_of_schedule(const JsonValue& manifest) {
 std::string why_ended(const RunFolder& folder, const JsonValue& manifest, const RunConfig& own,
                       const RunConfig& wanted) {
   if (!manifest.has("ended")) return "";  // the process died, perhaps after its last step
+  const auto how = manifest.at("ended").get<std::string>("how");
+  if (how == kInterruptedEnding) return "";  // perhaps in the evaluation after its last step
   const bool has_target = wanted.length.target && own.length.target == wanted.length.target;
-  if (has_target && manifest.at("ended").get<std::string>("how") == kTargetEnding)
+  if (has_target && how == kTargetEnding)
     return fmt::format("it reached its target {}, and nothing is left to do\nhint: another --target goes on with it",
                        own.length.target->text());
   const bool same_length = own.length.epochs == wanted.length.epochs && own.length.steps == wanted.length.steps;

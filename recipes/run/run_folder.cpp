@@ -251,7 +251,7 @@ Json best_json(const BestState& best, const std::string& judged_part) {
 
 const char* ending_text(const LoopResult& result) {
   if (result.ending == Ending::diverged) return "diverged";
-  if (result.ending == Ending::interrupted) return "interrupted";
+  if (result.ending == Ending::interrupted) return kInterruptedEnding;
   if (result.target) return kTargetEnding;
   return result.is_cut ? "--stop-at" : kFinishedEnding;
 }

@@ -21,6 +21,7 @@ inline constexpr const char *kManifest = "manifest.json", *kMetrics = "metrics.j
 // Words of a manifest for how a run ended: it reached its --target, or its schedule is over.
 inline constexpr const char* kTargetEnding = "target";
 inline constexpr const char* kFinishedEnding = "finished";
+inline constexpr const char* kInterruptedEnding = "interrupted";
 
 // Returns runs/NAME-TIME, a folder that does not exist yet.
 std::filesystem::path new_dated_folder(const std::string& name);

@@ -37,6 +37,7 @@ void RunRecord::sync() const {
 
 void RunRecord::order_begins(const OrderPlan& plan, int64_t decided) {
   const std::filesystem::path path = folder_.file(kOrder);
+  if (decided == 0) std::filesystem::remove(path);  // of a process that died before its first checkpoint
   if (is_there(path)) {
     order_.emplace(path, plan, decided);
     return;

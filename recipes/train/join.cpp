@@ -72,10 +72,20 @@ double ema_of(const TrainConfig& config, const std::string& group) {
   return at == config.group_learning.end() ? config.learning.ema : at->learning.ema;
 }
 
+void check_matrices(const Optimizer& outer, const Compiled& training) {
+  for (const Segment& segment : training.space.segments)
+    if (outer.takes_matrices && segment.type.rank() < 2)
+      throw Error(fmt::format(
+          "sync.outer = {}: it takes matrices, and the parameter \"{}\" is none\n  expected: a rule for all "
+          "parameters that learn\n  got:      {}\n  hint:     sync.outer = nesterov",
+          outer.name, segment.name, shape_text(segment.type)));
+}
+
 }  // namespace
 
 CompileOptions join_options(const Compiled& training, const std::vector<ParameterGroup>& groups, const Settled& settled,
                             const Optimizer& outer) {
+  check_matrices(outer, training);
   const ParameterCopies copies = settled.plan.copies();
   CompileOptions options = options_over(training, groups, settled, copies.own);
   options.workers.processes = copies.all / copies.own;

@@ -66,6 +66,12 @@ bool is_rate(const std::string& name) { return name.ends_with("learning_rate"); 
 
 }  // namespace
 
+void check_gradient_order(const Settled& settled, int64_t processes) {
+  const OrderPlan plan = order_plan(settled, processes > 1);
+  if (const std::string& path = settled.config.sync.order; !path.empty())
+    check_file(OrderReader(path).plan(), plan, path);
+}
+
 OrderedSteps::OrderedSteps(const LoopParts& parts) : parts_(parts), plan_(order_plan(parts)), gradient_(parts) {
   set_constants(*parts.copies.apply, parts);
   go_to_start();

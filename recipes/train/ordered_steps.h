@@ -28,6 +28,10 @@ struct OrderedStep {
   double wait_ms = 0;                // time in ms to read the samples
 };
 
+// Throws Error if the settings of a training of so many processes make no order, or if sync.times or sync.order is a
+// file that cannot be read or is of another training.
+void check_gradient_order(const Settled& settled, int64_t processes);
+
 class OrderedSteps {
  public:
   // Goes to the place of the step with which the training begins. `parts` must outlive this object. Throws Error if

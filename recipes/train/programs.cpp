@@ -136,6 +136,7 @@ std::vector<ParameterGroup> parameter_groups(const Task& task, const TrainingGra
   const std::vector<std::string> named = groups_of(training.objectives);
   const std::vector<GroupLearning> rows = learning_of_groups(config, named);
   if (may_divide(named)) check_division(training.graph, rows, rules_of(task));
+  check_common_point(config, rows, rules_of(task));
   std::vector<ParameterGroup> groups;
   for (const auto& [group, learning] : rows)
     groups.push_back({.name = group,

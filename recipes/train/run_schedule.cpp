@@ -116,9 +116,9 @@ RunSchedule make_run_schedule(const Rules& own, const std::vector<GroupLearning>
   for (const auto& [group, learning] : groups)
     if (groups.size() > 1 && reference_rate(learning).has_gains())
       throw Error(
-          fmt::format("learning.scaling: expected a rule that is known before the run, for the model's losses move {} "
-                      "groups of parameters, got adascale for {}\n  hint: learning.scaling = linear",
-                      groups.size(), group));
+          fmt::format("learning.scaling: expected a rule that is known before the run beside {} groups of parameters, "
+                      "got adascale{}\n  hint: learning.scaling = linear",
+                      groups.size(), group.empty() ? "" : " for " + group));
   const Learning& learning = groups.front().learning;
   return {RunScalars(own, groups, plan),
           make_adascale(find_optimizer(own.optimizers, learning.optimizer), learning, batch, step, state), ahead};

@@ -13,6 +13,8 @@
 #include "recipes/train/gradient_server.h"
 #include "recipes/train/join.h"
 #include "recipes/train/load_state.h"
+#include "recipes/train/ordered_steps.h"
+#include "recipes/train/run_schedule.h"
 #include "recipes/train/settle.h"
 #include "recipes/train/training_loop.h"
 
@@ -121,6 +123,16 @@ void check_step(const LoopStart& start, const RunPlan& plan) {
                     plan.steps, start.step));
 }
 
+// Throws the errors of the schedule, of the outer optimizer and of the order of gradients, which need no state.
+void check_steps(const Ready& ready) {
+  const Settled& settled = ready.settled;
+  make_run_schedule(rules_of(ready.task), learning_of_groups(settled.config, ready.programs.metrics.groups),
+                    settled.batch, settled.plan, 0, "");
+  if (ready.programs.find(Use::join))
+    JoinScalars(rules_of(ready.task), settled.config, ready.programs.metrics.groups, settled.plan);
+  if (settled.plan.ordered > 0) check_gradient_order(settled, ready.machine.world.size());
+}
+
 CopyPrograms copy_programs(const Ready& ready) {
   const RunPlan& plan = ready.settled.plan;
   const ParameterCopies number = plan.copies(ready.machine.world.rank());
@@ -217,6 +229,7 @@ Result train(const Task& given, const TrainConfig& config, Machine machine, Obse
   StateStore& store = all.programs->store;
   const Ready ready{all.task, all.settled, machine, *all.programs};
   LoopStart start = start_at(from, store);
+  check_steps(ready);
   if (!observer.ready(ready, start)) return {};
   check_step(start, all.settled.plan);
   Result result{run_loop(ready, start, observer), {}};

@@ -69,6 +69,7 @@ template <class Element>
   }
 }
 
+#if defined(__x86_64__)
 // One function for each level of x86-64. They compute the same sums in longer vectors.
 __attribute__((target("arch=x86-64-v4"))) void sum_v4(DType dtype, std::byte* own, const std::byte* other,
                                                       int64_t elements, bool other_first) {
@@ -88,14 +89,17 @@ bool has_v4() {
   return has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
+#endif
 
 }  // namespace
 
 bool can_sum(DType dtype) { return is_float(dtype) || dtype == DType::i32 || dtype == DType::u32; }
 
 void sum_into(DType dtype, std::byte* own, const std::byte* other, int64_t elements, bool other_first) {
+#if defined(__x86_64__)
   if (has_v4()) return sum_v4(dtype, own, other, elements, other_first);
   if (has_v3()) return sum_v3(dtype, own, other, elements, other_first);
+#endif
   sum_any(dtype, own, other, elements, other_first);
 }
 

@@ -282,6 +282,20 @@ BOOST_AUTO_TEST_CASE(a_failure_arrives_at_its_own_step) {
   }
 }
 
+// A second try might succeed; nobody knows what the first one left.
+BOOST_AUTO_TEST_CASE(a_failure_stays) {
+  for (const int threads : {0, 1}) {
+    Ring ring(2, 1);
+    std::atomic<int> calls = 0;
+    const auto fails_once = [&calls](int64_t, const BatchMemory&) {
+      if (calls++ == 0) throw std::runtime_error("broken");
+    };
+    RingLoader loader(fails_once, ring.memory, {.threads = threads});
+    BOOST_CHECK_THROW(loader.next(), std::runtime_error);
+    BOOST_CHECK_THROW(loader.next(), std::runtime_error);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(it_shuts_down_at_any_moment) {
   for (int round = 0; round < 200; ++round) {
     Ring ring(1 + round % 3, 8);

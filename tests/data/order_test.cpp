@@ -211,6 +211,9 @@ BOOST_AUTO_TEST_CASE(error_texts) {
              "  expected: at most 100 rows\n"
              "  got:      128\n"
              "  hint:     an epoch draws each sample at most once and drops the incomplete batch: lower the minibatch");
+  BOOST_TEST(text([] {
+               Order::training(1, {{8, 20, nullptr}, {2, 15, nullptr}});
+             }).find("  expected: at most 10 rows\n  got:      20, 15 in its buckets\n") != std::string::npos);
   BOOST_TEST(text([] { Order::training(1, 100, 0); }) ==
              "sample order: no rows in a minibatch to order\n  expected: at least 1\n  got:      0");
   BOOST_TEST(text([] { Order::evaluation(0, 8); }) ==
@@ -225,6 +228,7 @@ BOOST_AUTO_TEST_CASE(error_texts) {
              "sample order: its members are not as many as its samples\n  expected: 7\n  got:      3");
   BOOST_TEST(text([] { Order::evaluation(7, 2).within(std::make_shared<const std::vector<int64_t>>(8)); }) ==
              "sample order: its members are not as many as its samples\n  expected: 7\n  got:      8");
+  BOOST_TEST(text([] { Order::training(1, 12, 6).shared_by(0); }).find("expected: at least 1") != std::string::npos);
   BOOST_TEST(text([] { Order::training(1, 12, 6).shared_by(4); }) ==
              "sample order: replicas do not share a batch\n  expected: a multiple of 4 rows\n  got:      6");
   BOOST_TEST(text([] { Order::training(1, 7, 3).after(Order::training(1, 7, 2), -1); }) ==

@@ -117,6 +117,15 @@ BOOST_AUTO_TEST_CASE(files_of_tokens_go_by_their_names) {
   BOOST_TEST(open_token_files(directory.path() / "x_val.bin", 256).train->count() == 8);
 }
 
+// The last file is the test part as a whole if it has no more than a hundredth of the tokens.
+BOOST_AUTO_TEST_CASE(a_short_last_file_of_tokens_is_the_test_part) {
+  test::write_file(folder / "x_1.bin", token_file(20240520, 1, 5, 2));
+  test::write_file(folder / "x_2.bin", token_file(20240520, 1, 1, 2, 9));
+  const TokenText text = open_token_files(folder, 256);
+  BOOST_TEST(text.train->count() == 5);
+  BOOST_TEST(tokens_of(*text.test, 0, text.test->count()) == (std::vector<int32_t>{9}));
+}
+
 BOOST_AUTO_TEST_CASE(one_file_of_tokens_is_split) {
   const fs::path file = folder / "llama.bin";
   test::write_file(file, token_file(20240801, 7, 201, 4, 100000));

@@ -50,6 +50,69 @@ void check_equal(const Reals& got, const Reals& expected, double tolerance = 0) 
 
 BOOST_AUTO_TEST_SUITE(composites)
 
+// The C library's lgamma; psi by psi(1) = -C, psi(1/2) = -C - 2 log 2, psi(x + 1) = psi(x) + 1 / x and psi(1 - x) =
+// psi(x) + pi / tan(pi x) (Abramowitz and Stegun 1964, 6.3.2 to 6.3.7).
+BOOST_AUTO_TEST_CASE(gamma_functions) {
+  constexpr double kEuler = 0.57721566490153286;
+  Reals x = {1, 0.5, -0.5, 1e-300, -1e-10, 2, 7.999, 8, 8.001, 170, 1e10, 1e300, -1e5 - 0.25};
+  for (int i = -40; i <= 40; ++i) x.push_back(0.37 * i + 0.011);
+  Graph graph;
+  const Tensor at = constant(graph, f64, {std::ssize(x)}, x);
+  const Reals logarithm = values(lgamma(at)), psi = values(digamma(at)), next = values(digamma(at + 1.0)),
+              mirrored = values(digamma(1.0 - at));
+  BOOST_TEST(std::fabs(psi[0] + kEuler) < 1e-14);
+  BOOST_TEST(std::fabs(psi[1] + kEuler + 2 * std::log(2.0)) < 1e-14);
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double expected = std::lgamma(x[i]), tolerance = 2e-14 + 4e-15 * std::fabs(expected);
+    BOOST_TEST(std::fabs(logarithm[i] - expected) <= tolerance, x[i] << ": " << logarithm[i] << ", not " << expected);
+    if (std::fabs(x[i]) > 100 || std::fabs(x[i]) < 1e-5 || x[i] == std::floor(x[i])) continue;
+    const double turn = M_PI / std::tan(M_PI * x[i]);
+    BOOST_TEST(std::fabs(next[i] - psi[i] - 1 / x[i]) <= 1e-12 * std::max(1.0, std::fabs(psi[i])), x[i]);
+    BOOST_TEST(std::fabs(mirrored[i] - psi[i] - turn) <= 1e-11 * std::max(1.0, std::fabs(turn)), x[i]);
+  }
+  const double inf = std::numeric_limits<double>::infinity();
+  const Tensor poles = constant(graph, f64, {4}, {0, -1, -7, inf});
+  BOOST_TEST(values(lgamma(poles)) == (Reals{inf, inf, inf, inf}));
+  BOOST_TEST(values(digamma(poles)) == (Reals{-inf, -inf, -inf, inf}));
+}
+
+BOOST_AUTO_TEST_CASE(samples_at_a_grid) {
+  const Dims shape{2, 3, 4, 5}, grid_shape{2, 6, 4, 2};
+  const Reals x = numbers(shape);
+  Reals grid = numbers(grid_shape);
+  for (double& place : grid) place *= 0.5;  // up to half an image beyond the edges
+  grid[0] = -1, grid[1] = 1, grid[2] = 1, grid[3] = -1, grid[4] = std::nan("");
+  for (const bool align_corners : {false, true})
+    for (const bool border : {false, true}) {
+      Reals expected;
+      each_index({2, 3, 6, 4}, [&](const Ints& i) {
+        double at_axis[2], sum = 0;  // column and row
+        for (int64_t k = 0; k < 2; ++k) {
+          const auto extent = static_cast<double>(shape[3 - static_cast<size_t>(k)]);
+          const double place = at(grid, grid_shape, {i[0], i[2], i[3], k});
+          double& to = at_axis[k] = align_corners ? (place + 1) / 2 * (extent - 1) : ((place + 1) * extent - 1) / 2;
+          if (border) to = std::min(std::max(to, 0.0), extent - 1);
+        }
+        for (int64_t row = 0; row < shape[2]; ++row)
+          for (int64_t column = 0; column < shape[3]; ++column) {
+            const double down = 1 - std::fabs(at_axis[1] - static_cast<double>(row)),
+                         across = 1 - std::fabs(at_axis[0] - static_cast<double>(column));
+            if (down > 0 && across > 0) sum += down * across * at(x, shape, {i[0], i[1], row, column});
+          }
+        expected.push_back(sum);
+      });
+      Graph graph;
+      const Tensor y = grid_sample(constant(graph, f64, shape, x), constant(graph, f64, grid_shape, grid),
+                                   {.align_corners = align_corners, .border = border});
+      BOOST_REQUIRE((y.shape() == Dims{2, 3, 6, 4}));
+      check_equal(values(y), expected, 1e-12);
+    }
+  Graph graph;
+  const Tensor images = constant(graph, f64, shape, x);
+  BOOST_CHECK_THROW(grid_sample(images, constant(graph, f64, 0, {2, 6, 4, 3})), Error);
+  BOOST_CHECK_THROW(grid_sample(images, constant(graph, DType::f32, 0, {2, 6, 4, 2})), Error);
+}
+
 BOOST_AUTO_TEST_CASE(gather_along_any_axis) {
   const Dims shape{3, 4, 5};
   const Reals x = numbers(shape);

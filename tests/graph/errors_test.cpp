@@ -4,8 +4,10 @@
 #include <limits>
 
 #include "graph/layers.h"
+#include "graph/recurrent.h"
 #include "graph/report.h"
 #include "graph/scope.h"
+#include "graph/transformer.h"
 #include "tests/support/support.h"
 
 namespace kb::errors_test {
@@ -182,8 +184,11 @@ const Case kCases[] = {
     KB_CASE("topk_number", topk(m.x, 129)),
     KB_CASE("topk_axis", topk(m.x, 1, 2)),
     KB_CASE("sort_axis", sort(m.x, 2)),
+    KB_CASE("cumsum_axis", cumsum(m.x, 2)),
+    KB_CASE("order_key_integers", order_key(m.labels)),
     KB_CASE("cross_entropy_classes", cross_entropy(linear("fc", m.x, 7), m.classes)),
     KB_CASE("argmax_equals_classes", argmax_equals(m.x, gather(m.classes, m.labels))),
+    KB_CASE("index_input_beyond_i32", index_input(m.graph, "rows", {3}, INT64_MAX)),
     KB_CASE("index_input_of_nothing", index_input(m.graph, "rows", {3}, 0)),
     KB_CASE("cross_entropy_one_hot", cross_entropy(m.x, one_hot(m.labels, 128))),
     KB_CASE("cross_entropy_labels", cross_entropy(m.x, cast(m.labels, f32))),
@@ -215,6 +220,7 @@ const Case kCases[] = {
     KB_CASE("convolution_weight", convolution(m.images, m.weight, {.kernel = {3, 3}})),
     KB_CASE("convolution_dtypes", convolution(m.images, cast(m.filters, bf16), {.kernel = {3, 3}})),
     KB_CASE("convolution_input_grad", convolution_input_grad(m.images, m.filters, {{3, 3}}, 1, {34, 34}, 3)),
+    KB_CASE("convolution_input_grad_size", convolution_input_grad(m.images, m.filters, {{3, 3}}, 1, {34}, 3)),
     KB_CASE("convolution_weight_grad", convolution_weight_grad(m.images, m.images, {{3, 3}}, 1)),
     KB_CASE("max_pool_kernel_too_large", max_pool2d(m.images, {.kernel = 33})),
     KB_CASE("max_pool_padding", max_pool2d(m.images, {.kernel = 3, .padding = 2})),
@@ -246,6 +252,11 @@ const Case kCases[] = {
     KB_CASE("rms_norm_integers", rms_norm("rms", m.pixels)),
     KB_CASE("logsumexp_integers", logsumexp(m.labels)),
     KB_CASE("upsample2d_factor", upsample2d(m.images, 0, Interpolation::nearest)),
+    KB_CASE("upsample2d_factor_beyond_memory", upsample2d(m.images, {1, INT64_MAX}, Interpolation::nearest)),
+    KB_CASE("grid_sample_places", grid_sample(m.images, reshape(m.images, {8, 32, 32, 3}))),
+    KB_CASE("rotary_heads", rotary(reshape(m.images, {8, 32, 96}), {.heads = INT64_MAX})),
+    KB_CASE("lstm_features", lstm("rnn", reshape(m.images, {8, 32, 96}), INT64_MAX)),
+    KB_CASE("orthogonal_norm", batch_norm("bn", m.images, {.init = orthogonal()})),
     KB_CASE("upsample2d_rank", upsample2d(m.x, 2, Interpolation::bilinear)),
     KB_CASE("random_normal_integers", random_normal(m.graph, "noise", {4, 2}, i32)),
     KB_CASE("embedding_floats", embedding("tokens", m.x, 100, 16)),

@@ -333,6 +333,32 @@ BOOST_AUTO_TEST_CASE(small_composites) {
   BOOST_TEST(values_of(right, {2, 2}, v) == (std::vector<double>{1, 0}));
 }
 
+// Beside a loop: axes of one block, of whole and of begun ones, of several levels; of integers; an infinity and a NaN
+// reach what follows them alone.
+BOOST_AUTO_TEST_CASE(cumulative_sums) {
+  for (const int64_t extent : {1, 2, 31, 32, 33, 64, 1100}) {
+    Graph graph;
+    const Tensor x = input(graph, "x", f64, {2, extent, 3});
+    std::vector<double> values, expected;
+    for (int64_t i = 0; i < 6 * extent; ++i) values.push_back(static_cast<double>(i * 7 % 11) - 4);
+    values[static_cast<size_t>(3 * (extent / 2))] = HUGE_VAL;
+    values.back() = std::nan("");
+    for (size_t i = 0; i < values.size(); ++i) {
+      const size_t step = i / 3 % static_cast<size_t>(extent);
+      expected.push_back(step == 0 ? values[i] : values[i] + expected[i - 3]);
+    }
+    const std::vector<double> got = values_of(cumsum(x, 1), {2, extent, 3}, values);
+    for (size_t i = 0; i < got.size(); ++i)
+      BOOST_TEST((got[i] == expected[i] || (std::isnan(got[i]) && std::isnan(expected[i]))),
+                 "extent " << extent << ", element " << i << ": " << got[i] << ", not " << expected[i]);
+  }
+  Graph graph;
+  const Tensor whole = cumsum(constant(graph, i32, {4}, {3, -1, 2, 5}), -1);
+  BOOST_TEST(text(whole) == "i32[4]");
+  BOOST_TEST(values_of(whole, {}, {}) == (std::vector<double>{3, 2, 4, 9}));
+  BOOST_TEST(text(cumsum(input(graph, "low", DType::bf16, {40, 2}, "NC"), 0)) == "bf16[40,2]");
+}
+
 BOOST_AUTO_TEST_CASE(a_label_is_among_the_k_greatest_logits) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
   struct Row {

@@ -181,6 +181,38 @@ BOOST_AUTO_TEST_CASE(every_initialiser_has_its_distribution) {
   BOOST_TEST(spread(graph, "normal.weight").greatest > 3 * 0.25);
 }
 
+// The variance of a normal variable within two standard deviations is 1 - 4 phi(2) / (2 Phi(2) - 1).
+BOOST_AUTO_TEST_CASE(a_truncated_normal_ends_at_two_deviations) {
+  Graph graph;
+  linear("fc", input(graph, "x", f32, {2, 100}, "NC"), 400, {.init = truncated_normal(0.5)});
+  const Spread all = spread(graph, "fc.weight");
+  const double phi = std::exp(-2.0) / std::sqrt(2 * M_PI), inside = std::erf(std::sqrt(2.0));
+  BOOST_TEST(near(all.std, 0.5 * std::sqrt(1 - 4 * phi / inside), 0.01));
+  BOOST_TEST(std::fabs(all.mean) <= 5 * all.std / std::sqrt(40000.0));
+  BOOST_TEST((all.least >= -1 && all.greatest <= 1 && near(all.greatest, 1, 0.01)));
+}
+
+BOOST_AUTO_TEST_CASE(an_orthogonal_matrix_has_orthonormal_rows_or_columns) {
+  Graph graph;
+  const Tensor x = input(graph, "x", f64, {2, 12, 5, 5}, "NCHW");
+  conv2d("wide", x, 7, {.kernel = 3, .init = orthogonal(2)});
+  linear("tall", input(graph, "y", f64, {2, 6}, "NC"), 20, {.init = orthogonal()});
+  const auto check = [&](const char* name, int64_t count, int64_t length, int64_t next, int64_t step, double square) {
+    const std::vector<double> w = initial_value(*graph.find_variable(name), 7).data;
+    for (int64_t a = 0; a < count; ++a)
+      for (int64_t b = 0; b < count; ++b) {
+        double sum = 0;
+        for (int64_t i = 0; i < length; ++i)
+          sum += w[static_cast<size_t>(a * next + i * step)] * w[static_cast<size_t>(b * next + i * step)];
+        BOOST_TEST(std::fabs(sum - (a == b ? square : 0)) < 1e-13, name);
+      }
+  };
+  check("wide.weight", 7, 108, 108, 1, 4);
+  check("tall.weight", 6, 20, 1, 6, 1);
+  BOOST_CHECK_THROW(batch_norm("bn", x, {.init = orthogonal()}), Error);
+  BOOST_CHECK_THROW(linear("zero", input(graph, "z", f64, {2, 6}, "NC"), 20, {.init = orthogonal(0)}), Error);
+}
+
 BOOST_AUTO_TEST_CASE(every_layer_takes_an_initialiser_and_counts_its_own_fans) {
   Graph graph;
   Tensor x = input(graph, "x", f32, {2, 64, 8, 8}, "NCHW");

@@ -15,10 +15,32 @@ const std::vector<Reals> kRows = {{3, 1, 2, 0},
                                   {kNan, 3, kNan, kInf},
                                   {kNan, kNan, kNan, -kInf}};
 
-Array all_rows() {
-  Array x = array({static_cast<int64_t>(kRows.size()), 4}, {});
-  for (const Reals& row : kRows) x.data.insert(x.data.end(), row.begin(), row.end());
+Array array_of(const std::vector<Reals>& rows, DType dtype = DType::f64) {
+  Array x = array({static_cast<int64_t>(rows.size()), static_cast<int64_t>(rows[0].size())}, {}, dtype);
+  for (const Reals& row : rows) x.data.insert(x.data.end(), row.begin(), row.end());
   return x;
+}
+
+// Returns rows that sort() sorts by the digits of their keys, with many equal elements, of numbers that `dtype` holds.
+std::vector<Reals> long_rows(DType dtype) {
+  constexpr size_t kExtent = 150;
+  const Reals edges = {kNan, kInf, -kInf, 0.0, -0.0, -kNan, 0x1p-126, -0x1p-126, 0x1p-149, -0x1p-149, 0x1.fffffep127};
+  std::vector<Reals> rows(3, Reals(kExtent));
+  uint32_t bits = 1;
+  for (Reals& row : rows)
+    for (double& x : row) {
+      bits = bits * 1664525 + 1013904223;
+      const uint32_t number = bits >> 8;
+      if (!is_float(dtype))
+        x = number % 3 == 0 ? static_cast<double>(least(dtype))
+                            : static_cast<double>(wrap(dtype, bits >> (number % 32)));
+      else if (number % 4 == 0)
+        x = edges[number / 4 % edges.size()];
+      else
+        x = std::ldexp(static_cast<double>(number % 64) - 32, static_cast<int>(number / 64 % 24) - 12);
+      x = round_to(dtype, x);
+    }
+  return rows;
 }
 
 // Returns the places of a row's elements in a stable order, in which NaN is the greatest.
@@ -32,14 +54,17 @@ std::vector<size_t> order_of(const Reals& row, bool descending) {
 }
 
 // Checks the first k elements of each row in its order.
-void check_ordered(const Case& c, Tensor value, Tensor index, int64_t k, bool descending) {
+void check_ordered(const Case& c, const std::vector<Reals>& rows, Tensor value, Tensor index, int64_t k,
+                   bool descending) {
   Reals values, places;
-  for (const Reals& row : kRows)
-    for (size_t i = 0; i < static_cast<size_t>(k); ++i) {
-      const size_t place = order_of(row, descending)[i];
+  for (const Reals& row : rows) {
+    std::vector<size_t> order = order_of(row, descending);
+    order.resize(static_cast<size_t>(k));
+    for (const size_t place : order) {
       values.push_back(row[place]);
       places.push_back(static_cast<double>(place));
     }
+  }
   BOOST_TEST(c.value(index).data == places);
   const Reals got = c.value(value).data;
   BOOST_TEST_REQUIRE(got.size() == values.size());
@@ -52,20 +77,38 @@ void check_ordered(const Case& c, Tensor value, Tensor index, int64_t k, bool de
 BOOST_AUTO_TEST_SUITE(ordered)
 
 BOOST_AUTO_TEST_CASE(the_k_greatest_along_an_axis) {
-  const Case c({all_rows()});
+  const Case c({array_of(kRows)});
   for (int64_t k = 1; k <= 4; ++k) {
     const TopK top = topk(c.x[0], k), of_columns = topk(transpose(c.x[0], {1, 0}), k, 0);
-    check_ordered(c, top.value, top.index, k, true);
-    check_ordered(c, transpose(of_columns.value, {1, 0}), transpose(of_columns.index, {1, 0}), k, true);
+    check_ordered(c, kRows, top.value, top.index, k, true);
+    check_ordered(c, kRows, transpose(of_columns.value, {1, 0}), transpose(of_columns.index, {1, 0}), k, true);
   }
 }
 
 BOOST_AUTO_TEST_CASE(a_sorted_axis) {
-  const Case c({all_rows()});
+  const Case c({array_of(kRows)});
   for (const bool descending : {false, true}) {
     const Sorted sorted = sort(c.x[0], -1, descending), of_columns = sort(transpose(c.x[0], {1, 0}), 0, descending);
-    check_ordered(c, sorted.value, sorted.index, 4, descending);
-    check_ordered(c, transpose(of_columns.value, {1, 0}), transpose(of_columns.index, {1, 0}), 4, descending);
+    check_ordered(c, kRows, sorted.value, sorted.index, 4, descending);
+    check_ordered(c, kRows, transpose(of_columns.value, {1, 0}), transpose(of_columns.index, {1, 0}), 4, descending);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(long_axes) {
+  for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16, DType::i32, DType::u32, DType::u8}) {
+    const std::vector<Reals> rows = long_rows(dtype);
+    const auto extent = static_cast<int64_t>(rows[0].size());
+    const Case c({array_of(rows, dtype)});
+    BOOST_TEST_CONTEXT(name(dtype)) {
+      for (const bool descending : {false, true}) {
+        const Sorted sorted = sort(c.x[0], 1, descending), of_columns = sort(transpose(c.x[0], {1, 0}), 0, descending);
+        check_ordered(c, rows, sorted.value, sorted.index, extent, descending);
+        check_ordered(c, rows, transpose(of_columns.value, {1, 0}), transpose(of_columns.index, {1, 0}), extent,
+                      descending);
+      }
+      const TopK top = topk(c.x[0], 20);
+      check_ordered(c, rows, top.value, top.index, 20, true);
+    }
   }
 }
 

@@ -113,6 +113,38 @@ BOOST_AUTO_TEST_CASE(places) {
   BOOST_TEST(test::first_difference(to_text(g), to_text(parse_graph(text))) == "");
 }
 
+// Numbers that would be used as an index or a size are checked, whatever a text claims.
+BOOST_AUTO_TEST_CASE(forged_numbers_are_refused) {
+  const std::string head =
+      "graph \"g\" training /* a comment\nof two lines */\nnodes\n  %0 = input {dtype=f32, kind=\"sample\", "
+      "name=\"x\", "
+      "names=\"\", shape=[1,1,2,2]} : f32[1,1,2,2]\n  %1 = ";
+  const auto refused = [](const std::string& text) { return test::error_of([&] { parse_graph(text); }); };
+  const auto sum_pool_grad = [&](const std::string& window) {
+    return refused(head + "sum_pool_grad %0 {axes=[2,3], dilation=[1,1], " + window + "} : f32[1,1,9,9]");
+  };
+  BOOST_TEST(sum_pool_grad("input_size=[9,9], kernel=[2,2], padding=[0,0], stride=[2,2]") ==
+             "graph text, line 5: expected [H, W]=[4, 4], got [1, 1, 2, 2]");
+  BOOST_TEST(sum_pool_grad("input_size=[9,9], kernel=[2], padding=[0,0], stride=[2,2]") ==
+             "graph text, line 5: expected two numbers [H, W], each from 1 to 1048576, got [2]");
+  BOOST_TEST(refused(head + "conv2d_input_grad %0, %0 {channels=1, dilation=[1,1], groups=1, input_size=[3], "
+                            "padding=[0,0], stride=[1,1]} : f32[1,1,3,3]") ==
+             "graph text, line 5: expected input_size [H, W], got [3]");
+  BOOST_TEST(refused(head + "conv2d %0, %0 {block_out=-1, dilation=[1,1], groups=1, padding=[0,0], stride=[1,1]} : "
+                            "f32[1,1,1,1]") == "graph text, line 5: expected a divisor of 1, got -1");
+  BOOST_TEST(refused(head + "pad %0 {high=[0,0,0,1], interior=[0,0,0,0], low=[0,0,0,0]} : f32[1,1,2,3]") ==
+             "graph text, line 5: expected the attributes of pad, got attribute 'value' is missing");
+  BOOST_TEST(refused(head + "input {below=0, dtype=i32, kind=\"sample\", name=\"i\", shape=[4]} : i32[4]") ==
+             "graph text, line 5: expected i32 below 1 or more, got i32[4] below 0");
+  const auto runs = [&](const std::string& values) {
+    return refused("graph \"g\" training\nvariables\n  \"t\" : f32[4] table none runs(" + values + ")\nnodes");
+  };
+  BOOST_TEST(runs("-0x1p+0, 0x0p+0, 0x1.4p+2, 0x0p+0") ==
+             "graph text: verify: graph \"g\": variable \"t\" has a run of -1 values");
+  BOOST_TEST(runs("0x1.8p+0, 0x0p+0, 0x1.4p+1, 0x0p+0") ==
+             "graph text: verify: graph \"g\": variable \"t\" has a run of 1.5 values");
+}
+
 BOOST_AUTO_TEST_CASE(errors_name_line_expected_and_got) {
   const std::string head =
       "graph \"g\" training\nnodes\n  %0 = input {dtype=f32, kind=\"sample\", name=\"x\", names=\"\", shape=[2,3]} : "
@@ -151,7 +183,7 @@ BOOST_AUTO_TEST_CASE(errors_name_line_expected_and_got) {
   check(variables + "constant(0x1p+0)\nnodes\n", "graph text, line 3: expected 2 numbers, got 1");
   check(variables + "runs(0x1p+0)\nnodes\n", "graph text, line 3: expected pairs of numbers, got 1");
   check(variables + "random(0x1p+0)\nnodes\n",
-        "graph text, line 3: expected constant | normal | uniform | runs, got random");
+        "graph text, line 3: expected constant | normal | uniform | runs | truncated_normal | orthogonal, got random");
   check(
       variables + "constant(0x0p+0, 0x0p+0)\nnodes\n  %0 = iota {dtype=i32, shape=[2]} : i32[2]\nwrites\n  \"s\" = %0",
       "graph text, line 7: expected f32[2], got i32[2]");

@@ -45,6 +45,9 @@ BOOST_AUTO_TEST_CASE(what_does_not_divide_is_refused_with_plans_that_do) {
   BOOST_TEST(refused(30, 0, 4) ==
              "--minibatch: expected samples for 4 processes alike, got 30\n  hint:     --minibatch 28 or 32");
   BOOST_TEST(refused(0, 32, 1).ends_with("got 0\n  hint:     --minibatch 32"));
+  BOOST_TEST(refused(-64, 32, 1).ends_with("got -64\n  hint:     --minibatch 32"));
+  BOOST_TEST(refused(64, 32, 1, ghost(0)).ends_with("got ghost(0)\n  hint:     ghost(1)"));
+  BOOST_TEST(refused(64, 32, 1, sync(0)).ends_with("got sync(0)\n  hint:     sync(1)"));
   BOOST_TEST(test::contains(refused(8, 32, 1), "--minibatch 32, or --per-worker 8"));
 }
 

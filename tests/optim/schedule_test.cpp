@@ -302,6 +302,9 @@ BOOST_AUTO_TEST_CASE(mistakes_are_named) {
              "schedule: expected one of constant, step, polynomial, mlperf, cosine, slow-start, one-cycle, wsd, "
              "wsd-sqrt, inverse-sqrt, got 'sine'");
   BOOST_TEST(message(slow) == "warmup: expected one of none, constant, gradual, got 'slow'");
+  ScheduleSpec growing = shaped("step");
+  growing.factor = -0.1;
+  BOOST_TEST(message(growing) == "schedule: factor at a milestone: expected a finite number >= 0, got -0.1");
   BOOST_TEST(message(negative) == "schedule: learning rate: expected a finite number >= 0, got -1");
   BOOST_TEST(message(cosine(-1)) == "schedule: warmup epochs: expected a number >= 0, got -1");
   ScheduleSpec high = cosine(0), level = shaped("constant");

@@ -22,7 +22,7 @@ using Values = std::vector<double>;
 BOOST_AUTO_TEST_SUITE(two_samples)
 
 BOOST_AUTO_TEST_CASE(welch_with_equal_variances_has_all_degrees) {
-  const auto found = mean_difference(Values{1, 2, 3}, Values{5, 6, 7}, kTail);
+  const auto found = mean_difference(Samples{Values{1, 2, 3}}, Samples{Values{5, 6, 7}}, kTail);
   BOOST_REQUIRE(found.has_value());
   BOOST_TEST(found->difference == -4);
   BOOST_TEST(found->degrees == 4, boost::test_tools::tolerance(1e-12));
@@ -32,7 +32,7 @@ BOOST_AUTO_TEST_CASE(welch_with_equal_variances_has_all_degrees) {
 }
 
 BOOST_AUTO_TEST_CASE(one_sample_without_scatter_leaves_the_degrees_of_the_other) {
-  const auto found = mean_difference(Values{1, 1, 1, 1}, Values{0, 1, 2}, kTail);
+  const auto found = mean_difference(Samples{Values{1, 1, 1, 1}}, Samples{Values{0, 1, 2}}, kTail);
   BOOST_REQUIRE(found.has_value());
   BOOST_TEST(found->degrees == 2, boost::test_tools::tolerance(1e-12));
   // The quantile of two degrees has a closed form: (2 p - 1) / sqrt(2 p (1 - p)).
@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(one_sample_without_scatter_leaves_the_degrees_of_the_other)
 
 // The shares of the variance are 1 and 1/4, of one degree of freedom each.
 BOOST_AUTO_TEST_CASE(two_pairs_have_less_than_two_degrees) {
-  BOOST_TEST(mean_difference(Values{0, 2}, Values{0, 1}, kTail)->degrees == 1 / (0.64 + 0.04),
+  BOOST_TEST(mean_difference(Samples{Values{0, 2}}, Samples{Values{0, 1}}, kTail)->degrees == 1 / (0.64 + 0.04),
              boost::test_tools::tolerance(1e-12));
 }
 
@@ -61,16 +61,18 @@ BOOST_AUTO_TEST_CASE(sums_of_means_have_the_variance_of_all) {
 // A perplexity may be 1e80, whose variance has no square.
 BOOST_AUTO_TEST_CASE(degrees_of_freedom_do_not_depend_on_the_unit) {
   for (const double unit : {1e-100, 1e80, 1e100}) {
-    const auto found = mean_difference(Values{unit, 2 * unit, 3 * unit}, Values{5 * unit, 6 * unit, 7 * unit}, kTail);
+    const auto found = mean_difference(Samples{Values{unit, 2 * unit, 3 * unit}},
+                                       Samples{Values{5 * unit, 6 * unit, 7 * unit}}, kTail);
     BOOST_REQUIRE(found.has_value());
     BOOST_TEST(found->degrees == 4, boost::test_tools::tolerance(1e-12));
   }
-  BOOST_TEST(!mean_difference(Values{1e200, 2e200}, Values{1, 2}, kTail));  // its variance is beyond a double
+  BOOST_TEST(!mean_difference(Samples{Values{1e200, 2e200}}, Samples{Values{1, 2}},
+                              kTail));  // its variance is beyond a double
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_told_without_a_variance) {
-  BOOST_TEST(!mean_difference(Values{1}, Values{0, 1, 2}, kTail));
-  BOOST_TEST(!mean_difference(Values{1, 1}, Values{2, 2}, kTail));
+  BOOST_TEST(!mean_difference(Samples{Values{1}}, Samples{Values{0, 1, 2}}, kTail));
+  BOOST_TEST(!mean_difference(Samples{Values{1, 1}}, Samples{Values{2, 2}}, kTail));
 }
 
 BOOST_AUTO_TEST_CASE(the_interval_covers_in_95_of_100) {
@@ -82,7 +84,7 @@ BOOST_AUTO_TEST_CASE(the_interval_covers_in_95_of_100) {
     for (int study = 0; study < kStudies; ++study) {
       Values a, b;
       for (int i = 0; i < 4; ++i) a.push_back(1 + ratio * noise(random)), b.push_back(noise(random));
-      const auto found = mean_difference(a, b, kTail);
+      const auto found = mean_difference(Samples{a}, Samples{b}, kTail);
       covered += found->low <= 1 && 1 <= found->high;
     }
     BOOST_TEST(covered > 0.94 * kStudies, ratio);

@@ -177,9 +177,10 @@ BOOST_AUTO_TEST_CASE(kernels_may_call_libm_and_libgcc) {
   const HostCompiler compiler = kb::find_host_compiler(options);
   const kb::CompileJob job{.source = scratch / "a.cpp", .object = scratch / "a.so"};
   kb::write_file_atomically(job.source,
+                            "#ifdef __aarch64__\n#define HALF __fp16\n#else\n#define HALF _Float16\n#endif\n"
                             "extern \"C\" double f(double x, __int128 n) {\n"
                             "  char copy[4096]; __builtin_memset(copy, (int)x, sizeof copy);\n"
-                            "  return __builtin_erf(x) + (double)(n / (__int128)copy[7]) + (double)(_Float16)x; }\n");
+                            "  return __builtin_erf(x) + (double)(n / (__int128)copy[7]) + (double)(HALF)x; }\n");
   const std::vector<kb::CompileResult> results = kb::compile_shared_objects(compiler, {&job, 1});
   BOOST_TEST(results[0].ok, results[0].diagnostics);
   kb::Process undefined({"/usr/bin/env", "nm", "-D", "--undefined-only", job.object.string()});

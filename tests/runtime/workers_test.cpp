@@ -115,6 +115,8 @@ BOOST_AUTO_TEST_CASE(norms_of_gradients_change_nothing_and_are_the_same_in_every
   }
   const Outcome buckets = run_split({.split = {4, 2}, .bucket_bytes = 4096, .gradient_norms = true});
   BOOST_TEST((buckets == run_split({.split = {4, 2}, .bucket_bytes = 4096})));
+  const Outcome whole = run_split({.split = {1, 8}, .gradient_norms = true});
+  BOOST_TEST(buckets.workers_norm == whole.workers_norm);
 }
 
 // Each worker alone, from the first state: its gradient is the mean over its own samples.

@@ -82,6 +82,7 @@ void extremes(KernelGraphs& graphs) {
         output("max" + at, max(x, {axis}));
         output("min" + at, min(x, {axis}));
         output("all_nan" + at, argmax(x + full_like(x, kNan), axis));
+        if (dtype == DType::f32) output("key" + at, order_key(x));
       }
       if (shape[1] == 10 || shape[1] == 1000) {
         const Tensor x = with_edges(input_of(graph, shape, dtype, "x"));
@@ -96,6 +97,15 @@ void extremes(KernelGraphs& graphs) {
       }
       graphs.add_exact("argmax " + std::string(name(dtype)) + " " + shape_name(shape), graph, on_gpu(0));
     }
+}
+
+void long_rows(KernelGraphs& graphs) {
+  Graph graph;
+  const Sorted sorted = sort(with_edges(input_of(graph, {2, 130}, DType::bf16, "x")), 1, true);
+  output("value", sorted.value);
+  output("place", sorted.index);
+  output("sums", cumsum(input_of(graph, {2, 70}, DType::i32, "y"), 1));
+  graphs.add_exact("sorted and summed rows", graph, on_gpu(0));
 }
 
 void pools(KernelGraphs& graphs) {
@@ -190,6 +200,7 @@ void values_at_edges(KernelGraphs& graphs) {
   of_one_element(graphs);
   casts(graphs);
   extremes(graphs);
+  long_rows(graphs);
   pools(graphs);
   rows(graphs);
   equalities_at_edges(graphs);

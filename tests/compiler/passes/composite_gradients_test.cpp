@@ -47,6 +47,23 @@ BOOST_AUTO_TEST_CASE(the_k_greatest_and_sorted_elements) {
   });
 }
 
+// The axis is long enough for sort to sort it by digits, and for cumsum to cut it into blocks.
+BOOST_AUTO_TEST_CASE(long_axes) {
+  GradientCase c(0);
+  const Tensor x = c.x({2, 70});
+  const double error = c.relative_error({cumsum(x, 1) * c.fixed({2, 70})});
+  BOOST_TEST(error <= kTolerance);
+  Graph graph;
+  const Tensor row = input(graph, "x", DType::f32, {300});
+  const Value slope = gradients(sum(topk(row, 20).value * iota(graph, DType::f32, 20)), {row})[0].value();
+  std::vector<double> values, expected(300, 0);
+  for (size_t i = 0; i < 300; ++i) values.push_back(static_cast<double>(i * 7 % 300));
+  for (size_t i = 0; i < 300; ++i) expected[i] = values[i] > 279 ? 299 - values[i] : 0;
+  const std::vector<double> got =
+      interpret_values(graph, {{"x", {{DType::f32, {300}, ""}, values}}}, {&slope, 1})[0].data;
+  BOOST_TEST(got == expected);
+}
+
 // Neither a tie nor an infinity shares the gradient out or makes it NaN.
 BOOST_AUTO_TEST_CASE(a_gradient_goes_to_the_elements_taken) {
   Graph graph;
@@ -89,6 +106,22 @@ BOOST_AUTO_TEST_CASE(enlarged_images) {
     const Sides factor(c.integer(1, 3), c.integer(1, 3));
     return std::vector<Tensor>{upsample2d(c.x({2, 1, 2, 3}), factor, Interpolation::nearest),
                                upsample2d(c.x({1, 2, 3, 2}), factor, Interpolation::bilinear)};
+  });
+}
+
+BOOST_AUTO_TEST_CASE(gamma_functions) {
+  check([](GradientCase& c) {
+    return std::vector<Tensor>{lgamma(c.x({6}, 0.2, 9.5)), digamma(c.x({6}, 0.2, 9.5)), lgamma(c.x({5}, -1.9, -1.1)),
+                               digamma(c.x({5}, -1.9, -1.1))};
+  });
+}
+
+// Places between the centres of elements, and beyond the edge.
+BOOST_AUTO_TEST_CASE(samples_at_a_grid) {
+  check([](GradientCase& c) {
+    const Tensor centres = constant(c.graph, DType::f64, {1, 2, 2, 2}, {-0.3, 0.2, 0.9, -1.3, 0.1, 0.4, -0.6, 0.7});
+    const Tensor grid = centres + c.x({1, 2, 2, 2}, -0.02, 0.02);
+    return std::vector<Tensor>{grid_sample(c.x({1, 2, 4, 3}), grid, {.border = c.coin()})};
   });
 }
 

@@ -3,7 +3,10 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <filesystem>
+
 #include "recipes/config/growth.h"
+#include "recipes/config/run_plan.h"
 #include "recipes/config/target_figure.h"
 #include "tests/support/says.h"
 
@@ -75,6 +78,24 @@ BOOST_AUTO_TEST_CASE(other_words_are_refused) {
   BOOST_CHECK_THROW(parse_target("--f", "=0.3"), Error);
   for (const char* growth : {"3ep:rate2:rate3", "3ep:x2:x3", "3ep:sqrt:again", "3ep:again:again"})
     BOOST_CHECK_EXCEPTION(parse_growths("--f", growth), Error, test::says("--f", growth));
+}
+
+BOOST_AUTO_TEST_CASE(files_are_recorded_by_paths_that_every_folder_has) {
+  const std::string here = std::filesystem::current_path().string();
+  RunConfig config;
+  config.data.path = "data/mnist";
+  config.sync.order = "order.jsonl";
+  config.sync.times = "./times.txt";
+  config.resume.branch = "runs/a@2.5ep";
+  config = with_absolute_paths(config);
+  BOOST_TEST(config.data.path == here + "/data/mnist");
+  BOOST_TEST(config.sync.order == here + "/order.jsonl");
+  BOOST_TEST(config.sync.times == here + "/times.txt");
+  BOOST_TEST(config.resume.branch == here + "/runs/a@2.5ep");
+  for (const char* word : {"exponential", "lognormal:0.5"}) {
+    config.sync.times = word;
+    BOOST_TEST(with_absolute_paths(config).sync.times == word);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

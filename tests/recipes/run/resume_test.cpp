@@ -130,6 +130,36 @@ BOOST_AUTO_TEST_CASE(a_run_without_an_end_in_its_manifest_ends_once_more) {
   BOOST_TEST(trace(out) == trace(whole));
 }
 
+// The lines are those of a run that a signal stopped while it evaluated its final state.
+BOOST_AUTO_TEST_CASE(a_run_that_was_stopped_in_its_last_evaluation_makes_it) {
+  train();
+  fs::copy(whole, out, fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+  Json manifest = Json::parse(test::read_file(out / "manifest.json"));
+  manifest["ended"]["how"] = "interrupted";
+  test::write_file(out / "manifest.json", manifest.dump());
+  std::string text;
+  for (const Json& line : test::lines_of(whole))
+    if (line.at("kind") != "eval" || line.at("step") < 20) text += line.dump() + "\n";
+  test::write_file(out / "metrics.jsonl", text);
+  BOOST_REQUIRE(run({"--resume", out.string()}) == 0);
+  BOOST_TEST(Json::parse(test::read_file(out / "manifest.json")).at("ended").at("how") == "finished");
+  BOOST_TEST(trace(out) == trace(whole));
+}
+
+// The process died before its first checkpoint, with an order whose head was not on the disk.
+BOOST_AUTO_TEST_CASE(an_order_of_no_checkpoint_begins_anew) {
+  train({"--per-worker", "5", "--policy", "async"});
+  fs::copy(whole, out, fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+  Json manifest = Json::parse(test::read_file(out / "manifest.json"));
+  manifest.erase("ended");
+  test::write_file(out / "manifest.json", manifest.dump());
+  fs::remove_all(out / "checkpoints");
+  for (const char* file : {"metrics.jsonl", "order.jsonl"}) test::write_file(out / file, "");
+  BOOST_REQUIRE(run({"--resume", out.string()}) == 0);
+  BOOST_TEST(trace(out) == trace(whole));
+  BOOST_TEST(test::read_file(out / "order.jsonl") == test::read_file(whole / "order.jsonl"));
+}
+
 BOOST_AUTO_TEST_CASE(a_run_grows_longer_where_its_steps_would_have_been_the_same) {
   const fs::path longer = directory / "longer";
   BOOST_REQUIRE(run(longer, {"--schedule", "constant", "--epochs", "3"}) == 0);

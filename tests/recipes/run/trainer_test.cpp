@@ -5,6 +5,8 @@
 
 #include <boost/test/unit_test.hpp>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "data/error.h"
@@ -254,6 +256,31 @@ BOOST_AUTO_TEST_CASE(a_dry_run_leaves_nothing_but_what_it_dumps) {
                            "schedule.train.txt", "kernels.predict.cpp"})
     BOOST_TEST(std::filesystem::file_size(directory / "dumps" / file) > 0u, file);
   BOOST_TEST(!std::filesystem::exists(directory / "dumps" / "metrics.jsonl"));
+}
+
+// A folder that is left would keep the corrected command from beginning there.
+BOOST_AUTO_TEST_CASE(refused_learning_leaves_no_folder) {
+  using Words = std::vector<std::string>;
+  const Words order = {"--per-worker", "5", "--policy", "async"};
+  const Words gains = {"--per-worker", "5", "--base-lr", "0.1", "--base-minibatch", "5", "--scaling", "adascale"};
+  test::TemporaryDirectory directory;
+  const std::filesystem::path out = directory / "run", two = directory / "two.txt";
+  std::ofstream(two) << "1\n2\n";
+  const auto refuses = [&](Words words, const Words& own, int code) {
+    words.insert(words.end(), own.begin(), own.end());
+    BOOST_TEST(run(out, words) == code);
+    BOOST_TEST(!std::filesystem::exists(out));
+    words.emplace_back("--dry-run");
+    BOOST_TEST(run(out, words) == code);
+  };
+  refuses(order, {"--times", "often"}, 2);
+  refuses(order, {"--times", (directory / "none.txt").string()}, 1);
+  refuses(order, {"--order", (directory / "none.jsonl").string()}, 1);
+  refuses(order, {"--optimizer", "schedule-free", "--recompute-bn", "2"}, 1);
+  refuses({"--per-worker", "5", "--policy", "local"}, {"--outer", "schedule-free"}, 1);
+  refuses(gains, {"--optimizer", "schedule-free", "--recompute-bn", "2"}, 1);
+  refuses(gains, {"--lr.biases", "0.1"}, 1);
+  BOOST_TEST(run(out, {"--per-worker", "5", "--policy", "async", "--times", two.string(), "--steps", "1"}) == 0);
 }
 
 BOOST_AUTO_TEST_CASE(exit_codes) {

@@ -213,7 +213,15 @@ BOOST_AUTO_TEST_CASE(groups_that_do_not_divide_the_parameters_are_refused) {
   refuses(config, "in the group 'norms'", "got:      [8]");
   config = plain;
   config.group_learning = {{"encoder", frozen(plain)}, {"head", frozen(plain)}};
-  refuses(config, "ParameterGroup::is_frozen: no parameter learns");
+  refuses(config, "group_learning: no parameter learns", "got:      'encoder', 'head' and the rest, all frozen");
+  config = with({"encoder"});
+  config.group_learning[0].learning.optimizer = "schedule-free";
+  config.group_learning[0].learning.hyper = {};
+  refuses(config, "learning.optimizer = schedule-free", "got the groups 'encoder' and the rest");
+  config = with({"encoder"});
+  config.judging.eval_ema = true;
+  config.learning.ema = config.group_learning[0].learning.ema = 0.9;
+  refuses(config, "judging.eval_ema: expected one group", "'encoder' and the rest");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -366,6 +366,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_go_with_replicas_is_refused) {
   BOOST_CHECK_EXCEPTION(make_plan(of_three, batch_plan(of_three.batch, 3), kTrain), Error,
                         says("sync.replicas = 4: expected a multiple or a divisor of the 3 processes"));
   refused([](TrainConfig& config) { config.sync.outer = "schedule-free"; }, "sync.outer = schedule-free: expected");
+  refused([](TrainConfig& config) { config.sync.outer = "muon"; }, "sync.outer = muon: it takes matrices");
   refused([](TrainConfig& config) { config.judging.noise_scale = true; }, "judging.noise_scale: expected none beside");
   refused([](TrainConfig& config) { config.batch.growths = parse_growths("--f", "2st:x2"); }, "batch.growths");
   refused([](TrainConfig& config) { config.sync.outer = "addam"; }, "addam");
