@@ -13,8 +13,8 @@ bool has_token_files(const std::filesystem::path& path);
 
 /// Maps the files of tokens. In a folder, those with "_val" in their names are the test part and the others, in the
 /// order of their names, the training part; hidden files are passed over. Without one of the parts, and of a single
-/// file, the last hundredth of the tokens, from the last file, is the test part. `vocabulary`: bound of the tokens, which
-/// is not checked here. Throws DataError for a file that is truncated or of another format or version.
+/// file, the last hundredth of the tokens, from the last file, is the test part. `vocabulary`: bound of the tokens,
+/// which is not checked here. Throws DataError for a file that is truncated or of another format or version.
 TokenText open_token_files(const std::filesystem::path& path, int64_t vocabulary);
 
 }  // namespace kb
