@@ -33,7 +33,7 @@ constexpr const char* kState = "state_sha256";
 constexpr const char* kHeader = "header_sha256";
 constexpr size_t kNumberDigits = 16, kHashDigits = 64;
 constexpr const char* kBytes = "tensor_bytes";
-// What stands before the names of tensors in those of slots and of copies of the parameters:
+// The beginnings of the names of slots and of copies of the parameters, which the name of a parameter follows:
 // "outer.velocity,replica.0,replica.0.velocity,velocity".
 constexpr const char* kSlots = "slots";
 
