@@ -8,7 +8,6 @@ faster one, with a malloc that keeps its pages. The table has the median step ti
 greatest of the rounds.
 """
 import argparse
-import contextlib
 import csv
 import json
 import pathlib
@@ -39,18 +38,11 @@ def train_rank(rank, arguments, recipe_arguments, results):
     torch.distributed.init_process_group("gloo", init_method=store, rank=rank, world_size=PROCESSES)
     net, optimizer, loss_of = torch_steps.PARTS.get(recipe_arguments.recipe, torch_steps.image_parts)(recipe_arguments)
     net = torch.nn.parallel.DistributedDataParallel(net, gradient_as_bucket_view=True)
-    loss_of = torch.compile(loss_of) if arguments.compile else loss_of
-    cast = (lambda: torch.autocast("cpu", torch.bfloat16)) if arguments.precision == "bf16" else contextlib.nullcontext
+    step = torch_steps.stepper(recipe_arguments, net, optimizer, loss_of)
 
     def seconds_of_step():
         begin = time.perf_counter()
-        optimizer.zero_grad(set_to_none=True)
-        with cast():
-            loss = loss_of(net)
-        loss.backward()
-        if recipe_arguments.recipe == "gpt":
-            torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
-        optimizer.step()
+        step()
         return time.perf_counter() - begin
 
     steps = torch.tensor([SECONDS / statistics.median(seconds_of_step() for _ in range(WARM_STEPS))])
@@ -66,7 +58,7 @@ def peer_side(arguments):
     """PyTorch's side of a round."""
     recipe, minibatch, flags = times.CASES[arguments.cases[0]]
     words = [recipe, *flags, "--minibatch", str(minibatch // PROCESSES), "--precision", arguments.precision,
-             "--format", arguments.format]
+             "--format", arguments.format] + ["--compile"] * arguments.compile
     results = torch.multiprocessing.get_context("spawn").SimpleQueue()
     with tempfile.TemporaryDirectory() as folder:
         arguments.meeting = pathlib.Path(folder) / "meeting"

@@ -54,6 +54,28 @@ def transformer_parts(arguments):
 PARTS = {"gpt": gpt_parts, "transformer": transformer_parts}
 
 
+def stepper(arguments, net, optimizer, loss_of):
+    """Returns a function that makes a training step of the net, compiled if the arguments ask for it."""
+    cuda = arguments.device == "cuda"
+    if arguments.compile:  # the loss too
+        loss_of = torch.compile(loss_of, mode="reduce-overhead" if cuda else "default")
+    low = arguments.precision == "bf16"
+    cast = (lambda: torch.autocast(arguments.device, torch.bfloat16)) if low else contextlib.nullcontext
+
+    def step():
+        if arguments.compile and cuda:
+            torch.compiler.cudagraph_mark_step_begin()
+        optimizer.zero_grad(set_to_none=True)
+        with cast():
+            loss = loss_of(net)
+        loss.backward()
+        if arguments.recipe == "gpt":
+            torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        optimizer.step()
+
+    return step
+
+
 def parsed(words=None):
     """Returns the arguments of these words, or of the command line."""
     parser = argparse.ArgumentParser()
@@ -81,23 +103,8 @@ def main():
     torch.backends.cudnn.benchmark = True
     # Without this, convolutions in f32 would take tf32 on a GPU, which ours do not.
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = arguments.precision == "tf32"
-    net, optimizer, loss_of = PARTS.get(arguments.recipe, image_parts)(arguments)
     cuda = arguments.device == "cuda"
-    if arguments.compile:  # the loss too
-        loss_of = torch.compile(loss_of, mode="reduce-overhead" if cuda else "default")
-    low = arguments.precision == "bf16"
-    cast = (lambda: torch.autocast(arguments.device, torch.bfloat16)) if low else contextlib.nullcontext
-
-    def step():
-        if arguments.compile and cuda:
-            torch.compiler.cudagraph_mark_step_begin()
-        optimizer.zero_grad(set_to_none=True)
-        with cast():
-            loss = loss_of(net)
-        loss.backward()
-        if arguments.recipe == "gpt":
-            torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
-        optimizer.step()
+    step = stepper(arguments, *PARTS.get(arguments.recipe, image_parts)(arguments))
 
     def seconds_a_step(steps):
         start = time.perf_counter()
