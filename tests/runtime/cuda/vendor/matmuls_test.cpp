@@ -1,6 +1,7 @@
 // cuBLASLt without a device: its descriptors can be made and read back; its heuristics cannot be asked.
 #include "runtime/cuda/cublaslt/matmuls.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 
 #include "graph/error.h"
@@ -34,7 +35,7 @@ BOOST_AUTO_TEST_CASE(a_pick_is_the_algorithm_word_for_word) {
   for (size_t i = 0; i < std::size(algorithm.data); ++i) algorithm.data[i] = 0x9e3779b97f4a7c15u * (i + 1) - (i == 3);
   algorithm.data[5] = 0;
   const cublasLtMatmulAlgo_t again = from_pick(to_pick(algorithm));
-  BOOST_TEST(again.data == algorithm.data);
+  BOOST_TEST(std::ranges::equal(again.data, algorithm.data));
 }
 
 BOOST_AUTO_TEST_CASE(a_pick_of_another_version_is_refused) {
