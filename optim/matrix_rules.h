@@ -10,7 +10,11 @@ namespace kb {
 // X <- a X + (b X X^T + c (X X^T)^2) X from X / (|X| + 1e-7), (a, b, c) = (3.4445, -4.7750, 2.0315).
 Tensor orthogonalised(Tensor matrices);
 
-// Is the rule `muon` of optim/README.md; O is orthogonalised().
+// u <- m u + (1 - m) g; w <- w - eta s O(n) - eta lambda d w, n = m u + (1 - m) g, or u without Nesterov's step, and O
+// orthogonalised(). Jordan et al. 2024, "Muon: an optimizer for hidden layers in neural networks"; lambda as in adamw.
+// For a matrix of R rows and C columns, s is sqrt(max(1, R / C)) as theirs, or, where the scalar update_rms is above 0,
+// update_rms sqrt(max(R, C)): the root mean square of s O(n) is then about update_rms (Liu et al. 2025, arXiv
+// 2502.16982, eq. 4, with 0.2, so that the rates and weight decay of AdamW fit).
 Tensor muon_update(UpdateContext& c);
 
 }  // namespace kb
