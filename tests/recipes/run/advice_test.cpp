@@ -64,8 +64,7 @@ BOOST_AUTO_TEST_CASE(a_minibatch_that_the_recipe_refuses_is_not_offered) {
 
 BOOST_AUTO_TEST_CASE(a_model_that_writes_sequences_shows_them) {
   const std::string lines = what_next(lenet_mnist(), flags_of({}), kLong, "./run translate RUN");
-  BOOST_TEST(lines.starts_with("next: ./run translate RUN   what the model writes\n      ./run lenet_mnist"),
-             lines);
+  BOOST_TEST(lines.starts_with("next: ./run translate RUN   what the model writes\n      ./run lenet_mnist"), lines);
 }
 
 BOOST_AUTO_TEST_CASE(given_flags_are_kept) {
