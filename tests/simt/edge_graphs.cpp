@@ -99,15 +99,6 @@ void extremes(KernelGraphs& graphs) {
     }
 }
 
-void long_rows(KernelGraphs& graphs) {
-  Graph graph;
-  const Sorted sorted = sort(with_edges(input_of(graph, {2, 130}, DType::bf16, "x")), 1, true);
-  output("value", sorted.value);
-  output("place", sorted.index);
-  output("sums", cumsum(input_of(graph, {2, 70}, DType::i32, "y"), 1));
-  graphs.add_exact("sorted and summed rows", graph, on_gpu(0));
-}
-
 void pools(KernelGraphs& graphs) {
   const Window windows[] = {{.kernel = {2, 2}, .stride = {2, 2}},
                             {.kernel = {3, 3}, .stride = {2, 1}, .padding = {1, 1}},
@@ -200,7 +191,6 @@ void values_at_edges(KernelGraphs& graphs) {
   of_one_element(graphs);
   casts(graphs);
   extremes(graphs);
-  long_rows(graphs);
   pools(graphs);
   rows(graphs);
   equalities_at_edges(graphs);
