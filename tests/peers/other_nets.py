@@ -6,9 +6,7 @@
 PyTorch keeps its pages (malloc), runs as it is and by torch.compile, each with contiguous and channels_last images. The
 table has the better of the two: median, least and greatest ratio of the rounds, PyTorch's step over ours.
 """
-import argparse
 import json
-import pathlib
 import statistics
 import sys
 import time
@@ -119,7 +117,7 @@ def side(arguments):
     """PyTorch's side of a pair: steps when it is asked to."""
     torch.set_num_threads(arguments.threads)
     memory_format = torch.channels_last if arguments.format == "channels_last" else torch.contiguous_format
-    net = NETS[arguments.nets[0]]().to(memory_format=memory_format).train()
+    net = NETS[arguments.names[0]]().to(memory_format=memory_format).train()
     optimizer = torch.optim.SGD(net.parameters(), lr=1e-4, momentum=0.9, fused=True)
     images = torch.randn(MINIBATCH, 3, 32, 32).contiguous(memory_format=memory_format)
     labels = torch.arange(MINIBATCH) % 10
@@ -141,24 +139,11 @@ def side(arguments):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("nets", nargs="*", metavar="NET", help=", ".join(NETS))
-    parser.add_argument("--precision", choices=["f32", "bf16"], default="f32")
-    parser.add_argument("--rounds", type=int, default=5, help="turns of each side (%(default)s)")
-    parser.add_argument("--json", type=pathlib.Path, help="file for the figures")
-    parser.add_argument("--bin", type=pathlib.Path, default=times.HERE.parents[1] / "build" / "bin")
-    parser.add_argument("--side", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--compile", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--format", help=argparse.SUPPRESS)
-    parser.add_argument("--threads", type=int, default=1, help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    unknown = [name for name in arguments.nets if name not in NETS]
-    if unknown:
-        parser.error(f"expected nets of {', '.join(NETS)}, got {', '.join(unknown)}")
+    arguments = times.parse_pairs(__doc__, NETS, 5)
     if arguments.side:
         return side(arguments)
     rows = []
-    for name in arguments.nets or NETS:
+    for name in arguments.names or NETS:
         for way, flags in (("eager", []), ("compiled", ["--compile"])):
             ours = [arguments.bin / "other_nets", "bench", "--kind", name, "--data", "synthetic", "--minibatch", str(MINIBATCH),
                     "--precision", arguments.precision, "--turns"]

@@ -7,7 +7,6 @@ In a round our recipe trains on noise for some seconds, then PyTorch steps for a
 faster one, with a malloc that keeps its pages. The table has the median step time of PyTorch over ours: median, least and
 greatest of the rounds.
 """
-import argparse
 import csv
 import json
 import pathlib
@@ -56,7 +55,7 @@ def train_rank(rank, arguments, recipe_arguments, results):
 
 def peer_side(arguments):
     """PyTorch's side of a round."""
-    recipe, minibatch, flags = times.CASES[arguments.cases[0]]
+    recipe, minibatch, flags = times.CASES[arguments.names[0]]
     words = [recipe, *flags, "--minibatch", str(minibatch // PROCESSES), "--precision", arguments.precision,
              "--format", arguments.format] + ["--compile"] * arguments.compile
     results = torch.multiprocessing.get_context("spawn").SimpleQueue()
@@ -86,23 +85,11 @@ def our_ms(case, steps, arguments):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
-    parser.add_argument("--precision", choices=["f32", "bf16"], default="f32")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--compile", action="store_true", help="PyTorch's nets and losses by torch.compile")
-    parser.add_argument("--json", type=pathlib.Path, help="file for the figures")
-    parser.add_argument("--bin", type=pathlib.Path, default=times.HERE.parents[1] / "build" / "bin")
-    parser.add_argument("--side", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--format", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    unknown = [name for name in arguments.cases if name not in CASES]
-    if unknown:
-        parser.error(f"expected cases of {', '.join(CASES)}, got {', '.join(unknown)}")
+    arguments = times.parse_pairs(__doc__, CASES, 3, "PyTorch's nets and losses by torch.compile")
     if arguments.side:
         return peer_side(arguments)
     rows = []
-    for case in arguments.cases or CASES:
+    for case in arguments.names or CASES:
         formats = times.FORMATS[:1] if times.CASES[case][0] in times.ONE_FORMAT else times.FORMATS
         steps = max(10, int(1e3 * SECONDS / our_ms(case, 10, arguments)))
         ratios = []

@@ -109,6 +109,25 @@ def measure(case, precision, way, arguments):
     return min(found, key=lambda row: statistics.median(row["ratios"]))
 
 
+def parse_pairs(description, names, rounds, compile_help=argparse.SUPPRESS):
+    """Parses the command line of a script that pairs our programs with PyTorch's, each of which is a call with --side."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(names))
+    parser.add_argument("--precision", choices=["f32", "bf16"], default="f32")
+    parser.add_argument("--rounds", type=int, default=rounds, help="rounds that are timed (%(default)s)")
+    parser.add_argument("--compile", action="store_true", help=compile_help)
+    parser.add_argument("--json", type=pathlib.Path, help="file for the figures")
+    parser.add_argument("--bin", type=pathlib.Path, default=HERE.parents[1] / "build" / "bin")
+    parser.add_argument("--side", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--format", help=argparse.SUPPRESS)
+    parser.add_argument("--threads", type=int, default=1, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    unknown = [name for name in arguments.names if name not in names]
+    if unknown:
+        parser.error(f"expected {', '.join(names)}, got {', '.join(unknown)}")
+    return arguments
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
