@@ -15,6 +15,7 @@ double portable_log(double x) {
   }
   const double s = (m - 1) / (m + 1), s2 = s * s;
   double sum = 0;
+#pragma GCC unroll 14  // the coefficients are constants then
   for (int k = 27; k >= 1; k -= 2) sum = sum * s2 + 1.0 / k;
   return 2 * s * sum + exponent * std::numbers::ln2;
 }

@@ -9,6 +9,8 @@
 #include "compiler/passes/parameter_space.h"
 #include "graph/interpreter.h"
 #include "runtime/sha256.h"
+#include "runtime/threads.h"
+#include "runtime/usable_processors.h"
 
 namespace kb {
 namespace {
@@ -113,10 +115,12 @@ void StateStore::initialise(uint32_t seed) {
 void StateStore::initialise_parameters(uint32_t seed) {
   if (!has(kFlatParameters)) return;
   std::byte* flat = entries_.at(kFlatParameters).host();
-  for (const Segment& segment : space_.segments) {
+  const auto initialise_one = [&](size_t i) {
+    const Segment& segment = space_.segments[i];
     Variable parameter{segment.name, segment.type, VariableKind::parameter, segment.role, segment.init, {}, 0};
     store_values(space_.dtype, flat + segment.offset * size_of(space_.dtype), initial_value(parameter, seed).data);
-  }
+  };
+  run_side_by_side(space_.segments.size(), static_cast<size_t>(usable_processors()), initialise_one);
 }
 
 // Returns whether a vector has tensors that lie in another order in the backend's memory than in the mirror.

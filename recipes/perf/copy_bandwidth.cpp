@@ -24,9 +24,9 @@ constexpr int64_t kDeviceCopy = int64_t{1} << 30;  // most bytes of a copied arr
 
 CopyBandwidth::CopyBandwidth(int64_t bytes, int threads)
     : tiles_((bytes + kTile - 1) / kTile),
-      from_(allocate_cpu_memory(tiles_ * kTile)),
-      to_(allocate_cpu_memory(tiles_ * kTile)),
-      pool_(threads) {}
+      pool_(threads),
+      from_(allocate_cpu_memory(tiles_ * kTile, pool_)),
+      to_(allocate_cpu_memory(tiles_ * kTile, pool_)) {}
 
 void CopyBandwidth::plain() {
   pool_.parallel(tiles_, [&](int64_t begin, int64_t end, int) {

@@ -20,9 +20,9 @@ class CopyBandwidth {
 
  private:
   const int64_t tiles_;
+  Pool pool_;
   const std::unique_ptr<DeviceMemory> from_, to_;
   std::atomic<uint64_t> bits_ = 0;  // joins what was read: without a use of it the compiler would read nothing
-  Pool pool_;
 };
 
 // Returns the bytes of an array whose copy measures the bandwidth of a device's memory: 1 GiB, of which a cache (126 MB

@@ -79,8 +79,8 @@ class CpuBackend : public Backend {
   const Target& target() const override { return target_; }
   std::string library() const override { return fmt::format("{} with {}", library_.name(), target_.library_isa); }
   DType library_dtype(DType dtype) const override { return compute_dtype(library_, dtype); }
-  std::unique_ptr<DeviceMemory> allocate(int64_t bytes) override { return allocate_cpu_memory(bytes); }
-  std::unique_ptr<DeviceMemory> allocate_host(int64_t bytes) override { return allocate_cpu_memory(bytes); }
+  std::unique_ptr<DeviceMemory> allocate(int64_t bytes) override { return allocate_cpu_memory(bytes, pool_); }
+  std::unique_ptr<DeviceMemory> allocate_host(int64_t bytes) override { return allocate_cpu_memory(bytes, pool_); }
   int64_t memory_bytes() const override { return usable_memory(); }
   bool host_visible() const override { return true; }
   void upload(std::byte* target, const std::byte* source, int64_t bytes) override {
