@@ -5,7 +5,7 @@
     times.py resnet50 --precision f32      one of them
     times.py --rounds 5 --json times.json
     times.py --device cuda resnet50        on a GPU
-    times.py --jax PYTHON mlp128           beside JAX too, which that interpreter has (not transformer)
+    times.py --jax PYTHON mlp128           beside JAX too, which that interpreter has (not lenet, bert, transformer)
 
 PyTorch runs as it is (eager) and by torch.compile; on a CPU with malloc as it is and with one that keeps its pages, on a
 GPU compiled code runs by CUDA graphs. Images lie contiguous or channels_last. --ways and --formats, names with commas
@@ -30,13 +30,16 @@ GPT_124M_FLAGS = ["--dim", "768", "--layers", "12", "--heads", "12", "--context"
 # The base model of Vaswani et al. 2017 (table 3), 32 pairs of 64 tokens each: 2,048 tokens a side.
 TRANSFORMER_FLAGS = ["--dim", "512", "--layers", "6", "--heads", "8", "--hidden", "2048", "--vocabulary", "37000", "--dropout",
                      "0.1", "--norm", "post", "--bucket", "64", "--data", "synthetic"]
+# A third of the layers of BERT's base model, at two thirds of its width: 16 samples of 128 tokens.
+BERT_FLAGS = ["--dim", "512", "--layers", "4", "--heads", "8", "--context", "128", "--vocabulary", "30522", "--dropout", "0.1",
+              "--optimizer", "adamw", "--data", "synthetic"]
 # The recipe of a case, its minibatch, and flags that both sides take.
 CASES = {"resnet50": ("resnet50", 16, []), "resnet_cifar20": ("resnet_cifar", 128, []), "mlp16": ("mlp_mnist", 16, []),
-         "mlp128": ("mlp_mnist", 128, []), "gpt": ("gpt", 16, GPT_FLAGS),
+         "mlp128": ("mlp_mnist", 128, []), "lenet": ("lenet_mnist", 128, []), "bert": ("bert", 16, BERT_FLAGS), "gpt": ("gpt", 16, GPT_FLAGS),
          "transformer": ("transformer", 32, TRANSFORMER_FLAGS), "gpt124m": ("gpt", 64, GPT_124M_FLAGS)}
 BY_NAME_ONLY = ("gpt124m",)  # cases that a CPU would take minutes for
-NOT_IN_JAX = ("transformer",)
-ONE_FORMAT = ("mlp_mnist", "gpt", "transformer")  # recipes without images, for which a memory format means nothing
+NOT_IN_JAX = ("lenet", "bert", "transformer")
+ONE_FORMAT = ("mlp_mnist", "gpt", "transformer", "bert")  # recipes without images, for which a memory format means nothing
 MALLOCS = {"": {}, "+pages": {"MALLOC_MMAP_THRESHOLD_": "8589934592", "MALLOC_TRIM_THRESHOLD_": "17179869184",
                                "MALLOC_TOP_PAD_": "268435456"}}
 # The ways to run a peer: name, environment, flags of torch_steps.py.

@@ -17,7 +17,7 @@ from turns import tell_times
 GROUP = 10  # steps on a GPU between two waits
 SHAPES = {"mlp_mnist": ((1, 28, 28), 10), "lenet_mnist": ((1, 28, 28), 10), "resnet_cifar": ((3, 32, 32), 10),
           "resnet50": ((3, 224, 224), 1000)}
-SIZES = ("dim", "layers", "heads", "context", "vocabulary", "hidden", "bucket")  # of gpt and transformer
+SIZES = ("dim", "layers", "heads", "context", "vocabulary", "hidden", "bucket")  # of the recipes without images
 
 
 def image_parts(arguments):
@@ -51,7 +51,29 @@ def transformer_parts(arguments):
     return net, optimizer, lambda net: nets.translation_loss(net, source, lengths, target, lengths, 0.1)
 
 
-PARTS = {"gpt": gpt_parts, "transformer": transformer_parts}
+def bert_parts(arguments):
+    """As image_parts, by BertForMaskedLM of transformers, which computes the logits of the predicted places alone."""
+    import transformers
+    config = transformers.BertConfig(
+        vocab_size=arguments.vocabulary, hidden_size=arguments.dim, num_hidden_layers=arguments.layers,
+        num_attention_heads=arguments.heads, intermediate_size=4 * arguments.dim, type_vocab_size=1,
+        max_position_embeddings=arguments.context, hidden_dropout_prob=arguments.dropout,
+        attention_probs_dropout_prob=arguments.dropout, attn_implementation="sdpa")
+    net = transformers.BertForMaskedLM(config).to(arguments.device).train()
+    tokens = torch.randint(arguments.vocabulary, (arguments.minibatch, arguments.context), device=arguments.device)
+    count = round(0.15 * arguments.context)
+    places = torch.rand(tokens.shape, device=arguments.device).argsort(1)[:, :count].sort(1).values
+    places = (places + arguments.context * torch.arange(arguments.minibatch, device=arguments.device)[:, None]).flatten()
+    labels = torch.randint(arguments.vocabulary, places.shape, device=arguments.device)
+
+    def loss_of(net):
+        features = net.bert(tokens).last_hidden_state.flatten(0, 1)
+        return F.cross_entropy(net.cls(features[places]), labels)
+
+    return net, torch.optim.AdamW(net.parameters(), lr=1e-4, weight_decay=0.01, fused=True), loss_of
+
+
+PARTS = {"gpt": gpt_parts, "transformer": transformer_parts, "bert": bert_parts}
 
 
 def stepper(arguments, net, optimizer, loss_of):
@@ -88,9 +110,11 @@ def parsed(words=None):
     parser.add_argument("--compile", action="store_true", help="torch.compile, on a GPU with CUDA graphs")
     for name in SIZES:
         parser.add_argument(f"--{name}", type=int, default=256, help="of " + " and ".join(PARTS))
-    parser.add_argument("--dropout", type=float, default=0, help="of transformer")
+    parser.add_argument("--dropout", type=float, default=0, help="of transformer and bert")
+    parser.add_argument("--optimizer", choices=["adamw"], help="what bench takes")
     parser.add_argument("--norm", choices=["pre", "post"], default="pre", help="of transformer")
     parser.add_argument("--turns", action="store_true", help="step for so many milliseconds for each line of standard input")
+    parser.add_argument("--first", action="store_true", help="end after a first step, which is told")
     parser.add_argument("--data", choices=["synthetic"], help="what bench takes")
     return parser.parse_args(words)
 
@@ -114,6 +138,9 @@ def main():
             torch.cuda.synchronize()
         return (time.perf_counter() - start) / steps
 
+    if arguments.first:
+        seconds_a_step(1)
+        return print("first step done", flush=True)
     group = GROUP if cuda else 1
     tell_times(seconds_a_step, group, arguments.turns,
                lambda: {"peak_bytes": torch.cuda.max_memory_allocated()} if cuda else {})
