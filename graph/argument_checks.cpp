@@ -63,7 +63,10 @@ static std::string broadcast_hint(const std::vector<Type>& types) {
   return "broadcast_axes(x, shape, axes) says which axis of the result each axis of x is";
 }
 
-Dims broadcast_shape(std::string_view op, const std::vector<Type>& types) {
+Dims broadcast_shape(std::string_view op, const std::vector<Tensor>& tensors) {
+  std::vector<Type> types;
+  std::vector<Value> values;
+  for (const Tensor& tensor : tensors) types.push_back(tensor.type()), values.push_back(tensor.value());
   size_t rank = 0;
   for (const Type& type : types) rank = std::max(rank, type.shape.size());
   Dims shape(rank, 1);
@@ -72,8 +75,10 @@ Dims broadcast_shape(std::string_view op, const std::vector<Type>& types) {
       int64_t& extent = shape[rank - 1 - i];
       const int64_t own = type.shape[type.shape.size() - 1 - i];
       if (extent != 1 && own != 1 && extent != own)
-        report(op, {"shapes do not broadcast", "equal extents, or 1, counted from the last axis",
-                    operands_text(types, op), broadcast_hint(types)});
+        report(op,
+               {"shapes do not broadcast", "equal extents, or 1, counted from the last axis", operands_text(types, op),
+                broadcast_hint(types)},
+               tensors.front().graph().makers(values));
       if (extent == 1) extent = own;
     }
   }

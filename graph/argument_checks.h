@@ -22,6 +22,6 @@ void require_float(std::string_view op, Tensor x);
 // Returns `number` as `dtype` holds it. Throws Error when an integer or boolean dtype does not have this number.
 double number_in(std::string_view op, DType dtype, double number);
 // Returns the shape to which the operands broadcast. Throws Error where two extents differ and neither is 1.
-Dims broadcast_shape(std::string_view op, const std::vector<Type>& types);
+Dims broadcast_shape(std::string_view op, const std::vector<Tensor>& tensors);
 
 }  // namespace kb

@@ -30,9 +30,7 @@ Tensor apply(Op op, const std::vector<Operand>& arguments, Where where, Where fu
   for (const Operand& operand : arguments)
     if (!operand.is_number) tensors.push_back(operand.tensor);
   require_same_graph(name(op), tensors);
-  std::vector<Type> types;
-  for (const Tensor& tensor : tensors) types.push_back(tensor.type());
-  const Dims shape = broadcast_shape(name(op), types);
+  const Dims shape = broadcast_shape(name(op), tensors);
   const DType dtype = number_dtype(op, arguments);
   Graph& graph = tensors.front().graph();
   std::vector<Value> values;

@@ -1,5 +1,10 @@
 #include "graph/graph.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
 #include "graph/infer.h"
 #include "graph/report.h"
 #include "graph/scope.h"
@@ -33,7 +38,7 @@ Value Graph::add_called(std::string_view called, Op op, std::vector<Value> input
   try {
     return insert(op, std::move(inputs), std::move(attrs), scope, frame);
   } catch (const Mistake& mistake) {
-    report(called, mistake);
+    report(called, mistake, makers(inputs));  // insert() has not taken the inputs of what it refuses
   }
 }
 
@@ -49,7 +54,7 @@ Value Graph::add_like(const Graph& other, const Node& like, Op op, std::vector<V
   }
 }
 
-Value Graph::insert(Op op, std::vector<Value> inputs, Attrs attrs, int32_t scope, int32_t frame) {
+Value Graph::insert(Op op, std::vector<Value>&& inputs, Attrs attrs, int32_t scope, int32_t frame) {
   std::vector<Type> types;
   types.reserve(inputs.size());
   for (const Value& value : inputs) types.push_back(type(value));
@@ -182,6 +187,24 @@ std::string Graph::place(const Node& node) const {
 std::string_view Graph::called(const Node& node) const {
   const Frame* frame = outermost_frame(node);
   return frame ? function_name(frame->function) : "";
+}
+
+std::string Graph::makers(std::span<const Value> values) const {
+  if (call_stack().empty()) return "";
+  const std::source_location& here = call_stack().front();
+  std::vector<std::string> lines;
+  for (const Value& value : values) {
+    const Node& node = nodes[static_cast<size_t>(value.node)];
+    const Frame* frame = outermost_frame(node);
+    if (!frame ||
+        (frame->line == static_cast<int32_t>(here.line()) && base_name(frame->file) == base_name(here.file_name())))
+      continue;
+    const std::string& scope = scopes[static_cast<size_t>(node.scope)];
+    std::string line = to_string(type(value)) + ": " + std::string(called(node)) + ", " + place(node);
+    if (!scope.empty()) line += " (in " + scope + ")";
+    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
+  }
+  return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
 }  // namespace kb

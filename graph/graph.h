@@ -190,10 +190,13 @@ class Graph {
   std::string place(const Node& node) const;
   // Returns the DSL function that the user's own line calls for a node, as "batch_norm"; "" when it is unknown.
   std::string_view called(const Node& node) const;
+  // Returns a line for each value that another line than the present DSL call's made: its type, that line, and the
+  // scope there, as "f32[N=4,C=3]: relu, model.cpp:18 (in layer3.0)".
+  std::string makers(std::span<const Value> values) const;
 
  private:
   Value add_called(std::string_view called, Op op, std::vector<Value> inputs, Attrs attrs);
-  Value insert(Op op, std::vector<Value> inputs, Attrs attrs, int32_t scope, int32_t frame);
+  Value insert(Op op, std::vector<Value>&& inputs, Attrs attrs, int32_t scope, int32_t frame);
   void index_leaf(int32_t node);
   int32_t import_scope(const Graph& other, int32_t scope);
   int32_t import_frame(const Graph& other, int32_t frame);

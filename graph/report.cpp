@@ -36,11 +36,12 @@ std::string number_text(double value) { return fmt::format("{}", value); }
 
 std::string_view base_name(std::string_view path) { return path.substr(path.find_last_of('/') + 1); }
 
-void report(std::string_view op, const Mistake& mistake) {
+void report(std::string_view op, const Mistake& mistake, const std::string& makers) {
   std::string text = std::string(op) + ": " + mistake.what;
   const bool users = !call_stack().empty() && current_origin() == nullptr;
   if (users) text += "\n  at " + place_text();
   text += "\n  expected: " + indented(mistake.expected) + "\n  got:      " + indented(mistake.got);
+  if (!makers.empty()) text += "\n  made by:  " + indented(makers);
   if (!mistake.hint.empty()) text += "\n  hint:     " + indented(mistake.hint);
   if (users) throw Error(text);
   throw InternalError(text);

@@ -10,8 +10,9 @@
 namespace kb {
 
 // Throws Error at the building thread's place (graph/scope.h). Throws InternalError instead when no DSL call is under
-// way, or when an Origin lives: then the mistake is a compiler pass's.
-[[noreturn]] void report(std::string_view op, const Mistake& mistake);
+// way, or when an Origin lives: then the mistake is a compiler pass's. `makers` tells where the operands come from
+// (Graph::makers).
+[[noreturn]] void report(std::string_view op, const Mistake& mistake, const std::string& makers = "");
 
 // Returns the shortest text that reads back as the same number.
 std::string number_text(double value);

@@ -28,6 +28,7 @@ class Tensor {
   int64_t size(int64_t axis, Where where = Where::current()) const;
   // Returns the extent of the axis that has this letter, as "C". Throws Error when no axis has it.
   int64_t dim(const char* letter, Where where = Where::current()) const;
+  int64_t dim(int axis) const = delete;  // an axis has a size(axis)
   // Returns this tensor with its dimensions named by `letters`, one each. Throws Error when their number is not the
   // rank.
   Tensor named(const std::string& letters, Where where = Where::current()) const;

@@ -1,7 +1,10 @@
 // Makes every mistake that a user can make in the DSL and compares the error's text with golden/errors/NAME.txt.
+#include <fmt/format.h>
+
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>
+#include <regex>
 
 #include "graph/layers.h"
 #include "graph/recurrent.h"
@@ -313,7 +316,8 @@ const Case kCases[] = {
 };
 // clang-format on
 
-// Returns the error's text with "LINE" for the number of its line, or a complaint if that is not the line of the case.
+// Returns the error's text with "LINE" for the number of its line, or a complaint if that is not the line of the case,
+// and with "MAKER" for those of the operands.
 std::string text_of(const Case& mistake) {
   Model model;
   try {
@@ -323,7 +327,8 @@ std::string text_of(const Case& mistake) {
     const std::string place = "errors_test.cpp:" + std::to_string(mistake.line);
     const size_t at = text.find(place);
     if (at == std::string::npos) return text + "\n(the line is wrong)\n";
-    return text.replace(at, place.size(), "errors_test.cpp:LINE") + "\n";
+    text.replace(at, place.size(), "errors_test.cpp:LINE");
+    return std::regex_replace(text, std::regex("errors_test.cpp:[0-9]+"), "errors_test.cpp:MAKER") + "\n";
   }
   return "(no error)\n";
 }
@@ -343,6 +348,33 @@ BOOST_AUTO_TEST_CASE(every_mistake_is_reported_where_it_was_written) {
     }
   }
 }
+
+BOOST_AUTO_TEST_CASE(operands_are_told_with_the_lines_that_made_them) {
+  Model m;
+  const auto block = [](Tensor x) {
+    Scope scope("layer3");
+    return relu(conv2d("conv", x, 5, {.kernel = 1}));
+  };
+  constexpr int kReluLine = __LINE__ - 2;
+  const Tensor half = cast(m.images, DType::bf16), other = block(m.images);
+  constexpr int kCastLine = __LINE__ - 1;
+  const std::string relu_text = fmt::format("f32[N=8,C=5,H=32,W=32]: relu, errors_test.cpp:{} (in layer3)", kReluLine);
+  BOOST_CHECK_EXCEPTION(m.images + other, Error,
+                        test::says("f32[N=8,C=3,H=32,W=32]: input, errors_test.cpp:", relu_text));
+  BOOST_CHECK_EXCEPTION(
+      half + m.images, Error,
+      test::says(fmt::format("made by:  bf16[N=8,C=3,H=32,W=32]: cast, errors_test.cpp:{}\n", kCastLine)));
+  BOOST_CHECK_EXCEPTION(matmul(exp(m.x), exp(m.x)), Error, [](const Error& error) {  // both are of the line told above
+    return !test::says("made by")(error);
+  });
+}
+
+// A literal 0 would be a null pointer to letters.
+template <class T>
+concept NumbersDimensions = requires(T x) {
+  x.dim(0);
+};
+static_assert(!NumbersDimensions<Tensor>);
 
 BOOST_AUTO_TEST_CASE(a_failed_call_leaves_no_scope_and_no_frame_behind) {
   Model model;

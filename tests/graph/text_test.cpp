@@ -8,6 +8,7 @@
 #include "graph/layers.h"
 #include "graph/scope.h"
 #include "tests/support/random_graph.h"
+#include "tests/support/says.h"
 #include "tests/support/support.h"
 
 namespace kb::text_test {
