@@ -20,8 +20,10 @@ struct TargetFigure {
   bool is_of_averages() const { return metric.starts_with(kAveragedPrefix); }
   // Returns the metric without kAveragedPrefix.
   std::string plain_metric() const;
-  // Returns whether the best possible share of the samples, 0 or 1, reaches the target.
-  bool can_be_reached(bool higher_is_better) const { return is_reached_by(higher_is_better ? 1 : 0, higher_is_better); }
+  // Returns whether one of the shares 0 and 1 reaches the target and the other one misses it.
+  bool divides_shares(bool higher_is_better) const {
+    return is_reached_by(0, higher_is_better) != is_reached_by(1, higher_is_better);
+  }
   std::string text() const;  // "error=0.03"
   bool operator==(const TargetFigure&) const = default;
 };

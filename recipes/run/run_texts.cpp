@@ -9,6 +9,7 @@
 #include "recipes/config/augmentation.h"
 #include "recipes/config/learning.h"
 #include "runtime/checkpoint.h"
+#include "runtime/options.h"
 
 namespace kb {
 namespace {
@@ -101,11 +102,12 @@ std::vector<std::string> program_lines(const LoadedPrograms& programs, const Set
   const Compiled& compiled = programs.update().compiled();
   const LoadReport &a = programs.update().load_report(), &b = programs.evaluate().load_report();
   lines.push_back(fmt::format(
-      "compiled {} parameters into {} + {} steps in {:.0f} ms, kernels in {:.0f} ms ({} compiled, {} from the cache)",
+      "compiled {} parameters into {} + {} steps in {:.0f} ms, kernels in {:.0f} ms ({} compiled, {} from the cache{})",
       programs.parameters, compiled.program.at(PartRole::final).steps.size(),
       programs.evaluate().compiled().program.at(PartRole::final).steps.size(),
       compiled.milliseconds + programs.evaluate().compiled().milliseconds, a.jit_milliseconds + b.jit_milliseconds,
-      a.compiled + b.compiled, a.cache_hits + b.cache_hits));
+      a.compiled + b.compiled, a.cache_hits + b.cache_hits,
+      a.compiled + b.compiled > 0 ? " " + RuntimeOptions::from_environment().cache_dir.string() : ""));
   if (programs.parameters == 0) lines.push_back("NOTE: the model has no parameters, so that nothing is learned");
   if (!programs.unused.empty())
     lines.push_back(fmt::format("NOTE: the loss does not depend on these parameters, which never learn: {}",

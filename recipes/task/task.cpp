@@ -263,9 +263,9 @@ std::vector<std::string> unused_parameters(const Graph& graph) {
   std::vector<std::string> unused;
   for (size_t n = graph.nodes.size(); n-- > 0;) {
     const Node& node = graph.nodes[n];
-    if (is_used[n])
+    if (is_used[n] && node.op != Op::stop_gradient)
       for (const Value input : node.inputs) is_used[static_cast<size_t>(input.node)] = true;
-    else if (node.op == Op::variable)
+    else if (!is_used[n] && node.op == Op::variable)
       if (const Variable* v = graph.find_variable(node.attrs.text("name")); v->kind == VariableKind::parameter)
         unused.push_back(v->name);
   }

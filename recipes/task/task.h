@@ -96,7 +96,8 @@ Graph build_loss_graph(const Task& task, BatchShape batch, DType real = DType::f
 // Throws Error, which lists the differences, unless both graphs have the same parameters and running statistics.
 void check_same_parameters(const Graph& training, const Graph& inference);
 
-// Returns the names of the parameters on which no output depends, and which therefore never learn.
+// Returns the names of the parameters on which no output depends, or through stop_gradient alone, and which therefore
+// never learn.
 std::vector<std::string> unused_parameters(const Graph& graph);
 
 // Returns the number of elements of all parameters together.

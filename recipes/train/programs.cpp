@@ -63,7 +63,7 @@ std::vector<std::string> target_names(const std::vector<NamedMetric>& metrics, b
   return names;
 }
 
-// Throws Error where no evaluation has such a figure, and where no share of the samples is strictly better.
+// Throws Error where no evaluation has such a figure, and where every share of the samples reaches it or none does.
 void check_target(const TrainConfig& config, const std::vector<NamedMetric>& metrics) {
   const std::optional<TargetFigure>& target = config.length.target;
   if (!target) return;
@@ -73,9 +73,12 @@ void check_target(const TrainConfig& config, const std::vector<NamedMetric>& met
                     "  hint:     judging.eval_ema, and learning.ema = 0.999 for the averages",
                     target->text()));
   for (const auto& [name, kind] : metrics)
-    if (name == target->plain_metric() && kind.is_share && !target->can_be_reached(kind.higher_is_better))
-      throw Error(fmt::format("length.target: expected a share that some training can be better than, {}, got {}",
-                              kind.higher_is_better ? "below 1" : "above 0", target->text()));
+    if (name == target->plain_metric() && kind.is_share && !target->divides_shares(kind.higher_is_better))
+      throw Error(
+          fmt::format("length.target: expected a share that some training can be better than, and not every one, {}, "
+                      "got {}{}",
+                      kind.higher_is_better ? "from 0 and below 1" : "above 0 and up to 1", target->text(),
+                      target->value > 1 ? fmt::format("\n  hint:     {}%", target->text()) : ""));
   const std::vector<std::string> names = target_names(metrics, config.judging.eval_ema);
   if (std::find(names.begin(), names.end(), target->metric) != names.end()) return;
   const std::string guess = nearest(target->metric, names);
@@ -302,6 +305,18 @@ void add_apply(Programs& programs, const Settled& settled, const std::vector<Par
        compile(apply_graph(training, groups, gradients), options_over(training, groups, settled, gradients))});
 }
 
+// Returns the names of the parameters that never learn, but for those of frozen groups.
+std::vector<std::string> unused_though_learning(const Graph& graph, const std::vector<ParameterGroup>& groups) {
+  std::vector<std::string> names = unused_parameters(graph);
+  std::erase_if(names, [&](const std::string& name) {
+    const Variable& parameter = *graph.find_variable(name);
+    auto owner = std::ranges::find_if(groups, [&](const ParameterGroup& g) { return g.owns && g.owns(parameter); });
+    if (owner == groups.end()) owner = std::ranges::find_if(groups, [](const ParameterGroup& g) { return !g.owns; });
+    return owner != groups.end() && owner->is_frozen;
+  });
+  return names;
+}
+
 // Declares the programs of a training, the first phase's update first. Sets the members of `facts` except `dumps`.
 // Throws Error for a mistake in the model.
 std::vector<ProgramSpec> programs_of(const Task& task, const Settled& settled, ProgramFacts& facts) {
@@ -331,7 +346,7 @@ std::vector<ProgramSpec> programs_of(const Task& task, const Settled& settled, P
   check_target(config, facts.metrics.test);
   check_statistics(task, config, training);
   facts.parameters = parameter_count(training.graph);
-  facts.unused = unused_parameters(training.graph);
+  facts.unused = unused_though_learning(training.graph, parameter_groups(task, training, config));
   facts.training_text = to_text(training.graph);
   return specs;
 }

@@ -40,7 +40,7 @@ struct CompiledProgram {
 struct ProgramFacts {
   ComputedMetrics metrics = {};
   int64_t parameters = 0;                // number of elements of all parameters
-  std::vector<std::string> unused = {};  // names of parameters on which no output depends: they never learn
+  std::vector<std::string> unused = {};  // names of parameters that never learn, though no flag freezes them
   std::string training_text = {};        // text of a training step's graph before any pass
   std::vector<DumpFile> dumps = {};      // dumps that were asked for
 };

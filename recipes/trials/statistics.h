@@ -10,6 +10,8 @@ struct MeanOf {
   double mean = 0;
   std::optional<double> stddev = {};  // standard deviation of the sample (divisor: count - 1); nothing for one value
   size_t count = 0;
+  // Half of the mean's 95 % interval, by Student's t; nothing for one value.
+  std::optional<double> half_interval() const;
 };
 
 // Returns the mean and the standard deviation; nothing if there are no values.

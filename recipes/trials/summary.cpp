@@ -16,7 +16,8 @@ constexpr double kRounding = 1e-9;  // tolerance for rounding errors of an epoch
 
 Json mean_json(const std::optional<MeanOf>& mean) {
   if (!mean) return nullptr;
-  return {{"mean", mean->mean}, {"stddev", mean->stddev}, {"count", mean->count}};
+  return {
+      {"mean", mean->mean}, {"stddev", mean->stddev}, {"half_interval", mean->half_interval()}, {"count", mean->count}};
 }
 
 // Returns the goal at the end, with the part of the data on which it was measured.
@@ -46,6 +47,17 @@ Json run_json(const RunReport& run) {
 }
 
 std::string time_text(double seconds) { return std::isfinite(seconds) ? fmt::format("{:.0f} s", seconds) : "-"; }
+
+// Returns "\n  95 % interval of the mean: 7.46 to 8.80 %"; nothing where a single run counts.
+std::string interval_text(const Summary& summary) {
+  const std::optional<double> half = summary.last ? summary.last->half_interval() : std::nullopt;
+  if (!half) return "";
+  const double mean = summary.last->mean;
+  const std::string ends = summary.goal_kind.is_share
+                               ? fmt::format("{:.2f} to {:.2f} %", 100 * (mean - *half), 100 * (mean + *half))
+                               : fmt::format("{:.4g} to {:.4g}", mean - *half, mean + *half);
+  return "\n  95 % interval of the mean: " + ends;
+}
 
 std::string loss_text(double loss) { return std::isfinite(loss) ? fmt::format("{:.4f}", loss) : "-"; }
 
@@ -124,8 +136,8 @@ std::string summary_table(const Summary& summary) {
                         time_text(run.seconds));
   }
   text += fmt::format(
-      "mean +- standard deviation of the sample: {} {} {}\n  median of the last 5 epochs, on the {} part: {}",
-      summary.result_part, summary.goal, goal_text(summary, summary.last), summary.part,
+      "mean +- standard deviation of the sample: {} {} {}{}\n  median of the last 5 epochs, on the {} part: {}",
+      summary.result_part, summary.goal, goal_text(summary, summary.last), interval_text(summary), summary.part,
       goal_text(summary, summary.median));
   if (summary.failed > 0) text += fmt::format("\n  {} failed", summary.failed);
   return text + "\n";

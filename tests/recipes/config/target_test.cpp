@@ -96,19 +96,21 @@ BOOST_AUTO_TEST_CASE(a_figure_at_the_target_has_not_reached_it) {
   BOOST_TEST(!target.is_reached_by(0.03, true));
 }
 
-BOOST_AUTO_TEST_CASE(a_share_that_nothing_is_better_than_is_refused) {
+BOOST_AUTO_TEST_CASE(a_share_that_nothing_or_everything_is_better_than_is_refused) {
   const Recipe recipe = test::small_recipe();
   const auto check = [&](const char* target) {
     const RunConfig config = *parse_flags(recipe, "", {"--target", target});
     check_target(config, declared_task(recipe, config));
   };
-  for (const char* none : {"error=0", "error=-1", "error=0%"})
-    BOOST_CHECK_EXCEPTION(check(none), Error,
-                          test::says("length.target: expected a share that some training can be better than, above 0"));
-  for (const char* some : {"error=0.001", "error=2", "loss=0"}) check(some);
-  BOOST_TEST((TargetFigure{"accuracy", 1}).can_be_reached(false));
-  BOOST_TEST(!(TargetFigure{"accuracy", 1}).can_be_reached(true));
-  BOOST_TEST((TargetFigure{"accuracy", 0.99}).can_be_reached(true));
+  for (const char* wrong : {"error=0", "error=-1", "error=0%", "error=1.1"})
+    BOOST_CHECK_EXCEPTION(check(wrong), Error,
+                          test::says("length.target: expected a share that some training can be better than, and not "
+                                     "every one, above 0 and up to 1, got error="));
+  BOOST_CHECK_EXCEPTION(check("error=3"), Error, test::says("got error=3\n  hint:     error=3%"));
+  for (const char* some : {"error=0.001", "error=100%", "loss=0", "loss=2"}) check(some);
+  for (const double reached : {0.0, 0.99}) BOOST_TEST((TargetFigure{"accuracy", reached}).divides_shares(true));
+  for (const double all_or_none : {-0.1, 1.0, 97.0})
+    BOOST_TEST(!(TargetFigure{"accuracy", all_or_none}).divides_shares(true));
 }
 
 BOOST_AUTO_TEST_CASE(the_first_better_evaluation_ends_the_run) {

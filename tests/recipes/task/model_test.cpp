@@ -332,10 +332,18 @@ ModelOutput with_a_spare(Batch& batch) {
   return classification(batch, linear("fc", flatten(batch.images), batch.classes));
 }
 
+ModelOutput with_a_teacher(Batch& batch) {
+  Tensor taught = linear("fc", flatten(batch.images), batch.classes);
+  return classification(batch, taught + stop_gradient(linear("teacher", flatten(batch.images), batch.classes)));
+}
+
 BOOST_AUTO_TEST_CASE(parameters_that_never_learn_are_named) {
   const std::vector<std::string> expected = {"spare.weight", "spare.bias"};
   BOOST_TEST(unused_parameters(build_training_graph(image_task(recipe(with_a_spare), tiny_input(), {}), 2)) ==
              expected);
+  const std::vector<std::string> of_teacher = {"teacher.weight", "teacher.bias"};
+  BOOST_TEST(unused_parameters(build_training_graph(image_task(recipe(with_a_teacher), tiny_input(), {}), 2)) ==
+             of_teacher);
   BOOST_TEST(unused_parameters(build_training_graph(image_task(recipe(linear_model), tiny_input(), {}), 2)).empty());
 }
 

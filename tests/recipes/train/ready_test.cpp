@@ -72,6 +72,30 @@ BOOST_AUTO_TEST_CASE(a_plan_that_the_data_do_not_have_is_refused_before_anything
   BOOST_TEST(models > 0);
 }
 
+// A teacher behind stop_gradient is named, unless a flag freezes it.
+BOOST_AUTO_TEST_CASE(parameters_that_never_learn_are_told_unless_they_are_frozen) {
+  struct : Observer {
+    bool ready(const Ready& ready, LoopStart&) override {
+      unused = ready.programs.unused;
+      return false;
+    }
+    std::vector<std::string> unused;
+  } seen;
+  Recipe recipe = test::small_recipe();
+  recipe.model = [](Batch& batch) {
+    const Tensor x = flatten(batch.images);
+    return classification(batch, linear("fc", x, batch.classes) + stop_gradient(linear("teacher", x, batch.classes)));
+  };
+  const auto unused_with = [&](const std::vector<std::string>& words) {
+    const RunConfig config = *parse_flags(recipe, "small", words);
+    DataFacts data;
+    train(task_to_train(recipe, config, data), config, LocalMachine(), seen);
+    return seen.unused;
+  };
+  BOOST_TEST(unused_with({}) == (std::vector<std::string>{"teacher.weight", "teacher.bias"}));
+  BOOST_TEST(unused_with({"--optimizer.teacher", "none"}).empty());
+}
+
 BOOST_AUTO_TEST_CASE(programs_larger_than_the_memory_are_refused) {
   BOOST_CHECK_EXCEPTION(Setup({"--memory", "0.000001"}), Error,
                         test::says("arithmetic.memory = 1e-06: expected programs of at most 1 kB, got "));

@@ -53,6 +53,15 @@ BOOST_AUTO_TEST_CASE(mean_and_stddev_of_the_sample) {
   BOOST_TEST(median_of({9, 1, 5, 2}) == 3.5);
 }
 
+// Student's t of two degrees at 95 % is 4.303 (tables).
+BOOST_AUTO_TEST_CASE(the_mean_has_an_interval) {
+  BOOST_TEST(!mean_of({3})->half_interval());
+  BOOST_TEST(*mean_of({1, 2, 6})->half_interval() == 4.3027 * std::sqrt(7.0 / 3), boost::test_tools::tolerance(1e-4));
+  const Summary three = summary_of({run_with(1, {0.08}), run_with(2, {0.085}), run_with(3, {0.081})});
+  BOOST_TEST(test::contains(summary_table(three), "8.20 +- 0.26 %\n  95 % interval of the mean: 7.54 to 8.86 %\n"));
+  BOOST_TEST(!test::contains(summary_table(summary_of({run_with(1, {0.1})})), "interval"));
+}
+
 BOOST_AUTO_TEST_CASE(a_run_counts_by_the_median_of_its_last_five) {
   BOOST_TEST(*median_of_last(run_with(1, {9, 9, 9, 1, 2, 3, 5, 4})) == 3);
   BOOST_TEST(*median_of_last(run_with(1, {1, 2, 9})) == 2);
