@@ -10,7 +10,7 @@ namespace kb {
 std::optional<double> MeanOf::half_interval() const {
   if (!stddev) return std::nullopt;
   const auto n = static_cast<double>(count);
-  return student_t(0.05, n - 1) * *stddev / std::sqrt(n);
+  return student_t(0.025, n - 1) * *stddev / std::sqrt(n);
 }
 
 std::optional<MeanOf> mean_of(const std::vector<double>& values) {
