@@ -26,6 +26,15 @@ BOOST_AUTO_TEST_CASE(it_begins_with_what_the_tool_does) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_first_word_that_is_no_command_is_refused_with_the_commands) {
+  const ProcessResult result = Process({KB_BIN "/mlp_mnist", "inspct", "--quiet"}).wait();
+  BOOST_TEST(result.status == 2);
+  BOOST_TEST(result.output.starts_with("mlp_mnist: the first word: expected a flag, or one of the commands inspect, "),
+             result.output);
+  BOOST_TEST(result.output.find("got 'inspct'; did you mean 'inspect'?\n  hint:     --help") != std::string::npos);
+  BOOST_TEST(result.output.find("trial") == std::string::npos);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace kb::tool_help_test
