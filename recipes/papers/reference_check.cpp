@@ -110,10 +110,28 @@ ConvergencePoint point_at(std::span<const ConvergencePoint> points, int64_t mini
   return between(*(above - 1), *above, minibatch);
 }
 
+namespace {
+
+// Returns the standard error of the difference of the reference's mean and that of `runs` runs.
+double error_of_difference(const ConvergencePoint& reference, int64_t runs) {
+  return reference.deviation * std::sqrt(1 / static_cast<double>(reference.runs) + 1 / static_cast<double>(runs));
+}
+
+double degrees_of(const ConvergencePoint& reference, int64_t runs) {
+  return static_cast<double>(reference.runs + runs - 2);
+}
+
+}  // namespace
+
 double least_mean(const ConvergencePoint& reference, int64_t runs) {
-  const double shares = 1 / static_cast<double>(reference.runs) + 1 / static_cast<double>(runs);
-  const auto degrees = static_cast<double>(reference.runs + runs - 2);
-  return reference.mean - student_t(kAlpha, degrees) * reference.deviation * std::sqrt(shares);
+  return reference.mean - student_t(kAlpha, degrees_of(reference, runs)) * error_of_difference(reference, runs);
+}
+
+double chance_of_mean(const ConvergencePoint& reference, int64_t runs, double mean) {
+  const double below = reference.mean - mean, error = error_of_difference(reference, runs);
+  if (error == 0) return below > 0 ? 0 : 1;
+  const double tail = student_outside(std::abs(below) / error, degrees_of(reference, runs)) / 2;
+  return below > 0 ? tail : 1 - tail;
 }
 
 ConvergenceVerdict check_convergence(std::span<const ConvergencePoint> points, int64_t minibatch,
@@ -121,6 +139,7 @@ ConvergenceVerdict check_convergence(std::span<const ConvergencePoint> points, i
   const std::vector<double> counted = trimmed(epochs);
   ConvergenceVerdict verdict{point_at(points, minibatch), mean_of(counted)};
   verdict.least = least_mean(verdict.reference, static_cast<int64_t>(counted.size()));
+  verdict.p = chance_of_mean(verdict.reference, static_cast<int64_t>(counted.size()), verdict.mean);
   verdict.passes = verdict.mean >= verdict.least;
   if (verdict.passes && verdict.mean < verdict.reference.mean)
     verdict.score_factor = verdict.reference.mean / verdict.mean;

@@ -50,10 +50,15 @@ ConvergencePoint point_at(std::span<const ConvergencePoint> points, int64_t mini
 // one-sided t-test of two samples at alpha 0.05 with the reference's deviation as the pooled one.
 double least_mean(const ConvergencePoint& reference, int64_t runs);
 
+// Returns the p-value of that test: how often `runs` runs that are as the reference's have this mean or a lower one. It
+// is 0.05 at least_mean().
+double chance_of_mean(const ConvergencePoint& reference, int64_t runs, double mean);
+
 struct ConvergenceVerdict {
   ConvergencePoint reference;
   double mean = 0;   // mean epochs of the submitted runs without the fastest and the slowest
   double least = 0;  // least mean that is allowed
+  double p = 0;      // how often runs as the reference's have this mean or a lower one
   bool passes = false;
   double score_factor = 1;  // factor of the submitted time; above 1 if the runs pass and are faster than the reference
 };

@@ -30,8 +30,9 @@ void print_verdict(const char* name, Deviation deviation, int64_t minibatch, std
   const ConvergenceVerdict v = check_convergence(resnet_points(deviation), minibatch, epochs);
   fmt::print(
       "{}\n  reference  {:.2f} epochs, standard deviation {:.3f}, {} runs count\n  these      {:.2f} epochs, at "
-      "least {:.2f} allowed: {}\n",
-      name, v.reference.mean, v.reference.deviation, v.reference.runs, v.mean, v.least, v.passes ? "pass" : "FAIL");
+      "least {:.2f} allowed, p {:.3g}: {}\n",
+      name, v.reference.mean, v.reference.deviation, v.reference.runs, v.mean, v.least, v.p,
+      v.passes ? "pass" : "FAIL");
   if (v.score_factor > 1) fmt::print("  a time counts x {:.4f}: faster than the reference's mean\n", v.score_factor);
 }
 

@@ -80,6 +80,22 @@ BOOST_AUTO_TEST_CASE(runs_are_judged_by_their_trimmed_mean) {
                         kb::test::says("expected at least 3 runs"));
 }
 
+// Student's t of 9 degrees is 1.833 at one-sided 5 % and 2.821 at 1 % (tables).
+BOOST_AUTO_TEST_CASE(the_p_value_is_that_of_the_t_test) {
+  const ConvergencePoint reference{64, 15.75, std::sqrt(0.1875), 8};
+  const double error = reference.deviation * std::sqrt(1.0 / 8 + 1.0 / 3);
+  const auto p = [&](double mean) { return chance_of_mean(reference, 3, mean); };
+  const auto near = boost::test_tools::tolerance(1e-3);
+  BOOST_TEST(p(15.75 - 1.8331 * error) == 0.05, near);
+  BOOST_TEST(p(15.75 - 2.8214 * error) == 0.01, near);
+  BOOST_TEST(p(15.75 + 1.8331 * error) == 0.95, near);
+  BOOST_TEST(p(least_mean(reference, 3)) == 0.05, near);
+  BOOST_TEST(p(15.75) == 0.5, near);
+  const ConvergencePoint alike{64, 15, 0, 8};
+  BOOST_TEST(chance_of_mean(alike, 3, 15) == 1);
+  BOOST_TEST(chance_of_mean(alike, 3, 14.9) == 0);
+}
+
 // The means, in epochs, are those of the reference's own table.
 BOOST_AUTO_TEST_CASE(the_references_points) {
   const std::vector<std::pair<int64_t, double>> means = {{1632, 35.0},  {3264, 35.2},  {4096, 40.0},  {8192, 42.0},
