@@ -10,18 +10,12 @@
 namespace kb {
 
 enum class AugmentKind : uint8_t { crop, flip, cutout, mixup, resized_crop, jitter, lighting };
-inline constexpr Choice<AugmentKind> kAugmentKinds[] = {{"crop", AugmentKind::crop},
-                                                        {"flip", AugmentKind::flip},
-                                                        {"cutout", AugmentKind::cutout},
-                                                        {"mixup", AugmentKind::mixup},
-                                                        {"resized-crop", AugmentKind::resized_crop},
-                                                        {"jitter", AugmentKind::jitter},
-                                                        {"lighting", AugmentKind::lighting}};
+inline constexpr auto kAugmentKinds =
+    choices<AugmentKind>({"crop", "flip", "cutout", "mixup", "resized-crop", "jitter", "lighting"});
 
 // The place where the pixels of an augmented image are moved: in ops of the training graph, or in the loader's threads.
 enum class AugmentPlace : uint8_t { graph, loader };
-inline constexpr Choice<AugmentPlace> kAugmentPlaces[] = {{"graph", AugmentPlace::graph},
-                                                          {"loader", AugmentPlace::loader}};
+inline constexpr auto kAugmentPlaces = choices<AugmentPlace>({"graph", "loader"});
 
 struct DataOptions {
   std::string path = {};  // file or folder of the data, or kNoise for synthetic data

@@ -7,8 +7,6 @@
 namespace kb {
 
 enum class Dump : uint8_t { graph, graphviz, passes, schedule, cpp, cuda };
-inline constexpr Choice<Dump> kDumps[] = {{"graph", Dump::graph},   {"graphviz", Dump::graphviz},
-                                          {"passes", Dump::passes}, {"schedule", Dump::schedule},
-                                          {"cpp", Dump::cpp},       {"cuda", Dump::cuda}};
+inline constexpr auto kDumps = choices<Dump>({"graph", "graphviz", "passes", "schedule", "cpp", "cuda"});
 
 }  // namespace kb

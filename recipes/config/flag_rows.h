@@ -124,8 +124,8 @@ FlagRow share(FlagText text, Member<double> member);     // in (0, 1]
 FlagRow choice(FlagText text, Member<std::string> member, const std::vector<std::string>& choices);
 std::string with_words(std::string doc, const std::vector<std::string>& words);  // returns "doc; one of a, b"
 // A choice among the values of an enum.
-template <class Value, size_t count>
-FlagRow choice(FlagText text, Member<Value> member, const Choice<Value> (&choices)[count]) {
+template <class Value, class Choices>
+requires std::is_enum_v<Value> FlagRow choice(FlagText text, Member<Value> member, const Choices& choices) {
   text.doc = with_words(std::move(text.doc), words_of(choices));
   return row_of(
       std::move(text), member,
@@ -138,14 +138,5 @@ FlagRow toggle(FlagText text, Member<bool> member);
 // A period. A number without a unit is in the unit `plain`.
 FlagRow period(FlagText text, Member<Period> member, Period::Unit plain);
 FlagRow optional_real(FlagText text, Member<std::optional<double>> member);  // >= 0
-
-// Rows of the flags that say when a training ends, grows or looks at itself (flags.inc).
-
-FlagRow stop_at(Member<StopAt> member);
-FlagRow target(Member<std::optional<TargetFigure>> member);
-FlagRow minibatch_schedule(Member<std::vector<Growth>> member);
-FlagRow bucket_lengths(Member<std::vector<int64_t>> member);
-FlagRow log_layers(Member<std::optional<Period>> member);
-FlagRow rounds_begin(Member<std::optional<Period>> member);
 
 }  // namespace kb

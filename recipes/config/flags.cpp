@@ -17,10 +17,26 @@
 namespace kb {
 namespace {
 
+// Returns a reader of the word none, and of what `parse` reads.
+template <class Parse>
+auto or_none(Parse parse) {
+  return [=](const std::string& name, const std::string& value) {
+    return value == "none" ? std::nullopt : std::optional(parse(name, value));
+  };
+}
+
+std::vector<int64_t> parse_rising(const std::string& name, const std::string& text) {
+  std::vector<int64_t> lengths;
+  for (const std::string& word : comma_separated(text)) {
+    const int64_t least = lengths.empty() ? 1 : lengths.back() + 1;
+    lengths.push_back(parse_whole(name, word, fmt::format("rising whole numbers, here >= {}", least), least));
+  }
+  return lengths;
+}
+
 // Returns the row of a list of choices, separated by commas. If `none` is not null, this word stands for an empty list.
-template <class Value, size_t count>
-FlagRow list(FlagText text, Member<std::vector<Value>> member, const Choice<Value> (&choices)[count],
-             const char* none = nullptr) {
+template <class Value, class Choices>
+FlagRow list(FlagText text, Member<std::vector<Value>> member, const Choices& choices, const char* none = nullptr) {
   return row_of(
       std::move(text), member,
       [=, &choices](const std::string& name, const std::string& value) {
@@ -34,20 +50,6 @@ FlagRow list(FlagText text, Member<std::vector<Value>> member, const Choice<Valu
         for (const Value value : values) words.push_back(word_of(choices, value));
         return words.empty() && none ? none : value_text(words);
       });
-}
-
-FlagRow dump(Member<std::vector<Dump>> member) {
-  return list({"--dump", "WHAT",
-               fmt::format("write into the run folder, separated by commas (kernels: cpp of a CPU, cuda of a GPU): {}",
-                           fmt::join(words_of(kDumps), ", "))},
-              member, kDumps);
-}
-
-FlagRow augment(Member<std::vector<AugmentKind>> member) {
-  return list({"--augment", "KINDS",
-               fmt::format("augmentations of training images, separated by commas: {}; or none",
-                           fmt::join(words_of(kAugmentKinds), ", "))},
-              member, kAugmentKinds, "none");
 }
 
 FlagRow loader_threads(Member<std::optional<int64_t>> member) {
@@ -67,14 +69,6 @@ FlagRow threads(Member<int64_t> member) {
                   const std::string expected = fmt::format("a whole number in [0, {}]", kMostThreads);
                   return parse_whole(name, value, expected, 0, kMostThreads + 1);
                 });
-}
-
-FlagRow seeds_row(Member<std::vector<int64_t>> member) {
-  return row_of(
-      {"--seeds", "A..B",
-       "train once under each seed, by itself, and tell mean and standard deviation: a range such as 1..5, or numbers "
-       "separated by commas"},
-      member, parse_seeds);
 }
 
 FlagRow bucket_mb(Member<double> member) {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <sstream>
 
 #include "recipes/config/command_line.h"
 #include "recipes/config/learning.h"
@@ -25,13 +24,6 @@ std::vector<FlagRow> learning_rows(const Recipe& recipe) {
     return !row.member.starts_with("learning.") || row.member == "learning.label_smoothing";
   });
   return rows;
-}
-
-std::vector<std::string> split_at(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, separator);) parts.push_back(std::move(part));
-  return parts;
 }
 
 std::vector<std::string> words_of(const std::string& text) {

@@ -131,6 +131,11 @@ std::vector<GroupLearning> learning_of_groups(const TrainConfig& config, const s
   return rows;
 }
 
+std::optional<double> find_hyper(const Learning& learning, std::string_view name) {
+  const auto at = std::ranges::find(learning.hyper, name, &NamedScalar::name);
+  return at == learning.hyper.end() ? std::nullopt : std::optional(at->value);
+}
+
 std::vector<NamedScalar> hyper_of_run(const Learning& learning, int64_t minibatch) {
   std::vector<NamedScalar> hyper = learning.hyper;
   if (learning.half_life == 0) return hyper;
@@ -205,9 +210,8 @@ std::string group_text(const Rules& own, const GroupLearning& row, const RunPlan
 }
 
 std::string adaptation_text(const Learning& learning, const StepScalars& scalars, const ParameterSpace& space) {
-  const auto skip = std::find_if(learning.hyper.begin(), learning.hyper.end(),
-                                 [](const NamedScalar& scalar) { return scalar.name == "skip_lr"; });
-  if (skip == learning.hyper.end()) return "";
+  const std::optional<double> skip = find_hyper(learning, "skip_lr");
+  if (!skip) return "";
   const auto adapted =
       std::count_if(space.segments.begin(), space.segments.end(), [](const Segment& segment) { return segment.adapt; });
   const auto others = static_cast<int64_t>(space.segments.size()) - adapted;
@@ -220,9 +224,8 @@ std::string adaptation_text(const Learning& learning, const StepScalars& scalars
   for (const StepGrowth& growth : spec.growths) most = std::max(most, growth.rate);
   const std::string grown = most > 1 ? fmt::format(", up to {:.6g} times that as the minibatch grows", most) : "";
   text += fmt::format("; not adapted: {} ({}), their rate is ", others, fmt::join(roles, ", "));
-  if (skip->value > 0)
-    return text +
-           fmt::format("at most {} (learning.hyper.skip_lr), in the shape of the schedule{}", skip->value, grown);
+  if (*skip > 0)
+    return text + fmt::format("at most {} (learning.hyper.skip_lr), in the shape of the schedule{}", *skip, grown);
   return text + fmt::format("the learning rate itself, up to {}{}; learning.hyper.skip_lr gives them a lower one",
                             spec.learning_rate, grown);
 }

@@ -1,6 +1,8 @@
 // How a run learns: its optimizer, the learning rate of every step, and where that rate comes from.
 #pragma once
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "optim/optimizer.h"
@@ -42,6 +44,9 @@ bool may_divide(const std::vector<std::string>& groups);
 std::vector<GroupLearning> learning_of_groups(const TrainConfig& config, const std::vector<std::string>& groups);
 
 inline constexpr const char* kBeta2Name = "beta2";
+
+// Returns the value of a hyper-parameter; nothing if the optimizer has none of this name.
+std::optional<double> find_hyper(const Learning& learning, std::string_view name);
 
 // Returns the optimizer's hyper-parameters in steps of `minibatch` samples. They are learning.hyper; but if
 // learning.half_life, K, is above 0, then beta2 is 2^(-minibatch / K), so that the share of a squared gradient in the

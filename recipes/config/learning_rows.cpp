@@ -11,12 +11,6 @@
 namespace kb {
 namespace {
 
-// Returns an iterator to the hyper-parameter of that name, or the end.
-template <class Scalars>
-auto find_hyper(Scalars& scalars, std::string_view name) {
-  return std::find_if(scalars.begin(), scalars.end(), [&](const NamedScalar& s) { return s.name == name; });
-}
-
 FlagRow hyper_parameter(const HyperParameter& row, const std::string& readers, bool all_read_it) {
   std::string flag = fmt::format("--{}", row.name);
   std::replace(flag.begin(), flag.end(), '_', '-');
@@ -24,7 +18,7 @@ FlagRow hyper_parameter(const HyperParameter& row, const std::string& readers, b
       std::isinf(row.below) ? "a number >= 0" : fmt::format("a number in [{}, {})", row.least, row.below);
   FlagRow made = {{flag, "X", std::string(row.doc) + (all_read_it ? "" : fmt::format("; read by {}", readers))},
                   [=](RunConfig& config, const std::string& value) {
-                    auto at = find_hyper(config.learning.hyper, row.name);
+                    auto at = std::ranges::find(config.learning.hyper, row.name, &NamedScalar::name);
                     if (at == config.learning.hyper.end())
                       throw UsageError(fmt::format("{}: {} does not read it; those that do: {}", flag,
                                                    config.learning.optimizer, readers));
@@ -34,8 +28,7 @@ FlagRow hyper_parameter(const HyperParameter& row, const std::string& readers, b
                   [=](const RunConfig& config) {
                     // A beta2 that follows from --half-life is not printed.
                     const bool follows = row.name == kBeta2Name && config.learning.half_life > 0;
-                    auto at = find_hyper(config.learning.hyper, row.name);
-                    return follows || at == config.learning.hyper.end() ? "" : fmt::format("{}", at->value);
+                    return follows ? "" : value_text(find_hyper(config.learning, row.name));
                   }};
   made.member = fmt::format("learning.hyper.{}", row.name);
   return made;
@@ -135,9 +128,7 @@ std::function<bool(const RunConfig&)> reads_end_rate(const Recipe& recipe) {
 
 bool asks_for_warmup(const RunConfig& config) { return config.learning.warmup != "none"; }
 
-bool has_beta2(const RunConfig& config) {
-  return find_hyper(config.learning.hyper, kBeta2Name) != config.learning.hyper.end();
-}
+bool has_beta2(const RunConfig& config) { return find_hyper(config.learning, kBeta2Name).has_value(); }
 
 bool scales_from_a_base(const RunConfig& config) {
   return config.learning.base_minibatch > 0 || config.learning.scaling == "none";

@@ -10,8 +10,7 @@
 namespace kb {
 
 enum class DeviceChoice : uint8_t { automatic, cpu, cuda };
-inline constexpr Choice<DeviceChoice> kDevices[] = {
-    {"auto", DeviceChoice::automatic}, {"cpu", DeviceChoice::cpu}, {"cuda", DeviceChoice::cuda}};
+inline constexpr auto kDevices = choices<DeviceChoice>({"auto", "cpu", "cuda"});
 
 inline constexpr Choice<Algorithm> kAllReduces[] = {{"halving-doubling", Algorithm::halving_doubling},
                                                     {"ring", Algorithm::ring},

@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <sstream>
 
 #include "graph/report.h"
 #include "recipes/config/learning.h"
+#include "recipes/config/values.h"
 #include "recipes/task/suggest.h"
 
 namespace kb {
@@ -31,9 +31,7 @@ const BuiltInGroup* find_built_in(std::string_view name) {
 
 // Splits "matrices-conv1-fc" into a role's group and the scopes that it leaves out. A name of a scope is one word.
 std::vector<std::string> words_of_group(const std::string& name) {
-  std::vector<std::string> words;
-  std::istringstream stream(name);
-  for (std::string word; std::getline(stream, word, '-');) words.push_back(std::move(word));
+  std::vector<std::string> words = split_at(name, '-');
   return !words.empty() && find_built_in(words.front()) ? words : std::vector{name};
 }
 
@@ -60,12 +58,10 @@ std::vector<std::string> scopes_of(const std::vector<Variable>& parameters) {
   std::vector<std::string> names = built_in_groups(), outer = scopes;
   names.insert(names.end(), scopes.begin(), scopes.end());
   std::erase_if(outer, [](const std::string& scope) { return scope.find('.') != std::string::npos; });
-  const std::string guess = nearest(name, names);
   throw Error(
       fmt::format("group_learning: '{}' owns none of the model's parameters{}\n  expected: one of {}, or a scope such "
                   "as {}\n  got:      '{}'",
-                  name, guess.empty() ? "" : fmt::format("; did you mean '{}'?", guess),
-                  fmt::join(built_in_groups(), ", "), fmt::join(outer, ", "), name));
+                  name, did_you_mean(name, names), fmt::join(built_in_groups(), ", "), fmt::join(outer, ", "), name));
 }
 
 void check_name(const std::string& name, const std::vector<Variable>& parameters) {

@@ -93,15 +93,14 @@ std::string StopAt::text() const {
   return duration ? duration->text() : "";
 }
 
-StopAt parse_stop_at(const std::string& text) {
+StopAt parse_stop_at(const std::string& text, const std::string& flag) {
   StopAt stop;
-  if (text.empty()) return stop;
   const std::optional<double> percent =
       text.ends_with('%') ? number_of(std::string_view(text).substr(0, text.size() - 1)) : std::nullopt;
   if (percent && *percent > 0 && *percent <= 100)
     stop.percent = percent;
   else if (!(stop.duration = find_duration(text)))
-    refuse_value("--stop-at", std::string(kDurationExpectation) + ", or an error such as 8.5%", text);
+    refuse_value(flag, std::string(kDurationExpectation) + ", or an error such as 8.5%", text);
   return stop;
 }
 

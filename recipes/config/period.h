@@ -42,7 +42,7 @@ struct StopAt {
   bool is_reached(double error) const { return percent && error <= *percent / 100; }
   std::string text() const;  // "30ep", "8.5%", or "" if neither member is set
 };
-// Reads text() back. Throws UsageError for other texts.
-StopAt parse_stop_at(const std::string& text);
+// Reads "30ep", "500st" or "8.5%". Throws UsageError, which names the flag, for other texts.
+StopAt parse_stop_at(const std::string& text, const std::string& flag = "--stop-at");
 
 }  // namespace kb

@@ -141,13 +141,17 @@ std::vector<MinibatchPhase> grown_phases(const TrainConfig& config, RunPlan plan
   return plan.grown;
 }
 
+// Returns the member that makes reads_gradient_norms() true.
+const char* norms_member(const TrainConfig& config) {
+  return config.judging.noise_scale ? "judging.noise_scale" : "learning.scaling = adascale";
+}
+
 void check_workers(const TrainConfig& config, int64_t per_worker) {
   if (!reads_gradient_norms(config) || per_worker < config.batch.minibatch) return;
   throw Error(
       fmt::format("{}: expected two workers or more, whose gradients it compares, got one of {} samples\n"
                   "  hint:     batch.per_worker = {}",
-                  config.judging.noise_scale ? "judging.noise_scale" : "learning.scaling = adascale", per_worker,
-                  per_worker % 2 == 0 ? per_worker / 2 : 1));
+                  norms_member(config), per_worker, per_worker % 2 == 0 ? per_worker / 2 : 1));
 }
 
 void check_gains(const TrainConfig& config) {
@@ -165,11 +169,18 @@ void check_gains(const TrainConfig& config) {
     throw Error(fmt::format("batch.tokens: expected none beside {}, got {}", kWhy, config.batch.tokens));
 }
 
+std::vector<const Learning*> learnings_of(const TrainConfig& config) {
+  std::vector<const Learning*> all = {&config.learning};
+  for (const GroupLearning& group : config.group_learning) all.push_back(&group.learning);
+  return all;
+}
+
 void check_half_life(const TrainConfig& config) {
-  if (config.learning.half_life > 0 && !config.batch.growths.empty())
-    throw Error(
-        "learning.half_life, batch.growths: expected one of them, got both\n  hint:     beta2 follows from one "
-        "minibatch");
+  for (const Learning* learning : learnings_of(config))
+    if (learning->half_life > 0 && !config.batch.growths.empty())
+      throw Error(
+          "learning.half_life, batch.growths: expected one of them, got both\n  hint:     beta2 follows from one "
+          "minibatch");
 }
 
 int64_t sum_of_samples(const std::vector<BucketSize>& buckets) {
@@ -194,22 +205,18 @@ void check_minibatch(const std::vector<BucketSize>& buckets, int64_t held_out) {
                     held_out > 0 ? fmt::format("\n  hint:     judging.validation holds out {} more", held_out) : ""));
 }
 
-std::vector<const Learning*> learnings_of(const TrainConfig& config) {
-  std::vector<const Learning*> all = {&config.learning};
-  for (const GroupLearning& group : config.group_learning) all.push_back(&group.learning);
-  return all;
+// Returns a function that throws Error for a member which does not go with the policy.
+auto refusal_beside_policy(const TrainConfig& config) {
+  return [policy = word_of(kPolicies, config.sync.policy)](const std::string& member, const std::string& why) {
+    throw Error(fmt::format("{}: expected none beside sync.policy = {}, {}", member, policy, why));
+  };
 }
 
 // Throws Error for members that do not go with copies of the parameters.
 void check_copies(const TrainConfig& config) {
-  const std::string policy = fmt::format("sync.policy = {}", word_of(kPolicies, config.sync.policy));
-  const auto refuse = [&](const std::string& member, const std::string& why) {
-    throw Error(fmt::format("{}: expected none beside {}, {}", member, policy, why));
-  };
+  const auto refuse = refusal_beside_policy(config);
   if (!config.batch.growths.empty()) refuse("batch.growths", "whose steps have one minibatch");
-  if (reads_gradient_norms(config))
-    refuse(config.judging.noise_scale ? "judging.noise_scale" : "learning.scaling = adascale",
-           "whose workers have other parameters");
+  if (reads_gradient_norms(config)) refuse(norms_member(config), "whose workers have other parameters");
   if (config.judging.log_layers) refuse("judging.log_layers", "whose workers have layers of their own");
   if (config.judging.check_finite) refuse("judging.check_finite", "whose workers have parameters of their own");
   if (config.arithmetic.resident == ResidentChoice::on)
@@ -242,10 +249,7 @@ void check_local(const TrainConfig& config, const BatchPlan& batch) {
 // Throws Error for members that need all gradients of a step at once, where an order applies them.
 void check_ordered(const TrainConfig& config) {
   check_copies(config);
-  const auto refuse = [&](const std::string& member, const std::string& why) {
-    throw Error(fmt::format("{}: expected none beside sync.policy = {}, {}", member,
-                            word_of(kPolicies, config.sync.policy), why));
-  };
+  const auto refuse = refusal_beside_policy(config);
   if (config.arithmetic.precision == Precision::f16)
     refuse("arithmetic.precision = f16", "whose loss scale follows from all gradients of a step");
   const bool is_backup = config.sync.policy == Policy::backup;

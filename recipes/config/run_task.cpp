@@ -176,17 +176,6 @@ std::optional<Task> images_before_data(const Recipe& recipe, const RunConfig& co
   return task_of(recipe, config, input);
 }
 
-// Returns `known` held out, which reads by `load`.
-Task reading(Task known, const RunConfig& config, DataFacts& data, std::function<LoadedTask()> load) {
-  known = with_validation(std::move(known), config.judging.validation);
-  known.read = [load = std::move(load), &config, &data] {
-    LoadedTask loaded = held_out(load(), config.judging.validation);
-    data = std::move(loaded.data);
-    return std::move(loaded.task);
-  };
-  return known;
-}
-
 }  // namespace
 
 std::optional<Task> task_before_data(const Recipe& recipe, const RunConfig& config) {
@@ -203,13 +192,16 @@ LoadedTask load_task(const Recipe& recipe, const RunConfig& config) {
 
 Task task_to_train(const Recipe& recipe, const RunConfig& config, DataFacts& data) {
   std::optional<Task> known = recipe.task ? own_task(recipe, config) : images_before_data(recipe, config);
-  const auto load = [&recipe, &config, known] {
-    return recipe.task ? with_facts(read_task(*known)) : load_images(recipe, config);
+  const auto load = [&recipe, &config, &data, known] {
+    LoadedTask loaded =
+        held_out(recipe.task ? with_facts(read_task(*known)) : load_images(recipe, config), config.judging.validation);
+    data = std::move(loaded.data);
+    return std::move(loaded.task);
   };
-  if (known && (known->read || !recipe.task)) return reading(*known, config, data, load);
-  LoadedTask loaded = held_out(load(), config.judging.validation);
-  data = std::move(loaded.data);
-  return std::move(loaded.task);
+  if (!known || (recipe.task && !known->read)) return load();
+  Task task = with_validation(std::move(*known), config.judging.validation);
+  task.read = load;
+  return task;
 }
 
 Task declared_task(const Recipe& recipe, const RunConfig& config) {

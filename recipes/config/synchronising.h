@@ -14,34 +14,28 @@ namespace kb {
 // their own and are joined after some of them. async, stale, backup: each worker has parameters of its own, which it
 // reads before a gradient; an order (recipes/orders/order_plan.h) says which gradients are applied when.
 enum class Policy : uint8_t { sync, local, async, stale, backup };
-inline constexpr Choice<Policy> kPolicies[] = {{"sync", Policy::sync},
-                                               {"local", Policy::local},
-                                               {"async", Policy::async},
-                                               {"stale", Policy::stale},
-                                               {"backup", Policy::backup}};
+inline constexpr auto kPolicies = choices<Policy>({"sync", "local", "async", "stale", "backup"});
 
 // The slots of a replica's optimizer after replicas are joined: as they were, their mean over the replicas, or zero.
 enum class LocalSlots : uint8_t { keep, mean, zero };
-inline constexpr Choice<LocalSlots> kLocalSlots[] = {
-    {"keep", LocalSlots::keep}, {"mean", LocalSlots::mean}, {"zero", LocalSlots::zero}};
+inline constexpr auto kLocalSlots = choices<LocalSlots>({"keep", "mean", "zero"});
 
 // Tells what becomes of gradients that are under way when the k-th of an update ends. abandon: they stop at that
 // moment. finish: they go on to their end, are dropped there, and their workers start with the parameters that are the
 // newest then, as with TensorFlow's SyncReplicasOptimizer.
 enum class LateGradients : uint8_t { abandon, finish };
-inline constexpr Choice<LateGradients> kLateGradients[] = {{"abandon", LateGradients::abandon},
-                                                           {"finish", LateGradients::finish}};
+inline constexpr auto kLateGradients = choices<LateGradients>({"abandon", "finish"});
 
 // The learning rate of a gradient that is applied alone, as a factor of the step's rate over the k gradients of a step.
 // plain: 1. inverse: 1 over the gradient's staleness, if that is above 1 (Zhang et al. 2015, "Staleness-aware
 // async-SGD for distributed deep learning", arXiv 1511.05950, eq. 6).
 enum class StaleRate : uint8_t { plain, inverse };
-inline constexpr Choice<StaleRate> kStaleRates[] = {{"plain", StaleRate::plain}, {"inverse", StaleRate::inverse}};
+inline constexpr auto kStaleRates = choices<StaleRate>({"plain", "inverse"});
 
 // The side that keeps the velocity of momentum where gradients are applied one by one: the server, which has one for
 // all gradients, or each worker, which has one for its own and sends it in place of the gradient.
 enum class MomentumAt : uint8_t { server, worker };
-inline constexpr Choice<MomentumAt> kMomentumAt[] = {{"server", MomentumAt::server}, {"worker", MomentumAt::worker}};
+inline constexpr auto kMomentumAt = choices<MomentumAt>({"server", "worker"});
 
 struct Synchronising {
   Policy policy = Policy::sync;

@@ -20,11 +20,7 @@
 
 namespace kb {
 
-inline constexpr Choice<Precision> kPrecisions[] = {{"f32", Precision::f32},
-                                                    {"tf32", Precision::tf32},
-                                                    {"bf16", Precision::bf16},
-                                                    {"f16", Precision::f16},
-                                                    {"f64", Precision::f64}};
+inline constexpr auto kPrecisions = choices<Precision>({"f32", "tf32", "bf16", "f16", "f64"});
 
 inline constexpr Choice<DType> kReducePrecisions[] = {{"f32", DType::f32}, {"bf16", DType::bf16}, {"f16", DType::f16}};
 
@@ -34,13 +30,12 @@ inline constexpr Choice<Products> kProducts[] = {
 
 // Virtual workers whose running statistics of batch norm a run keeps: the first one, or all, whose mean is taken.
 enum class StatisticsOf : uint8_t { first, mean };
-inline constexpr Choice<StatisticsOf> kStatisticsOf[] = {{"first", StatisticsOf::first}, {"mean", StatisticsOf::mean}};
+inline constexpr auto kStatisticsOf = choices<StatisticsOf>({"first", "mean"});
 
 // Whether the data set lives in the device's memory. automatic: it does on a GPU, if it takes at most 1 GiB
 // (recipes/train/residency.h).
 enum class ResidentChoice : uint8_t { automatic, on, off };
-inline constexpr Choice<ResidentChoice> kResidentChoices[] = {
-    {"auto", ResidentChoice::automatic}, {"on", ResidentChoice::on}, {"off", ResidentChoice::off}};
+inline constexpr auto kResidentChoices = choices<ResidentChoice>({"auto", "on", "off"});
 
 // Samples of a step, and how workers share them.
 struct Batching {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include "graph/parsed_number.h"
 #include "recipes/task/suggest.h"
@@ -49,20 +50,17 @@ double parse_real(const std::string& flag, const std::string& text, const std::s
 
 void check_choice(const std::string& flag, const std::string& value, const std::vector<std::string>& choices) {
   if (std::find(choices.begin(), choices.end(), value) != choices.end()) return;
-  std::string guess = nearest(value, choices);
-  refuse_value(flag, fmt::format("one of {}", fmt::join(choices, ", ")), value,
-               guess.empty() ? "" : fmt::format("; did you mean '{}'?", guess));
+  refuse_value(flag, fmt::format("one of {}", fmt::join(choices, ", ")), value, did_you_mean(value, choices));
 }
 
-std::vector<std::string> comma_separated(const std::string& text) {
-  std::vector<std::string> words;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t end = std::min(text.find(',', at), text.size());
-    words.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return words;
+std::vector<std::string> split_at(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);) parts.push_back(std::move(part));
+  return parts;
 }
+
+std::vector<std::string> comma_separated(const std::string& text) { return split_at(text + ",", ','); }
 
 std::vector<int64_t> parse_seeds(const std::string& flag, const std::string& text) {
   const std::string expected =

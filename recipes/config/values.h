@@ -1,8 +1,10 @@
 // Parsers of the values of flags: numbers and words of a list. Each throws UsageError, which names the flag, the value
 // expected and the value given, for a text that it does not accept.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/error.h"
@@ -33,15 +35,34 @@ void check_choice(const std::string& flag, const std::string& value, const std::
 // Reads "1..3,7" as {1, 2, 3, 7}. Does not accept a seed twice, nor more than kMostSeeds seeds.
 inline constexpr int64_t kMostSeeds = 1000;
 std::vector<int64_t> parse_seeds(const std::string& flag, const std::string& text);
-// Splits "a,b" into {"a", "b"}. Spaces stay.
+// Splits "a;b" into {"a", "b"}. A separator at the end adds no part.
+std::vector<std::string> split_at(const std::string& text, char separator);
+// Splits "a,b" into {"a", "b"}, and "a," into {"a", ""}. Spaces stay.
 std::vector<std::string> comma_separated(const std::string& text);
 
 // One choice of a flag: its word on the command line and its value in the code.
 template <class Value>
 struct Choice {
-  const char* word;
-  Value value;
+  const char* word = nullptr;
+  Value value = {};
 };
+
+// Returns whether an enumeration has a name for the value. Compilers print one that has none as a cast, "(Policy)5".
+template <auto value>
+consteval bool is_enumerator() {
+  const std::string_view text = __PRETTY_FUNCTION__;  // "... is_enumerator() [with auto value = kb::Policy::sync]"
+  return text[text.find("value = ") + std::string_view("value = ").size()] != '(';
+}
+
+// Returns the choices of an enumeration, given a word for each of its values, which count from 0.
+template <class Value, size_t count>
+consteval std::array<Choice<Value>, count> choices(const char* const (&words)[count]) {
+  static_assert(is_enumerator<static_cast<Value>(count - 1)>(), "a word stands for no value");
+  static_assert(!is_enumerator<static_cast<Value>(count)>(), "a value has no word");
+  std::array<Choice<Value>, count> all{};
+  for (size_t i = 0; i < count; ++i) all[i] = {words[i], static_cast<Value>(i)};
+  return all;
+}
 
 template <class Choices>
 std::vector<std::string> words_of(const Choices& choices) {

@@ -2,20 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 
 #include "compiler/passes/layout_table.h"
+#include "recipes/perf/rounds.h"
 
 namespace kb {
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double ms_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
-
-}  // namespace
 
 std::vector<ConvLayer> resnet50_convolutions(int64_t n, DType dtype) {
   std::vector<ConvLayer> layers;
@@ -86,9 +77,8 @@ void ConvMemory::run(Pool& pool, const LibraryOp& op, const ConvSpec& spec) {
 }
 
 std::unique_ptr<LibraryOp> ConvTimer::plan(const ConvSpec& spec) {
-  const auto start = Clock::now();
-  auto op = plan_conv(context_, spec, shards_);
-  plan_ms_ += ms_since(start);
+  std::unique_ptr<LibraryOp> op;
+  plan_ms_ += milliseconds_of([&] { op = plan_conv(context_, spec, shards_); });
   return op;
 }
 
@@ -99,9 +89,8 @@ double ConvTimer::time(const ConvSpec& spec) {
   memory.fit(context_, *op, spec);
   double least = 1e30;
   for (int i = 0; i <= repeats_; ++i) {
-    const auto begin = Clock::now();
-    memory.run(pool_, *op, spec);
-    if (i > 0) least = std::min(least, ms_since(begin));
+    const double ms = milliseconds_of([&] { memory.run(pool_, *op, spec); });
+    if (i > 0) least = std::min(least, ms);
   }
   return least;
 }
@@ -132,10 +121,10 @@ ConvolutionsAlone::ConvolutionsAlone(const Schedule& schedule, ConvTimer& timer)
 }
 
 double ConvolutionsAlone::time() {
-  const auto begin = Clock::now();
-  for (const Call& call : calls_)
-    for (int i = 0; i < call.count; ++i) memory_.run(timer_.pool(), *call.op, call.spec);
-  return ms_since(begin);
+  return milliseconds_of([&] {
+    for (const Call& call : calls_)
+      for (int i = 0; i < call.count; ++i) memory_.run(timer_.pool(), *call.op, call.spec);
+  });
 }
 
 }  // namespace kb

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "graph/error.h"
+#include "recipes/config/values.h"
 
 namespace kb {
 namespace {
@@ -18,16 +19,6 @@ LayoutTimes::value_type fastest(const LayoutTimes& times) {
 }
 
 std::string words(int64_t block) { return block == 0 ? "NHWC" : fmt::format("blocks of {}", block); }
-
-std::vector<std::string> source_lines(const std::string& text) {
-  std::vector<std::string> lines;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    lines.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return lines;
-}
 
 // Returns the beginning of every row of `isa`.
 std::string row_of(const std::string& isa) { return fmt::format("    {{\"{}\", DType::", isa); }
@@ -77,7 +68,7 @@ std::string with_layout_rows(const std::string& source, const std::string& isa,
   const size_t begin = opening == std::string::npos ? opening : opening + std::string(kOpening).size();
   const size_t end = begin == std::string::npos ? begin : source.find("};", begin);
   if (end == std::string::npos) throw Error("there is no table 'kLayouts[] = {' with its rows on lines of their own");
-  std::vector<std::string> rows = source_lines(source.substr(begin, end - begin));
+  std::vector<std::string> rows = split_at(source.substr(begin, end - begin), '\n');
   for (const LayoutChoice& choice : choices) put(rows, isa, choice);
   std::string text = source.substr(0, begin);
   for (const std::string& row : rows) text += row + "\n";

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <istream>
 #include <ostream>
@@ -12,6 +11,7 @@
 #include "graph/parsed_number.h"
 #include "recipes/inspect/device_kernels.h"
 #include "recipes/inspect/step_model.h"
+#include "recipes/perf/rounds.h"
 #include "runtime/json.h"
 #include "runtime/options.h"
 #include "runtime/usable_processors.h"
@@ -34,11 +34,8 @@ void run_group(Session& session, int64_t steps) {
   session.wait();
 }
 
-// Returns the milliseconds that a group takes.
 double time_group(Session& session, int64_t steps) {
-  const auto start = std::chrono::steady_clock::now();
-  run_group(session, steps);
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return milliseconds_of([&] { run_group(session, steps); });
 }
 
 int64_t group_of(const Session& session) { return session.lag() > 0 ? kGroup : 1; }

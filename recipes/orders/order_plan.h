@@ -17,8 +17,7 @@ namespace kb {
 // backup: k + b workers compute gradients of the same parameters; the first k that end make one update (Chen et al.
 // 2016, section 3).
 enum class OrderKind : uint8_t { async, stale, backup };
-inline constexpr Choice<OrderKind> kOrderKinds[] = {
-    {"async", OrderKind::async}, {"stale", OrderKind::stale}, {"backup", OrderKind::backup}};
+inline constexpr auto kOrderKinds = choices<OrderKind>({"async", "stale", "backup"});
 
 inline constexpr int64_t kMostOrderWorkers = int64_t{1} << 20;
 
@@ -50,8 +49,7 @@ void check_order(const OrderPolicy& policy, int64_t pieces);
 
 // dropped: the gradient ended too late to count. abandoned: its worker was stopped before it ended.
 enum class GradientFate : uint8_t { applied, dropped, abandoned };
-inline constexpr Choice<GradientFate> kGradientFates[] = {
-    {"applied", GradientFate::applied}, {"dropped", GradientFate::dropped}, {"abandoned", GradientFate::abandoned}};
+inline constexpr auto kGradientFates = choices<GradientFate>({"applied", "dropped", "abandoned"});
 
 // One gradient of an order, and its fate.
 struct GradientRecord {

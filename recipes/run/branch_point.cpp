@@ -27,14 +27,14 @@ int64_t steps_done(const BranchPoint& point, const RunPlan& plan) {
   const bool is_alike = count_alike(plan, point.plan, step);
   if (!is_alike && point.plan.epoch_begin(step) != step)
     throw Error(fmt::format(
-        "{}: an epoch has {} steps here and {} in {}: expected a checkpoint at the end of an epoch, got one "
+        "--branch: an epoch has {} steps here and {} in {}: expected a checkpoint at the end of an epoch, got one "
         "after {:.4g} epochs",
-        "--branch", plan.phase(plan.phase_of(step)).steps_per_epoch,
-        point.plan.phase(point.plan.phase_of(step)).steps_per_epoch, point.run.string(), point.plan.epochs(step)));
+        plan.phase(plan.phase_of(step)).steps_per_epoch, point.plan.phase(point.plan.phase_of(step)).steps_per_epoch,
+        point.run.string(), point.plan.epochs(step)));
   const int64_t done = is_alike ? step : plan.steps_in(point.plan.epochs(step));
   if (done > plan.steps)
-    throw Error(fmt::format("{}: {} steps are done already, of which the flags given ask for {}", "--branch", done,
-                            plan.steps));
+    throw Error(
+        fmt::format("--branch: {} steps are done already, of which the flags given ask for {}", done, plan.steps));
   return done;
 }
 

@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "graph/error.h"
+#include "recipes/config/learning.h"
 #include "recipes/run/start_time.h"
 #include "recipes/train/evaluation.h"
 #include "recipes/train/parts.h"
@@ -39,9 +40,7 @@ std::string number(double value) { return fmt::format("{}", value); }
 std::string epoch_number(double epoch) { return fmt::format("\"epoch_num\": {}", std::llround(epoch)); }
 
 double hyper_or_zero(const RunConfig& config, const char* name) {
-  for (const NamedScalar& scalar : config.learning.hyper)
-    if (scalar.name == name) return scalar.value;
-  return 0;
+  return find_hyper(config.learning, name).value_or(0);
 }
 
 }  // namespace

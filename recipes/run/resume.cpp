@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include "recipes/config/run_plan.h"
+#include "recipes/config/values.h"
 #include "recipes/run/branch.h"
 #include "recipes/run/command_words.h"
 #include "recipes/run/recorded_flags.h"
@@ -264,13 +264,6 @@ std::map<std::string, std::string> checkpoint_facts(const Recipe& recipe, const 
 
 namespace {
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
-
 std::string flag_of(const std::string& line) { return line.substr(0, line.find(' ')); }
 
 // Renames --lr to --base-lr in flags of an earlier Kilobatch if they have a base minibatch, whose rate --lr was.
@@ -288,11 +281,11 @@ void name_base_rate(std::vector<std::string>& lines) {
 // checkpoint's Kilobatch did not have and that has its default now.
 std::pair<std::string, std::string> comparable_flags(const Recipe& recipe, const std::string& before,
                                                      const std::string& now) {
-  std::vector<std::string> old = lines_of(before), own = lines_of(now);
+  std::vector<std::string> old = split_at(before, '\n'), own = split_at(now, '\n');
   name_base_rate(old);
   std::set<std::string> known, usual;
   for (const std::string& line : old) known.insert(flag_of(line));
-  for (const std::string& line : lines_of(words(recipe, default_config(recipe)))) usual.insert(line);
+  for (const std::string& line : split_at(words(recipe, default_config(recipe)), '\n')) usual.insert(line);
   std::erase_if(own, [&](const std::string& line) { return !known.contains(flag_of(line)) && usual.contains(line); });
   for (std::vector<std::string>* lines : {&old, &own})
     std::erase_if(*lines, [](const std::string& line) { return line.ends_with(' '); });

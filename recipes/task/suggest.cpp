@@ -44,9 +44,14 @@ std::string nearest(std::string_view word, const std::vector<std::string>& words
   return best;
 }
 
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& words) {
+  const std::string guess = nearest(word, words);
+  return guess.empty() ? "" : fmt::format("; did you mean '{}'?", guess);
+}
+
 std::string suggestion(std::string_view word, const std::vector<std::string>& words) {
-  if (std::string guess = nearest(word, words); !guess.empty()) return fmt::format("; did you mean '{}'?", guess);
-  return fmt::format("; there are {}", fmt::join(words, ", "));
+  const std::string guess = did_you_mean(word, words);
+  return guess.empty() ? fmt::format("; there are {}", fmt::join(words, ", ")) : guess;
 }
 
 }  // namespace kb

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <iterator>
 
@@ -11,6 +10,7 @@
 #include "recipes/perf/copy_bandwidth.h"
 #include "recipes/perf/multiply_rate.h"
 #include "recipes/perf/overlap_report.h"
+#include "recipes/perf/rounds.h"
 #include "recipes/train/programs.h"
 #include "runtime/comm/measure_network.h"
 #include "runtime/three_digits.h"
@@ -41,14 +41,10 @@ BucketChoice whole_gradient(const Network& network) {
 ProcessorRates measure_rates(int threads) {
   constexpr int64_t kBytes = 32 << 20;
   CopyBandwidth copy(kBytes, threads);
-  double seconds = 1e9;
-  for (int trial = 0; trial < 3; ++trial) {
-    const auto start = std::chrono::steady_clock::now();
-    copy.plain();
-    seconds = std::min(seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  }
+  double ms = 1e12;
+  for (int trial = 0; trial < 3; ++trial) ms = std::min(ms, milliseconds_of([&] { copy.plain(); }));
   Pool pool(threads);
-  return {2 * kBytes / seconds, measure_multiply_rate(pool)};
+  return {2e3 * kBytes / ms, measure_multiply_rate(pool)};
 }
 
 ProcessorRates slowest(const ProcessorRates& own, Communicator& communicator) {

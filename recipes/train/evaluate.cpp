@@ -10,12 +10,6 @@
 namespace kb {
 namespace {
 
-int64_t elements_of(const Dims& shape) {
-  int64_t elements = 1;
-  for (const int64_t extent : shape) elements *= extent;
-  return elements;
-}
-
 std::vector<GatheredMetric> with_loss(const ComputedMetrics& metrics) {
   std::vector<GatheredMetric> all = {metrics.loss};
   all.insert(all.end(), metrics.gathered.begin(), metrics.gathered.end());
@@ -49,11 +43,11 @@ Evaluator::Evaluator(std::vector<Session*> sessions, const std::vector<Field>& f
 // Returns how many numbers a batch contributes to an output: the elements of one sum, or those of a row for each of its
 // samples; 0 if none of its samples has a row that is kept.
 int64_t Evaluator::width(const Gathered& output, int64_t batch) const {
-  if (!output.keeps_rows) return elements_of(output.shape);
+  if (!output.keeps_rows) return element_count(output.shape);
   const int64_t rows = order_.minibatch(batch);
   bool is_wanted = output.rows == 0;
   for (int64_t row = 0; row < rows && !is_wanted; ++row) is_wanted = order_.row(batch, row).sample < output.rows;
-  return is_wanted ? rows * elements_of(output.shape) : 0;
+  return is_wanted ? rows * element_count(output.shape) : 0;
 }
 
 // Reads the results of a batch and keeps them for total(). The batch was its session's step `age` steps ago.
@@ -79,7 +73,7 @@ std::vector<MetricValues> Evaluator::total() {
   std::vector<MetricValues> totals;
   for (const Gathered& output : outputs_)
     totals.push_back(
-        {output.shape, std::vector<double>(static_cast<size_t>(kept_rows(output) * elements_of(output.shape)))});
+        {output.shape, std::vector<double>(static_cast<size_t>(kept_rows(output) * element_count(output.shape)))});
   std::vector<double> values;
   for (int64_t batch = 0; batch < order_.steps_per_epoch(); ++batch) {
     const auto rank = static_cast<size_t>(batch % world_.size());
@@ -105,7 +99,7 @@ int64_t Evaluator::kept_rows(const Gathered& output) const {
 
 // Puts the rows of a batch where their samples stand. A row that only pads the batch repeats a sample.
 void Evaluator::keep_rows(MetricValues& total, int64_t batch, std::span<const double> rows) const {
-  const auto width = static_cast<size_t>(elements_of(total.shape));
+  const auto width = static_cast<size_t>(element_count(total.shape));
   for (size_t row = 0; row * width < rows.size(); ++row) {
     const auto at = static_cast<size_t>(order_.row(batch, static_cast<int64_t>(row)).sample) * width;
     if (at < total.values.size())

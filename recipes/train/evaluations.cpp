@@ -12,30 +12,22 @@ Evaluations::Evaluations(const LoopParts& parts, const Instruments& instruments)
 void Evaluations::use_phase(size_t phase) {
   const size_t judging = parts_.plan.judging_phase(phase);
   if (judging_phase_ == judging) return;
-  const Source& source = judged_part(parts_.task);
-  evaluator_.emplace(evaluator(judging, source, judged_part_word(parts_.task)));
-  if (std::optional<Evaluator> averaged = averaged_evaluator(judging, source, judged_part_word(parts_.task)))
-    averaged_evaluator_.emplace(std::move(*averaged));
+  const auto use = [&](std::optional<Evaluator>& at, const std::vector<Session*>& programs) {
+    std::optional<Evaluator> own =
+        evaluator(programs, judging, judged_part(parts_.task), judged_part_word(parts_.task));
+    if (own) at.emplace(std::move(*own));
+  };
+  use(evaluator_, parts_.inference);
+  use(averaged_evaluator_, parts_.averaged);
   judging_phase_ = judging;
 }
 
-Evaluator Evaluations::evaluator(size_t phase, const Source& source, const char* word) const {
-  return made(parts_.in_phase(parts_.inference, phase), source, word);
-}
-
-std::optional<Evaluator> Evaluations::averaged_evaluator(size_t phase, const Source& source, const char* word) const {
-  if (parts_.averaged.empty()) return std::nullopt;
-  return made(parts_.in_phase(parts_.averaged, phase), source, word);
-}
-
-Evaluator Evaluations::made(std::span<Session* const> sessions, const Source& source, const char* word) const {
-  return {{sessions.begin(), sessions.end()},
-          parts_.task.fields,
-          parts_.metrics,
-          source,
-          evaluation_order(parts_.settled, source),
-          word,
-          parts_.world};
+std::optional<Evaluator> Evaluations::evaluator(const std::vector<Session*>& programs, size_t phase,
+                                                const Source& source, const char* word) const {
+  if (programs.empty()) return std::nullopt;
+  const std::span<Session* const> sessions = parts_.in_phase(programs, phase);
+  return Evaluator({sessions.begin(), sessions.end()}, parts_.task.fields, parts_.metrics, source,
+                   evaluation_order(parts_.settled, source), word, parts_.world);
 }
 
 void Evaluations::restore(const FlatJson& line) {
@@ -86,12 +78,12 @@ void Evaluations::test(int64_t done) {
   parts_.world.at("evaluation of the test part");
   part_ = kTestPart;
   const size_t phase = parts_.plan.phase_done(done);
-  Evaluator own = evaluator(phase, *parts_.task.test, part_);
-  evaluation_ = own.run(false);
-  if (std::optional<Evaluator> averaged = averaged_evaluator(phase, *parts_.task.test, part_))
+  std::optional<Evaluator> own = evaluator(parts_.inference, phase, *parts_.task.test, part_);
+  evaluation_ = own->run(false);
+  if (std::optional<Evaluator> averaged = evaluator(parts_.averaged, phase, *parts_.task.test, part_))
     averaged_ = averaged->run(false);
   parts_.observer.tested({done, parts_.plan.epochs(done), false, *evaluation_, averaged_});
-  for (const auto& instrument : instruments_) instrument->tested({done, *evaluation_, own});
+  for (const auto& instrument : instruments_) instrument->tested({done, *evaluation_, *own});
 }
 
 // The result has no evaluations if the last ones are of an earlier state than the final one.

@@ -28,10 +28,9 @@ class Evaluations {
   void tell(LoopResult& result) const;
 
  private:
-  // Evaluate a state of a phase of the plan: its parameters, and their averages if they are to be.
-  Evaluator evaluator(size_t phase, const Source& source, const char* word) const;
-  std::optional<Evaluator> averaged_evaluator(size_t phase, const Source& source, const char* word) const;
-  Evaluator made(std::span<Session* const> sessions, const Source& source, const char* word) const;
+  // Returns what evaluates a state of a phase of the plan by `programs` of each phase; nothing if there are none.
+  std::optional<Evaluator> evaluator(const std::vector<Session*>& programs, size_t phase, const Source& source,
+                                     const char* word) const;
   void use_phase(size_t phase);
 
   const LoopParts& parts_;

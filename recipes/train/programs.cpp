@@ -81,9 +81,8 @@ void check_target(const TrainConfig& config, const std::vector<NamedMetric>& met
                       target->value > 1 ? fmt::format("\n  hint:     {}%", target->text()) : ""));
   const std::vector<std::string> names = target_names(metrics, config.judging.eval_ema);
   if (std::find(names.begin(), names.end(), target->metric) != names.end()) return;
-  const std::string guess = nearest(target->metric, names);
   throw Error(fmt::format("length.target: expected a metric of the model: {}; got '{}'{}", fmt::join(names, ", "),
-                          target->metric, guess.empty() ? "" : fmt::format("; did you mean '{}'?", guess)));
+                          target->metric, did_you_mean(target->metric, names)));
 }
 
 // Throws Error for batch norm beside a schedule-free optimizer without judging.recompute_bn. Such an optimizer takes
@@ -381,14 +380,10 @@ Programs compile_programs(const Task& task, const Settled& settled, const std::v
   return programs;
 }
 
-Compiled* Programs::find(Use use, size_t phase, size_t bucket) {
+const Compiled* Programs::find(Use use, size_t phase, size_t bucket) const {
   const auto at = std::ranges::find_if(
       list, [&](const CompiledProgram& p) { return p.use == use && p.phase == phase && p.bucket == bucket; });
   return at == list.end() ? nullptr : &at->compiled;
-}
-
-const Compiled* Programs::find(Use use, size_t phase, size_t bucket) const {
-  return const_cast<Programs*>(this)->find(use, phase, bucket);
 }
 
 std::vector<const Compiled*> all_of(const Programs& programs) {

@@ -50,7 +50,6 @@ struct Programs : ProgramFacts {
   std::vector<CompiledProgram> list = {};
 
   // Returns null if there is no such program.
-  Compiled* find(Use use, size_t phase = 0, size_t bucket = 0);
   const Compiled* find(Use use, size_t phase = 0, size_t bucket = 0) const;
   Compiled& update() { return list.front().compiled; }
   const Compiled& update() const { return list.front().compiled; }

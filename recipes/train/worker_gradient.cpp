@@ -5,6 +5,7 @@
 #include "graph/functions.h"
 #include "optim/kept_gradient.h"
 #include "recipes/train/join.h"
+#include "recipes/train/run_schedule.h"
 
 namespace kb {
 
@@ -48,8 +49,7 @@ namespace {
 
 std::string kept_name(const std::vector<ParameterGroup>& groups, const Segment& segment) {
   const std::string& group = groups.at(static_cast<size_t>(segment.group)).name;
-  const std::string prefix = groups.size() > 1 && !group.empty() ? group + "." : "";
-  return prefix + kKeptGradient + "." + segment.name;
+  return scalar_prefix(group, groups.size()) + kKeptGradient + "." + segment.name;
 }
 
 }  // namespace

@@ -14,6 +14,9 @@
 
 namespace kb::config_check_test {
 
+// So choices() does not compile for an enumeration of which a value has no word, or a word no value.
+static_assert(is_enumerator<Policy::backup>() && !is_enumerator<static_cast<Policy>(5)>());
+
 BOOST_AUTO_TEST_SUITE(config_check)
 
 namespace {

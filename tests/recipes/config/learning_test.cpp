@@ -201,6 +201,10 @@ BOOST_AUTO_TEST_CASE(a_half_life_in_samples_sets_beta2) {
                  .starts_with("--half-life, --beta2: expected one of them, got both"));
   BOOST_TEST(usage_error({"--optimizer", "adam", "--half-life", "100", "--minibatch-schedule", "1ep:x2"})
                  .starts_with("--half-life, --minibatch-schedule: expected one of them"));
+  TrainConfig config = parse(lenet_mnist(), {"--minibatch-schedule", "1ep:x2"});
+  config.group_learning = {{"biases", {.half_life = 100}}};
+  BOOST_CHECK_EXCEPTION(make_plan(config, batch_plan(config.batch, 1), 60000), Error,
+                        test::says("learning.half_life, batch.growths: expected one of them"));
 }
 
 // A schedule-free optimizer wants a constant rate, although the recipe's own schedule falls.

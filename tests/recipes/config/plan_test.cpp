@@ -26,7 +26,8 @@ BOOST_AUTO_TEST_CASE(rounding_puts_off_no_period) {
 }
 
 BOOST_AUTO_TEST_CASE(a_run_ends_within_its_plan_and_takes_a_step) {
-  for (const auto& [text, step] : {std::pair("", 60), {"7st", 7}, {"2.5ep", 25}, {"0.001ep", 1}, {"100ep", 60}})
+  BOOST_TEST(last_step({}, kPlan) == 60);
+  for (const auto& [text, step] : {std::pair("7st", 7), {"2.5ep", 25}, {"0.001ep", 1}, {"100ep", 60}})
     BOOST_TEST(last_step(parse_stop_at(text), kPlan) == step, text);
 }
 
