@@ -36,12 +36,6 @@ void check_team(const Settled& settled, int64_t processes) {
                             processes));
 }
 
-// Throws Error if no plan is possible whatever n is chosen. This is tested with n = 1, before programs are compiled.
-void check_any_plan(TrainConfig config, int64_t processes, int64_t samples) {
-  config.batch.per_worker = 1;
-  make_plan(config, batch_plan(config.batch, processes), samples);
-}
-
 void choose_per_worker(Settled& settled, const Task& task, Machine machine, int64_t memory) {
   const Batching& batch = settled.config.batch;
   if (task.is_ragged())
@@ -51,7 +45,6 @@ void choose_per_worker(Settled& settled, const Task& task, Machine machine, int6
   if (batch.per_worker > 0 || batch.batch_norm != NormGroup{})
     throw UsageError("batch.fit: it chooses batch.per_worker itself: leave batch.per_worker and batch.batch_norm out");
   const int64_t processes = sharing_processes(settled.config, machine.world.size());
-  check_any_plan(settled.config, processes, task.train_count);
   settled.fit = fit_per_worker(task, settled, processes, least_memory(memory, machine.world.communicator()));
   settled.batch = make_batch_plan(batch.minibatch, settled.fit->per_worker, processes);
   settled.reasons.push_back(settled.fit->text);

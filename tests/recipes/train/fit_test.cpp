@@ -120,6 +120,31 @@ BOOST_AUTO_TEST_CASE(only_what_divides_the_share_of_a_process_is_taken) {
   BOOST_CHECK_THROW(this->fit(config, int64_t{1} << 40), Error);
 }
 
+// Replicas have parameters and slots of their own.
+BOOST_AUTO_TEST_CASE(copies_of_the_parameters_count) {
+  const RunConfig plain = config_with({"--minibatch", "20"}),
+                  local = config_with({"--minibatch", "20", "--policy", "local", "--replicas", "0"});
+  const auto memory = static_cast<int64_t>(static_cast<double>(bytes_with(plain, 20)) / kFitShare) + 2;
+  BOOST_TEST(this->fit(plain, memory).per_worker == 20);
+  const Fit found = this->fit(local, memory);
+  BOOST_TEST(found.per_worker < 20);
+  Settled settled = settle_for_one_step(local, backend->target());
+  settled.batch = make_batch_plan(20, found.per_worker, 1);
+  settled.buckets = {{0, found.per_worker}};
+  settled.plan = make_plan(local, settled.batch, 100);
+  const Programs programs = compile_programs(declared_task(recipe, local), settled);
+  BOOST_TEST(found.bytes == total_memory(programs, settled.plan.copies(), Processor::cpu));
+}
+
+// The whole minibatch would fit, but gradients of one worker alone cannot be compared.
+BOOST_AUTO_TEST_CASE(only_workers_with_a_plan_are_taken) {
+  const Fit found = this->fit(config_with({"--minibatch", "20", "--noise-scale"}), int64_t{1} << 40);
+  BOOST_TEST(found.per_worker == 10);
+  BOOST_TEST(test::contains(found.text, "; there is no plan with more"));
+}
+
+BOOST_AUTO_TEST_CASE(a_limit_beyond_all_memories_is_none) { BOOST_TEST(run_memory(1e300, 0) > int64_t{1} << 60); }
+
 BOOST_AUTO_TEST_CASE(too_little_memory_is_refused) {
   BOOST_CHECK_EXCEPTION(this->fit(config_with({}), 1000), Error,
                         test::says("batch.fit: expected programs of at most 900 B of", "with 1 sample a worker"));
