@@ -84,14 +84,17 @@ std::vector<std::string> lines_of_programs(const LoadedPrograms& programs, const
   const MemoryAnswer first = memory_answer(programs.update().compiled());
   std::vector<std::string> lines = {to_text(first)};
   int64_t arena = first.arena;  // bytes of the one arena that all programs share
+  int64_t told = first.total();
   const auto more = [&](const std::string& what, const std::vector<const Session*>& sessions) {
     int64_t bytes = 0;
     for (const Session* session : sessions) {
+      if (!session) continue;
       const MemoryAnswer answer = memory_answer(session->compiled());
       bytes += answer.own() + std::max<int64_t>(0, answer.arena - arena);
       arena = std::max(arena, answer.arena);
     }
     lines.push_back(fmt::format("{} {} more", what, bytes_text(bytes)));
+    told += bytes;
   };
   more("evaluation takes", {&programs.evaluate()});
   if (const Session* averages = programs.find(Use::evaluate_averages))
@@ -100,11 +103,16 @@ std::vector<std::string> lines_of_programs(const LoadedPrograms& programs, const
     more("running statistics of batch norm anew take", {estimate});
   for (size_t bucket = 1; bucket < settled.buckets.size(); ++bucket)
     more(fmt::format("steps and evaluation of length {} take", settled.buckets[bucket].length),
-         {programs.find(Use::update, 0, bucket), programs.find(Use::evaluate, 0, bucket)});
+         {programs.find(Use::update, 0, bucket), programs.find(Use::evaluate, 0, bucket),
+          programs.find(Use::evaluate_averages, 0, bucket)});
   for (size_t phase = 1; phase < settled.plan.phase_count(); ++phase)
     for (size_t bucket = 0; bucket < settled.buckets.size(); ++bucket)
       more(fmt::format("steps of minibatch {} take", settled.batch_of(phase, bucket).global),
-           {programs.find(Use::update, phase, bucket)});
+           {programs.find(Use::update, phase, bucket), programs.find(Use::evaluate, phase, bucket),
+            programs.find(Use::evaluate_averages, phase, bucket)});
+  if (programs.find(Use::replica))
+    lines.push_back(
+        fmt::format("copies of the parameters, and their programs, take {} more", bytes_text(programs.bytes - told)));
   return lines;
 }
 

@@ -1,5 +1,7 @@
 #include "recipes/train/finite_check.h"
 
+#include "recipes/perf/memory_answer.h"
+
 namespace kb {
 
 FiniteCheck::FiniteCheck(const LoopParts& parts, Backend& backend, CheckProgram program)
@@ -13,6 +15,11 @@ FiniteCheck::FiniteCheck(const LoopParts& parts, Backend& backend, CheckProgram 
     slot_.fill(fill, parts.order.first_step() * parts.batch.virtual_workers);
   else
     fill_ = std::move(fill);
+}
+
+int64_t FiniteCheck::bytes() const {
+  const MemoryAnswer answer = memory_answer(session_.compiled());
+  return answer.own() + answer.arena;
 }
 
 std::string FiniteCheck::run(int64_t step) {

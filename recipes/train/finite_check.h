@@ -16,6 +16,8 @@ class FiniteCheck {
   // Returns the op that made the first value that is not finite, its scope and source line; empty if all values are
   // finite.
   std::string run(int64_t step);
+  // Returns the bytes that the program takes beside those of the training, whose parameters it reads.
+  int64_t bytes() const;
 
  private:
   const LoopParts& parts_;

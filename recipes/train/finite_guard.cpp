@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "recipes/perf/memory_answer.h"
 #include "recipes/train/finite_check.h"
 #include "recipes/train/instruments.h"
 #include "runtime/finite.h"
@@ -157,7 +158,10 @@ class FiniteGuard : public Instrument {
   FiniteCheck& check(int64_t step) {
     const size_t bucket = parts_.order.bucket(step);
     std::unique_ptr<FiniteCheck>& check = checks_[{parts_.phase, bucket}];
-    if (!check) check = parts_.make_check(parts_, parts_.phase, bucket);
+    if (check) return *check;
+    check = parts_.make_check(parts_, parts_.phase, bucket);
+    if (parts_.config.judging.check_finite)
+      parts_.observer.note("judging.check_finite: a program of its own takes " + bytes_text(check->bytes()) + " more");
     return *check;
   }
 

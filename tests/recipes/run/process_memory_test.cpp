@@ -8,7 +8,10 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "recipes/config/flags.h"
+#include "recipes/config/run_task.h"
 #include "runtime/input_file.h"
+#include "tests/recipes/small_run.h"
 #include "tests/support/matches.h"
 #include "tests/support/support.h"
 
@@ -39,7 +42,7 @@ int64_t peak_of(std::vector<std::string> words, const fs::path& output) {
 
 // Returns the bytes of a text such as "1.25 GB".
 double bytes_in(const std::string& number, const std::string& unit) {
-  return std::stod(number) * (unit == "GB" ? 1e9 : unit == "MB" ? 1e6 : 1e3);
+  return std::stod(number) * (unit == "GB" ? 1e9 : unit == "MB" ? 1e6 : unit == "kB" ? 1e3 : 1);
 }
 
 }  // namespace
@@ -63,6 +66,34 @@ BOOST_AUTO_TEST_CASE(more_than_the_machine_has_is_noted) {
   BOOST_TEST(over_machine_note(3'000'000'000, 8, 24'000'000'000).empty());
   BOOST_TEST(over_machine_note(3'100'000'000, 8, 24'000'000'000) ==
              "NOTE: the machine has 24 GB, and the run's processes on it (8) take 24.8 GB: the system may end them");
+}
+
+// Copies of the parameters and programs of growths are among the parts.
+BOOST_AUTO_TEST_CASE(the_parts_of_programs_add_up) {
+  struct Lines : Observer {
+    bool ready(const Ready& ready, LoopStart&) override {
+      lines = memory_lines(ready, process_memory(ready), true);
+      all = static_cast<double>(ready.programs.bytes);
+      return false;
+    }
+    std::vector<std::string> lines;
+    double all = 0;
+  };
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"--policy", "local", "--replicas", "0", "--per-worker", "5"},
+        {"--minibatch-schedule", "1ep:x2", "--ema", "0.9", "--eval-ema"}}) {
+    const Recipe recipe = test::small_recipe();
+    const RunConfig config = *parse_flags(recipe, "", words);
+    LocalMachine machine(1);
+    Lines said;
+    train(load_task(recipe, config).task, config, machine, said);
+    double sum = 0;
+    for (const std::string& line : said.lines)
+      if (const test::Match part = test::first_match(line, "^memory ([0-9.]+) (.B):|takes? ([0-9.]+) (.?B) more$");
+          !part.empty())
+        sum += part[1].empty() ? bytes_in(part[3], part[4]) : bytes_in(part[1], part[2]);
+    BOOST_TEST(sum == said.all, boost::test_tools::tolerance(0.01));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_process_takes_what_it_said) {

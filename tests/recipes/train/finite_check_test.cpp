@@ -128,6 +128,7 @@ BOOST_AUTO_TEST_CASE(nan_of_a_later_step_is_named_where_it_is_asked_for) {
   BOOST_TEST(contains(said, expected));
   fs::remove_all(out);
   BOOST_TEST(begin(nan_in_step_four, {"--check-finite"}) == 4);
+  BOOST_TEST(contains(said, "\n--check-finite: a program of its own takes "));
   BOOST_TEST(contains(said, expected));
   BOOST_TEST(read_checkpoint(list_checkpoints(out / "checkpoints").at(0)).step == 4);  // the last that is whole
 }
