@@ -41,10 +41,12 @@ void check_rows(const std::string& recipe, const std::string& what, Tensor value
   refuse_values(recipe, what, values, minibatch, ", ...", "a row for each sample, whatever its shape");
 }
 
-// Keys that lines of metrics.jsonl have themselves (recipes/train/metrics.h). A metric is a key in the same lines and
-// must not be called like one of them.
-constexpr const char* kKeys[] = {"kind",         "step",       "epoch", "wall_s", "loss",    "lr",      "samples_per_s",
-                                 "data_wait_ms", "loss_scale", "count", "length", "padding", "clock_s", "staleness"};
+// Keys that lines of metrics.jsonl have themselves (recipes/train/metrics.cpp), between commas, which no name has. A
+// metric is a key in the same lines and must not be called like one of them.
+constexpr std::string_view kKeys =
+    ",kind,step,epoch,wall_s,loss,lr,samples_per_s,data_wait_ms,loss_scale,count,length,padding,clock_s,staleness,part,"
+    "state,seconds,gain,scale_invariant_iterations,gradient2,worker_gradient2,noise_scale,noise_scale_low,"
+    "noise_scale_high,steps,state_sha256,diverged,";
 
 // Returns whether a name can be written without quoting or escapes in JSON, CSV, TensorBoard's tags and values of
 // flags.
@@ -63,11 +65,12 @@ void check_metric_name(const std::string& task, const std::string& name) {
         "control characters\n  hint:     it is a key of metrics.jsonl, a column of metrics.csv and a word of "
         "length.target",
         task, characters_of(name)));
-  const bool is_mean = name.ends_with("_mean") || name.starts_with("train_") || name.starts_with("ema_");
-  if (!is_mean && std::find(std::begin(kKeys), std::end(kKeys), name) == std::end(kKeys)) return;
+  const bool is_taken = name.ends_with("_mean") || name.starts_with("train_") || name.starts_with("ema_") ||
+                        name.starts_with("lr.") || kKeys.find(fmt::format(",{},", name)) != std::string_view::npos;
+  if (!is_taken) return;
   throw Error(
       fmt::format("task {}: a metric is called '{}'\n  expected: another name\n  hint:     lines of "
-                  "metrics.jsonl have values of their own by it, and NAME_mean, train_NAME and ema_NAME",
+                  "metrics.jsonl have values of their own by it, and NAME_mean, train_NAME, ema_NAME and lr.NAME",
                   task, name));
 }
 
