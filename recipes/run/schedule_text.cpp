@@ -6,10 +6,12 @@
 #include <cmath>
 #include <set>
 
-#include "recipes/config/flags.h"
+#include "recipes/config/buckets.h"
+#include "recipes/config/flag_names.h"
 #include "recipes/config/run_plan.h"
 #include "recipes/config/run_task.h"
 #include "recipes/report/curve_chart.h"
+#include "recipes/task/validation.h"
 #include "runtime/atomic_file.h"
 
 namespace kb {
@@ -66,12 +68,6 @@ std::vector<Column> columns_of(StepScalars& scalars, const std::set<int64_t>& st
   return columns;
 }
 
-double hyper_of(const RunConfig& config, std::string_view name) {
-  for (const NamedScalar& scalar : config.learning.hyper)
-    if (scalar.name == name) return scalar.value;
-  return 0;
-}
-
 // Returns enough steps for a smooth line, and both sides of every drop.
 std::set<int64_t> points_of(const ScheduleSpec& spec, const RunPlan& plan) {
   constexpr int64_t kPoints = 1000;
@@ -87,7 +83,8 @@ std::string schedule_text(const Recipe& recipe, const RunConfig& config, const R
   StepScalars scalars = make_scalars(rules_of(recipe), config.learning, plan);
   const std::set<int64_t> steps = rows_of(scalars.rate().spec(), plan);
   const std::vector<Column> columns = columns_of(scalars, steps);
-  const double skipped = hyper_of(config, "skip_lr") / std::max(scalars.rate().spec().learning_rate, 1e-300);
+  const double skipped =
+      find_hyper(config.learning, "skip_lr").value_or(0) / std::max(scalars.rate().spec().learning_rate, 1e-300);
   std::string text = fmt::format("{:>10} {:>9} {:>13}", "step", "epoch", "samples");
   for (const Column& column : columns) text += fmt::format(" {:>14}", column.title);
   if (skipped > 0) text += fmt::format(" {:>14}", "not adapted");
@@ -120,9 +117,22 @@ std::string schedule_picture(const Recipe& recipe, const RunConfig& config, cons
   return svg.str();
 }
 
+namespace {
+
+// Returns the plan that a run would have. Ragged samples are read, because their lengths decide the steps of an epoch.
+RunPlan plan_of_run(const Recipe& recipe, const RunConfig& config) {
+  Task task = with_validation(declared_task(recipe, config), config.judging.validation);
+  if (task.is_ragged() && !task.train) task = load_task(recipe, config).task;
+  const BatchPlan batch = batch_plan(config);
+  return make_plan(config, batch, bucket_sizes(task, choose_buckets(task, config.batch, batch), batch.workers()));
+}
+
+}  // namespace
+
 void print_schedule(const Recipe& recipe, const RunConfig& config) {
-  const RunPlan run = make_plan(config, declared_task(recipe, config).train_count);
-  fmt::print("plan {}\n{}\n{}\n", run.derivation(config), rate_derivation(rules_of(recipe), config.learning, run),
+  const RunPlan run = plan_of_run(recipe, config);
+  fmt::print("plan {}\n{}\n{}\n", with_flags(run.derivation(config)),
+             rate_derivation(rules_of(recipe), config.learning, run),
              optimizer_text(config.learning, config.batch.minibatch));
   for (const GroupLearning& row : config.group_learning) fmt::print("{}\n", group_text(rules_of(recipe), row, run));
   const RunPlan plan = schedule_plan(config.learning, run);

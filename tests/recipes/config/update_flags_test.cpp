@@ -266,6 +266,13 @@ BOOST_AUTO_TEST_CASE(a_schedule_is_printed_and_drawn) {
   BOOST_TEST(!fs::exists(out));
 }
 
+// Half of the 100 samples are left to train on.
+BOOST_AUTO_TEST_CASE(a_printed_schedule_leaves_out_samples_that_are_held_out) {
+  const std::string file = (directory / "s.svg").string();
+  BOOST_TEST(run({"--print-schedule", file, "--validation", "50", "--schedule", "cosine"}) == 0);
+  BOOST_TEST(test::contains(test::read_file(file), "cosine over 10 steps"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace kb::update_flags_test

@@ -1,15 +1,19 @@
 // Trainings on samples of different lengths: buckets, their order, and means over tokens. A linear model of tokens has
 // closed forms, by which plain loops train in double.
+#include <fmt/format.h>
+
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <set>
 
 #include "recipes/config/buckets.h"
 #include "recipes/config/learning.h"
+#include "recipes/run/schedule_text.h"
 #include "recipes/task/ragged_source.h"
 #include "recipes/train/train.h"
 #include "tests/recipes/ranks.h"
 #include "tests/support/says.h"
+#include "tests/support/support.h"
 
 namespace kb::ragged_run_test {
 namespace {
@@ -153,6 +157,23 @@ BOOST_AUTO_TEST_CASE(every_split_and_a_resumed_run_have_the_same_bits) {
   first.length.stop_at = parse_stop_at("7st");
   const TrainingState middle = trained(task, first, seen).state;
   BOOST_TEST(test::hash(trained(task, config, seen, &middle).state) == whole);
+}
+
+// --print-schedule draws the steps that a run would take.
+BOOST_AUTO_TEST_CASE(a_printed_schedule_has_the_steps_of_the_buckets) {
+  const test::TemporaryDirectory directory;
+  Recipe recipe{.name = "ragged", .summary = "", .paper = "", .is_ragged = true};
+  recipe.task = [](const TaskRequest&) { return task_of(); };
+  RunConfig config{config_of_run(), {}, {}, {}};
+  config.learning.schedule = "cosine";
+  config.batch.tokens = 64;
+  config.looking.print_schedule = directory / "s.svg";
+  print_schedule(recipe, config);
+  Seen seen;
+  config.length.stop_at = parse_stop_at("1st");
+  trained(task_of(), config, seen);
+  BOOST_TEST(test::contains(test::read_file(config.looking.print_schedule),
+                            fmt::format("cosine over {} steps", seen.plan.steps)));
 }
 
 // A step of T positions has T / L samples of a bucket of length L.
