@@ -238,8 +238,9 @@ void MetricsFile::put_back(bool was_replaced) {
   write_file_atomically(path_, read_file(fmt::format("/proc/self/fd/{}", descriptor_)));
   const int fresh = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (fresh < 0) throw_file_error("write", path_, errno);
-  ::dup3(fresh, descriptor_, O_CLOEXEC);  // keeps the number, which sync() may be using in another thread
+  const int error = ::dup3(fresh, descriptor_, O_CLOEXEC) < 0 ? errno : 0;  // keeps the number, which sync() may use
   ::close(fresh);
+  if (error != 0) throw_file_error("write", path_, error);
   say_(was_replaced ? fmt::format("NOTE: {} was replaced while the run wrote to it: it is put back with all its lines, "
                                   "and what replaced it is {}",
                                   path_.string(), other.string())
