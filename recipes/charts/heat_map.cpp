@@ -16,14 +16,11 @@ constexpr const char* kHeatLetters = "#555";
 
 class HeatPicture {
  public:
-  HeatPicture(const std::vector<std::string>& rows, const std::vector<HeatColumn>& columns, size_t most_cells) {
-    for (size_t r = 0; r < rows.size(); ++r) {
-      const bool has_cells = std::any_of(columns.begin(), columns.end(),
-                                         [&](const HeatColumn& column) { return DecadeScale::has(column.values[r]); });
-      if (!has_cells) continue;
-      rows_.push_back(r);
-      names_.push_back(rows[r]);
-    }
+  HeatPicture(const std::vector<std::string>& rows, const std::vector<HeatColumn>& columns, size_t most_cells)
+      : names_(rows) {
+    for (size_t r = 0; r < rows.size(); ++r)
+      if (std::ranges::any_of(columns, [&](const HeatColumn& column) { return DecadeScale::has(column.values[r]); }))
+        rows_.push_back(r);
     if (rows_.empty()) return;
     const size_t most = std::min(columns.size(), std::max<size_t>(2, most_cells / rows_.size()));
     for (size_t i = 0; i < most; ++i)
@@ -35,8 +32,8 @@ class HeatPicture {
   std::string str() const {
     if (rows_.empty()) return "";
     Svg svg(kHeatWidth, bottom() + kHeatBelow);
-    for (size_t i = 0; i < names_.size(); ++i)
-      svg.text(kHeatLeft - 8, top(i) + kHeatRow - 3, shortened(names_[i], kHeatLeft - 12, 11),
+    for (size_t i = 0; i < rows_.size(); ++i)
+      svg.text(kHeatLeft - 8, top(i) + kHeatRow - 3, shortened(names_[rows_[i]], kHeatLeft - 12, 11),
                {.size = 11, .anchor = "end", .color = kHeatLetters});
     draw_cells(svg);
     draw_axis(svg);
@@ -82,8 +79,8 @@ class HeatPicture {
                {.size = 11, .anchor = anchor, .color = kHeatLetters});
   }
 
-  std::vector<size_t> rows_;  // indices of the rows that have cells
-  std::vector<std::string> names_;
+  const std::vector<std::string>& names_;  // names of all rows
+  std::vector<size_t> rows_;               // indices of those that have cells
   std::vector<const HeatColumn*> columns_;
   DecadeScale scale_;
 };

@@ -37,6 +37,10 @@ std::string count_text(double count, int digits) {
   return count < kWhole ? whole_text(count) : with_unit(count, digits);
 }
 
+std::string number_or_dash(const std::optional<double>& number) {
+  return number ? fmt::format("{:.4g}", *number) : "-";
+}
+
 std::vector<std::string> count_texts(const std::vector<double>& counts, int digits) {
   const bool has_units = have_units(counts);
   std::vector<std::string> texts;

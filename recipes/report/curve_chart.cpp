@@ -57,6 +57,7 @@ ValueAxis linear_values(const CurveRange& range) {
 }
 
 ValueAxis logarithmic_values(const CurveRange& range) {
+  if (range.is_empty()) return logarithmic_values({1, 1});
   ValueAxis axis{std::max(range.low, kLeastDrawn) / 1.1, std::max(range.high, kLeastDrawn) * 1.1, true};
   const bool is_wide = axis.high / axis.low > 1e4;
   for (double decade = std::pow(10, std::floor(std::log10(axis.low))); decade <= axis.high; decade *= 10)
@@ -69,7 +70,8 @@ ValueAxis logarithmic_values(const CurveRange& range) {
 ValueAxis values_of_range(const CurveRange& range, double ratio) {
   if (range.low > 0 && range.high / range.low > ratio) return logarithmic_values(range);
   if (range.is_empty() || (range.low >= 0 && range.high > 0)) return linear_values(range);
-  ValueAxis axis = linear_values({0, range.high - range.low});
+  constexpr double kLeastWide = 1e-6;  // of the least value: a narrower axis has no digits for its places
+  ValueAxis axis = linear_values({0, std::max(range.high - range.low, kLeastWide * std::abs(range.low))});
   for (double& tick : axis.ticks) tick += range.low;
   axis.low += range.low;
   axis.high += range.low;

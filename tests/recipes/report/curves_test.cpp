@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "recipes/report/count_text.h"
+#include "recipes/report/curve_chart.h"
 #include "recipes/report/study_picture.h"
 
 #include "tests/support/matches.h"
@@ -128,6 +129,12 @@ BOOST_AUTO_TEST_CASE(a_run_of_anything_has_a_picture) {
     BOOST_TEST(test::contains(svg, "&lt;a &amp; b&gt;"));
     for (const char* wrong : {"nan", "inf"}) BOOST_TEST(!test::contains(svg, wrong), lines << svg);
   }
+}
+
+BOOST_AUTO_TEST_CASE(an_axis_of_no_values_or_one_has_places) {
+  for (const ValueAxis& axis :
+       {linear_values({}), logarithmic_values({}), values_of_range({}, 10), values_of_range({-3e6, -3e6}, 10)})
+    BOOST_TEST(std::isfinite(axis.part(axis.low)));
 }
 
 BOOST_AUTO_TEST_CASE(the_best_error_is_named) {
