@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "recipes/report/html_page.h"
 #include "recipes/report/svg.h"
@@ -46,6 +47,10 @@ constexpr ClaimRow kFull[] = {
      "25.88 against 24.84 at kn 8k (table 1)"},
     {"does not show at this size", "", true, 0, "the square-root rule is worse than the linear one",
      "26.22 against 23.74 at kn 8k (table 2a)"}};
+
+std::span<const ClaimRow> rows_of(HourPlan plan) {
+  return plan == HourPlan::brief ? std::span<const ClaimRow>(kBrief) : kFull;
+}
 
 // Returns the looks of a study that begins with `first_look` seeds: with fewer than kFewestHourLooks there are no
 // further ones.
@@ -128,11 +133,7 @@ std::vector<JudgedClaim> claims_of(const HourReport& report) { return {report.cl
 
 std::vector<HourClaim> hour_claims(HourPlan plan, const std::map<std::string, Summary>& arms, size_t first_look) {
   std::vector<HourClaim> claims;
-  const auto add = [&](const ClaimRow& row) { claims.push_back(judged(row, arms, first_look)); };
-  if (plan == HourPlan::brief)
-    std::for_each(std::begin(kBrief), std::end(kBrief), add);
-  else
-    std::for_each(std::begin(kFull), std::end(kFull), add);
+  for (const ClaimRow& row : rows_of(plan)) claims.push_back(judged(row, arms, first_look));
   return claims;
 }
 

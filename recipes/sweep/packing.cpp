@@ -48,7 +48,6 @@ void ScratchFolder::empty() const {
 
 namespace {
 
-namespace fs = std::filesystem;
 using Seconds = std::chrono::duration<double>;
 
 constexpr Seconds kMeasured{2};

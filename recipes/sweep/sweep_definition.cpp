@@ -120,8 +120,7 @@ std::string definition_json(const SweepDefinition& definition) {
   for (const SweepRange& range : definition.ranges)
     json["search"].push_back(
         {{"range", range.range.text()}, {"widens_below", range.widens_below}, {"widens_above", range.widens_above}});
-  json["centre"] = Json::object();
-  for (const auto& [flag, value] : definition.centre) json["centre"][flag] = value;
+  json["centre"] = definition.centre;
   json["points"] = word_of(kPointKinds, definition.points);
   json["point_seed"] = definition.point_seed;
   json["trials"] = definition.trials;

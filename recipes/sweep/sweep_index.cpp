@@ -107,15 +107,6 @@ class Insert {
   int column_ = 0;
 };
 
-// Reads a run; returns an empty report if it has no manifest yet.
-RunReport report_or_nothing(const std::filesystem::path& run) {
-  try {
-    return read_run(run);
-  } catch (const Error&) {
-    return {};
-  }
-}
-
 void add_row(Insert& insert, const RunReport& run, const MinibatchPlan& plan, const PlannedTrial& trial) {
   const bool is_best = plan.is_searched && plan.best && trial.name == plan.trials[*plan.best].name;
   const bool is_reached = trial.state == TrialState::reached;
@@ -126,7 +117,8 @@ void add_row(Insert& insert, const RunReport& run, const MinibatchPlan& plan, co
   insert.add(is_reached ? std::optional(trial.standing.target_step) : std::nullopt);
   insert.add(is_reached ? std::optional(std::llround(trial.standing.samples)) : std::nullopt);
   const bool is_tested = run.is_done() && run.result_part == kTestPart;
-  insert.add(run.goal).add(is_tested ? run.result : std::nan("")).add(is_tested ? run.loss : std::nan(""));
+  run.recipe.empty() ? insert.add_null() : insert.add(run.goal);
+  insert.add(is_tested ? run.result : std::nan("")).add(is_tested ? run.loss : std::nan(""));
   insert.add(run.train_seconds).add(run.state_sha256);
   insert.row();
 }
@@ -134,13 +126,10 @@ void add_row(Insert& insert, const RunReport& run, const MinibatchPlan& plan, co
 }  // namespace
 
 RunReport SweepIndex::report_of(const std::filesystem::path& store, const PlannedTrial& trial) {
-  if (!trial.is_final()) return report_or_nothing(store / trial.name);
-  const auto [known, is_new] = reports_.try_emplace(trial.name);
-  if (is_new) {
-    known->second = report_or_nothing(store / trial.name);
-    known->second.evaluations = {};
-  }
-  return known->second;
+  if (const auto known = reports_.find(trial.name); known != reports_.end()) return known->second;
+  RunReport report = find_run(store / trial.name).value_or(RunReport());  // without a manifest it is empty
+  report.evaluations = {};
+  return trial.is_final() ? reports_[trial.name] = std::move(report) : report;
 }
 
 std::string SweepIndex::bytes(const SweepView& view) {

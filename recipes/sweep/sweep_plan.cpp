@@ -20,9 +20,10 @@ struct Widening {
 
 int64_t widened_trials(const SweepDefinition& definition) { return (definition.trials + 2) / 3; }
 
-std::string widening_name(const SweepDefinition& definition, int64_t minibatch, const Widening& widening) {
-  return fmt::format("kn{}-{}{}-{}", minibatch, widening.is_above ? "above" : "below", widening.number,
-                     definition.ranges[widening.range].range.flag);
+std::string widened_name(const SweepDefinition& definition, int64_t minibatch, const Widening& widening,
+                         int64_t number) {
+  return fmt::format("kn{}-{}{}-{}-p{:02}", minibatch, widening.is_above ? "above" : "below", widening.number,
+                     definition.ranges[widening.range].range.flag, number);
 }
 
 bool is_closed_trial(const PlannedTrial& trial) {
@@ -62,14 +63,9 @@ class MinibatchPlanner {
     PlannedTrial trial{.name = std::move(name),
                        .minibatch = plan_.minibatch,
                        .seed = definition_.first_seed,
+                       .values = values_at(definition_, plan_.opening.centre, point),
                        .most_steps = plan_.opening.most_steps,
                        .point = std::move(point)};
-    for (size_t i = 0; i < trial.point.size(); ++i) {
-      const SearchRange& range = definition_.ranges[i].range;
-      const auto centre = plan_.opening.centre.find(range.flag);
-      trial.values[range.flag] =
-          value_at(range, trial.point[i], centre == plan_.opening.centre.end() ? 1 : centre->second);
-    }
     trial.standing = standing_of(trial);
     plan_.trials.push_back(std::move(trial));
   }
@@ -113,7 +109,7 @@ class MinibatchPlanner {
       double& u = point[widening.range];
       u = (widening.number - 1 + u) / 3;
       u = widening.is_above ? 1 + u : -u;
-      add(fmt::format("{}-p{:02}", widening_name(definition_, plan_.minibatch, widening), number), std::move(point));
+      add(widened_name(definition_, plan_.minibatch, widening, number), std::move(point));
     }
   }
 
@@ -125,11 +121,15 @@ class MinibatchPlanner {
       for (const bool is_above : {false, true})
         for (int number = 1; number <= definition_.constants.widenings; ++number) {
           const Widening widening{range, is_above, number};
-          const std::string start = widening_name(definition_, plan_.minibatch, widening) + "-";
-          const auto at = standings_.lower_bound(start);
-          if (at != standings_.end() && at->first.starts_with(start)) begun.push_back(widening);
+          if (has_begun(widening)) begun.push_back(widening);
         }
     return begun;
+  }
+
+  bool has_begun(const Widening& widening) const {
+    for (int64_t number = 0; number < widened_trials(definition_); ++number)
+      if (standings_.contains(widened_name(definition_, plan_.minibatch, widening, number))) return true;
+    return false;
   }
 
   void judge() {
@@ -336,6 +336,18 @@ std::vector<std::vector<double>> points_of(const SweepDefinition& definition) {
   for (int64_t number = 0; number < definition.trials; ++number)
     points.push_back(halton_point(number, dimensions, definition.point_seed));
   return points;
+}
+
+std::map<std::string, std::string> values_at(const SweepDefinition& definition,
+                                             const std::map<std::string, double>& centre,
+                                             const std::vector<double>& point) {
+  std::map<std::string, std::string> values;
+  for (size_t i = 0; i < point.size(); ++i) {
+    const SearchRange& range = definition.ranges[i].range;
+    const auto own = centre.find(range.flag);
+    values[range.flag] = value_at(range, point[i], own == centre.end() ? 1 : own->second);
+  }
+  return values;
 }
 
 TrialRun expected_run(const PlannedTrial& trial, const SweepDefinition& definition) {

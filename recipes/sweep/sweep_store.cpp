@@ -29,11 +29,7 @@ fs::path opening_file(const fs::path& folder, int64_t minibatch) {
 }
 
 std::string opening_text(const Opening& opening) {
-  Json json;
-  json["centre"] = Json::object();
-  for (const auto& [flag, value] : opening.centre) json["centre"][flag] = value;
-  json["most_steps"] = opening.most_steps;
-  return json.dump(2) + "\n";
+  return Json{{"centre", opening.centre}, {"most_steps", opening.most_steps}}.dump(2) + "\n";
 }
 
 // Returns the text of a file; nothing if there is none, or if another process is making it (write_file_once).

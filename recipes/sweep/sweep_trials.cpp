@@ -151,15 +151,12 @@ class RangeCheck {
   // Throws UsageError if the recipe does not accept the values at these places in the ranges, and Error if no run can
   // be planned with them.
   void take(int64_t minibatch, const std::vector<double>& point) const {
-    PlannedTrial trial;
-    trial.minibatch = minibatch;
-    trial.seed = definition_.first_seed;
-    for (size_t i = 0; i < point.size(); ++i) {
-      const SearchRange& own = definition_.ranges[i].range;
-      const auto centre = definition_.centre.find(own.flag);
-      trial.values[own.flag] = value_at(own, point[i], centre == definition_.centre.end() ? 1 : centre->second);
-      if (trial.values[own.flag].empty()) refuse_value("--search", "a value >= 0", own.text());
-    }
+    const PlannedTrial trial{.name = "",
+                             .minibatch = minibatch,
+                             .seed = definition_.first_seed,
+                             .values = values_at(definition_, definition_.centre, point)};
+    for (const SweepRange& own : definition_.ranges)
+      if (trial.values.at(own.range.flag).empty()) refuse_value("--search", "a value >= 0", own.range.text());
     parse_flags(recipe_, recipe_.name, words_with(definition_.words, minibatch, trial.values));
     check_plan(config_of_trial(recipe_, definition_, trial));
   }

@@ -117,8 +117,7 @@ bool train_waiting(const Recipe& recipe, const SweepWork& work, SweepView& view,
   const std::optional<TrialResources> resources =
       choose_resources(recipe, view, {program, work.jobs, [&] { return watch.wants_to_stop(); }, say});
   if (!resources) return false;
-  say(fmt::format("{} at once, {} thread{} each", resources->jobs, resources->threads,
-                  resources->threads == 1 ? "" : "s"));
+  say(resources->text());
   ClaimFolder claims(view.folder() / "claims", work.lease);
   const std::unique_ptr<TrialSource> source = make_sweep_source(recipe, view, claims, index, say);
   return run_trials(*source, {view.folder(), program, resources->jobs, resources->threads, view.definition().shards},
@@ -138,7 +137,7 @@ int conclude(const SweepView& view, const SweepWork& work, bool has_stopped, Con
         failed, failed == 1 ? "" : "s", work.go_on));
     return 1;
   }
-  console.line("next: ./run study " + view.folder().string());
+  console.line("next: ./run study " + shell_quoted(view.folder().string()));
   return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -28,18 +29,10 @@ constexpr int kMostStarts = 2;                       // greatest number of start
 // checkpoint is written.
 bool is_free(const fs::path& folder) { return !is_there(folder) || FolderLock(folder).has_it(); }
 
-std::optional<RunReport> report_of(const fs::path& folder) {
-  try {
-    return read_run(folder);
-  } catch (const Error&) {
-    return std::nullopt;  // nothing was trained there, or not far enough for a manifest
-  }
-}
-
 std::optional<TrialOutcome> outcome_of_done(const fs::path& folder) {
-  const std::optional<RunReport> report = report_of(folder);
+  const std::optional<RunReport> report = find_run(folder);
   if (!report || !report->is_done()) return std::nullopt;
-  return TrialOutcome{report->diverged ? TrialEnd::diverged : TrialEnd::trained, false, ""};
+  return TrialOutcome{report->diverged ? TrialEnd::diverged : TrialEnd::trained};
 }
 
 // Replaces the value of a flag if it is 0.
@@ -52,53 +45,40 @@ void settle(std::vector<std::string>& words, const std::string& flag, int value)
 // A source of trials that are all known from the start, and start in their order.
 class TrialList : public TrialSource {
  public:
-  TrialList(const std::vector<Trial>& trials, fs::path store)
-      : trials_(trials), store_(std::move(store)), outcomes_(trials.size()) {}
+  TrialList(const std::vector<Trial>& trials, fs::path store) : trials_(trials), store_(std::move(store)) {}
 
   // Finds the trials that were done before, and tells the observer about them.
   void find_done(TrialObserver& observer) {
-    for (size_t trial = 0; trial < trials_.size(); ++trial) {
-      outcomes_[trial] = outcome_of_done(store_ / trials_[trial].name);
-      if (!outcomes_[trial]) {
+    for (const Trial& trial : trials_)
+      if (std::optional<TrialOutcome> done = outcome_of_done(store_ / trial.name)) {
+        done->was_done = true;
+        observer.ended(trial, outcomes_[trial.name] = *done);
+      } else {
         waiting_.push_back(trial);
-        continue;
       }
-      outcomes_[trial]->was_done = true;
-      observer.ended(trials_[trial], *outcomes_[trial]);
-    }
   }
 
-  std::vector<TrialOutcome> outcomes() && {
+  std::vector<TrialOutcome> outcomes() const {
     std::vector<TrialOutcome> outcomes;
-    for (std::optional<TrialOutcome>& outcome : outcomes_) outcomes.push_back(std::move(outcome.value()));
+    for (const Trial& trial : trials_) outcomes.push_back(outcomes_.at(trial.name));
     return outcomes;
   }
 
-  std::vector<Trial> ready() override {
-    std::vector<Trial> ready;
-    for (const size_t trial : waiting_) ready.push_back(trials_[trial]);
-    return ready;
-  }
-  bool take(const Trial& trial) override { return std::erase(waiting_, number_of(trial)) > 0; }
-  void ended(const Trial& trial, const TrialOutcome& outcome) override { outcomes_[number_of(trial)] = outcome; }
+  std::vector<Trial> ready() override { return waiting_; }
+  bool take(const Trial& trial) override { return std::erase(waiting_, trial) > 0; }
+  void ended(const Trial& trial, const TrialOutcome& outcome) override { outcomes_[trial.name] = outcome; }
   bool is_done() override { return waiting_.empty(); }
   double done() override {
     double share = 0;
-    for (size_t trial = 0; trial < trials_.size(); ++trial)
-      share += outcomes_[trial] ? 1 : share_of_run(store_ / trials_[trial].name);
+    for (const Trial& trial : trials_) share += outcomes_.contains(trial.name) ? 1 : share_of_run(store_ / trial.name);
     return share;
   }
 
  private:
-  size_t number_of(const Trial& trial) const {
-    const auto at = std::find_if(trials_.begin(), trials_.end(), [&](const Trial& t) { return t.name == trial.name; });
-    return static_cast<size_t>(at - trials_.begin());
-  }
-
   const std::vector<Trial>& trials_;
   const fs::path store_;
-  std::vector<std::optional<TrialOutcome>> outcomes_;
-  std::vector<size_t> waiting_;
+  std::map<std::string, TrialOutcome> outcomes_;  // outcomes of the trials that have ended, by name
+  std::vector<Trial> waiting_;
 };
 
 class Executor {
@@ -197,13 +177,7 @@ class Executor {
       const bool ends = !at->is_unwanted && (is_stopping_ || !source_.wants(at->trial));
       at->is_unwanted = at->is_unwanted || ends;
       if (ends && at->process) at->process->signal(SIGTERM);
-      if (!at->is_unwanted || at->process) {
-        ++at;
-        continue;
-      }
-      const Trial trial = std::move(at->trial);
-      at = taken_.erase(at);
-      end(trial, {TrialEnd::stopped});
+      at = at->is_unwanted && !at->process ? end(at, {TrialEnd::stopped}) : std::next(at);
     }
   }
 
@@ -211,21 +185,14 @@ class Executor {
   bool reap() {
     bool has_changed = false;
     for (auto at = taken_.begin(); at != taken_.end();) {
-      if (!at->process || at->process->runs()) {
-        ++at;
-        continue;
+      std::optional<TrialOutcome> outcome;
+      if (at->process && !at->process->runs()) {
+        has_changed = true;
+        const ProcessResult result = at->process->wait();
+        at->process.reset();
+        outcome = outcome_of(*at, result);
       }
-      has_changed = true;
-      const ProcessResult result = at->process->wait();
-      at->process.reset();
-      const std::optional<TrialOutcome> outcome = outcome_of(*at, result);
-      if (!outcome) {
-        ++at;
-        continue;
-      }
-      const Trial trial = std::move(at->trial);
-      at = taken_.erase(at);
-      end(trial, *outcome);
+      at = outcome ? end(at, *outcome) : std::next(at);
     }
     return has_changed;
   }
@@ -246,11 +213,14 @@ class Executor {
     return TrialOutcome{TrialEnd::failed, false, std::move(message)};
   }
 
-  // Tells the source and the observer about the end of a trial. The observer is not told about each trial that a stop
-  // of the whole executor ends.
-  void end(const Trial& trial, const TrialOutcome& outcome) {
+  // Removes a trial that has ended, tells the source and the observer, and returns the place behind it. The observer is
+  // not told about each trial that a stop of the whole executor ends.
+  std::vector<Taken>::iterator end(std::vector<Taken>::iterator ended, const TrialOutcome& outcome) {
+    const Trial trial = std::move(ended->trial);
+    const auto next = taken_.erase(ended);
     source_.ended(trial, outcome);
     if (!is_stopping_ || outcome.end != TrialEnd::stopped) observer_.ended(trial, outcome);
+    return next;
   }
 
   TrialSource& source_;
@@ -270,7 +240,7 @@ std::optional<std::vector<TrialOutcome>> run_trials(const std::vector<Trial>& tr
   TrialList list(trials, options.store);
   list.find_done(observer);
   if (!run_trials(list, options, observer)) return std::nullopt;
-  return std::move(list).outcomes();
+  return list.outcomes();
 }
 
 bool run_trials(TrialSource& source, const ExecutorOptions& options, TrialObserver& observer) {

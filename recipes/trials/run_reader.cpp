@@ -192,6 +192,12 @@ RunReport read_run(const std::filesystem::path& folder) {
   return report;
 }
 
+std::optional<RunReport> find_run(const std::filesystem::path& folder) try {
+  return read_run(folder);
+} catch (const Error&) {
+  return std::nullopt;
+}
+
 int64_t steps_of_run(const std::filesystem::path& folder) {
   constexpr size_t kLines = 4096;  // bytes read at first: several lines of steps; a line of layers may be longer
   try {

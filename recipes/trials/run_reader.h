@@ -77,6 +77,9 @@ struct RunReport {
 // metrics are skipped.
 RunReport read_run(const std::filesystem::path& folder);
 
+// Reads a run in the same way; returns nothing where it throws.
+std::optional<RunReport> find_run(const std::filesystem::path& folder);
+
 // Reads the manifest only, which is cheap: the report has no evaluations, no times and no hash of the state.
 RunReport read_manifest(const std::filesystem::path& folder);
 

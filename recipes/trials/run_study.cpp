@@ -74,12 +74,9 @@ StudyRuns runs_of(const Study& study, const std::vector<Trial>& asked, const std
     if (outcomes[i].end == TrialEnd::failed) result.failed.insert(asked[i].name);
   for (const Trial& trial : study.trials) {
     result.names.push_back(trial.name);
-    try {
-      RunReport run = read_run(study.folder / trial.name);
-      if (run.is_done()) result.runs.emplace(trial.name, std::move(run));
-    } catch (const Error&) {
-      // The run folder of a trial that an earlier call asked for, and that has not begun, holds no manifest.
-    }
+    // A trial that an earlier call asked for may not have begun.
+    if (std::optional<RunReport> run = find_run(study.folder / trial.name); run && run->is_done())
+      result.runs.emplace(trial.name, *std::move(run));
   }
   return result;
 }
@@ -89,9 +86,8 @@ StudyRuns runs_of(const Study& study, const std::vector<Trial>& asked, const std
 std::optional<StudyRuns> run_study(const StudyRequest& request, Console& console) {
   const auto& [name, out, trials, resources, program, go_on] = request;
   const Study study = open_study(name, out, trials, resources.shards);
-  console.line(fmt::format("{} training{}, {} at once, {} thread{} each, in {}", trials.size(),
-                           trials.size() == 1 ? "" : "s", resources.jobs, resources.threads,
-                           resources.threads == 1 ? "" : "s", study.folder.string()));
+  console.line(fmt::format("{} training{}, {}, in {}", trials.size(), trials.size() == 1 ? "" : "s", resources.text(),
+                           study.folder.string()));
   const Interrupt interrupt;
   Interrupt::remember(false);
   StudyConsole watch(console, study.folder, trials.size());

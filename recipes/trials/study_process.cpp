@@ -31,6 +31,10 @@ void become_trial(int64_t executor) {
 
 }  // namespace
 
+std::string TrialResources::text() const {
+  return fmt::format("{} at once, {} thread{} each", jobs, threads, threads == 1 ? "" : "s");
+}
+
 bool takes_gpu(const RunConfig& config) {
   return config.machine.device == DeviceChoice::cuda ||
          (config.machine.device == DeviceChoice::automatic && is_there("/proc/driver/nvidia/version"));

@@ -14,6 +14,8 @@ struct TrialResources {
   int jobs = 1;     // number of trials that run at once
   int threads = 1;  // threads of each process of a trial
   int shards = 1;   // shards of a trial, whose number does not depend on jobs, so that its bits do not either
+
+  std::string text() const;  // "2 at once, 1 thread each"
 };
 
 // Returns true if a run of this configuration is on a GPU. Opens no device, which would take GPU memory for as long as

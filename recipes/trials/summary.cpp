@@ -32,18 +32,19 @@ double train_loss_of(const RunReport& run) {
 }
 
 Json run_json(const RunReport& run) {
-  return {{"folder", run.folder.filename().string()},
-          {"seed", run.seed},
-          {"ended", run.how},
-          {"diverged", run.diverged},
-          {"steps", run.steps},
-          {run.goal, run.result},
-          {"part", run.result_part},
-          {"median_of_last_5", median_of_last(run)},
-          {"loss", run.loss},
-          {"train_loss", train_loss_of(run)},
-          {"seconds", run.seconds},
-          {"state_sha256", run.state_sha256}};
+  Json json = {{"folder", run.folder.filename().string()},
+               {"seed", run.seed},
+               {"ended", run.how},
+               {"diverged", run.diverged},
+               {"steps", run.steps},
+               {run.goal, run.result},
+               {"part", run.result_part},
+               {"median_of_last_5", median_of_last(run)}};
+  json["loss"] = run.loss;  // it may be the goal
+  json["train_loss"] = train_loss_of(run);
+  json["seconds"] = run.seconds;
+  json["state_sha256"] = run.state_sha256;
+  return json;
 }
 
 std::string time_text(double seconds) { return std::isfinite(seconds) ? fmt::format("{:.0f} s", seconds) : "-"; }

@@ -27,6 +27,16 @@ BOOST_AUTO_TEST_CASE(an_optimum_at_the_edge_widens_the_range) {
   BOOST_TEST(minibatch.bounds.empty());
 }
 
+// "kn32-above1-outer-lr-p00" begins with "kn32-above1-outer-", and is a trial of another flag.
+BOOST_AUTO_TEST_CASE(a_widening_is_that_of_the_whole_name_of_its_flag) {
+  Simulation sweep{definition_of("outer=sgd,nesterov", {32})};
+  sweep.definition.ranges.push_back({parse_search("outer-lr=0.1:1"), true, true});
+  sweep.standings["kn32-above1-outer-lr-p00"] = {TrialState::missed, 100};
+  const SweepPlan plan = sweep.plan();
+  BOOST_TEST(plan.find("kn32-above1-outer-lr-p03") != nullptr);
+  BOOST_TEST(plan.find("kn32-above1-outer-p00") == nullptr);
+}
+
 BOOST_AUTO_TEST_CASE(an_optimum_beyond_two_widenings_is_a_bound) {
   Simulation sweep{definition_of("lr=0.0001:0.001:log", {32})};
   SweepPlan plan = sweep.run(1);

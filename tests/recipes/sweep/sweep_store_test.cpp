@@ -2,6 +2,7 @@
 #include "recipes/sweep/sweep_store.h"
 
 #include <fmt/format.h>
+#include <sqlite3.h>
 #include <sys/stat.h>
 
 #include <boost/test/unit_test.hpp>
@@ -295,6 +296,23 @@ BOOST_FIXTURE_TEST_CASE(a_run_of_another_trial_or_sweep_counts_for_nothing, Stor
                 fmt::format("expected a run of --lr {}, got one of --lr 9", planned("kn64-p01").values["lr"]));
   write_run("kn64-p01", 70, 100, 0.001, {{"target", "error=45%"}});
   BOOST_TEST(read_store(store).trials.size() == 2u);
+}
+
+BOOST_FIXTURE_TEST_CASE(the_index_has_no_metric_of_a_trial_that_has_not_begun, StoreFixture) {
+  open_sweep(store, definition);
+  SweepView view(store);
+  view.advance();
+  BOOST_TEST(SweepIndex().write(view) == "");
+  sqlite3* database = nullptr;
+  BOOST_REQUIRE(sqlite3_open((store / kIndexFile).c_str(), &database) == SQLITE_OK);
+  const auto take = [](void* to, int, char** values, char**) {
+    *static_cast<std::string*>(to) += values[0] ? values[0] : "null ";
+    return 0;
+  };
+  std::string metrics;
+  BOOST_TEST(sqlite3_exec(database, "SELECT metric FROM trials", take, &metrics, nullptr) == SQLITE_OK);
+  sqlite3_close(database);
+  BOOST_TEST(metrics == "null null ");
 }
 
 BOOST_FIXTURE_TEST_CASE(a_process_that_has_nothing_to_do_says_for_whom_it_waits, StoreFixture) {

@@ -107,6 +107,10 @@ BOOST_AUTO_TEST_CASE(json_has_each_run_and_null_for_what_is_not_finite) {
   BOOST_TEST(json["final"]["mean"] == 0.1);
   BOOST_TEST(json["final"]["stddev"].is_null());
   BOOST_TEST(json["final"]["count"] == 1);
+  RunReport by_loss = run_with(1, {0.5});
+  by_loss.goal = "loss";
+  by_loss.loss = by_loss.result;
+  BOOST_TEST(test::count_of(summary_json(summary_of({by_loss}), ""), "\"loss\": 0.5") == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(json_says_the_part_of_the_figures_at_the_end) {
