@@ -170,25 +170,22 @@ Json contradicted_json(const StudyAnswer& answer) {
 std::string answer_csv(const StudyAnswer& answer) {
   std::string csv =
       "minibatch,rate,setting,steps,steps_low,steps_high,samples,efficiency,region,fitted_steps,residual,linear_rate,"
-      "sqrt_rate,"
-      "diverged_from,runs,runs_reached,seconds\n";
+      "sqrt_rate,diverged_from,runs,runs_reached,seconds\n";
   for (size_t i = 0; i < answer.best.size(); ++i) {
     const BestResult& one = answer.best[i];
     const auto minibatch = static_cast<double>(one.minibatch);
     std::optional<double> low, high, fitted, residual;
     if (one.interval) low = one.interval->low, high = one.interval->high;
     if (answer.fit) fitted = answer.fit->answer.steps_at(minibatch), residual = answer.fit->answer.residuals[i];
-    csv += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", one.minibatch, csv_field(one.best.rate),
-                       csv_field(one.best.setting), csv_field(one.steps), csv_field(low), csv_field(high),
-                       csv_field(one.samples), csv_field(one.efficiency), region_name(answer, one), csv_field(fitted),
-                       csv_field(residual), csv_field(one.linear_rate), csv_field(one.square_root_rate),
-                       csv_field(one.diverged_from), one.best.runs, one.best.steps.size(), csv_field(one.best.seconds));
+    csv += csv_line({one.minibatch, one.best.rate, one.best.setting, one.steps, low, high, one.samples, one.efficiency,
+                     region_name(answer, one), fitted, residual, one.linear_rate, one.square_root_rate,
+                     one.diverged_from, one.best.runs, one.best.steps.size(), one.best.seconds});
   }
   for (const MissedResult& one : answer.missed) {  // a lower bound of its steps alone is known
     std::optional<double> fitted;
     if (answer.fit) fitted = answer.fit->answer.steps_at(static_cast<double>(one.minibatch));
-    csv += fmt::format("{},,,,{},,,,,{},,,,,{},{},\n", one.minibatch, csv_field(one.least_steps), csv_field(fitted),
-                       one.runs, one.reached);
+    csv += csv_line({one.minibatch, "", "", "", one.least_steps, "", "", "", "", fitted, "", "", "", "", one.runs,
+                     one.reached, ""});
   }
   return csv;
 }

@@ -19,8 +19,6 @@ std::string unbroken(const std::string& text) {
   return result;
 }
 
-std::string given_rate_cell(const std::optional<double>& rate) { return rate ? fmt::format("{:.4g}", *rate) : "-"; }
-
 std::string interval_cell(const ConfidenceInterval& interval) {
   return unbroken(fmt::format("{} to {}", count_text(interval.low), count_text(interval.high)));
 }
@@ -39,9 +37,8 @@ std::string best_table(const StudyAnswer& answer) {
                (one.is_greatest ? "&ge;&nbsp;"
                 : one.is_least  ? "&le;&nbsp;"
                                 : "") +
-                   given_rate_cell(one.best.rate),
-               given_rate_cell(one.linear_rate), given_rate_cell(one.square_root_rate),
-               given_rate_cell(one.diverged_from),
+                   number_or_dash(one.best.rate),
+               number_or_dash(one.linear_rate), number_or_dash(one.square_root_rate), number_or_dash(one.diverged_from),
                unbroken(fmt::format("{} of {}", one.best.steps.size(), one.best.runs))});
   }
   for (const MissedResult& one : answer.missed) {

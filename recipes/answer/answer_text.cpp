@@ -99,8 +99,6 @@ std::string number_text(double value) {
   return value < kCounts ? fmt::format("{:.3g}", value) : count_text(value);
 }
 
-std::string number_or_dash(const std::optional<double>& value) { return value ? fmt::format("{:.4g}", *value) : "-"; }
-
 std::string steps_table(const StudyAnswer& answer) {
   std::string text = fmt::format("{:>9}  {:>6}  {:<15}  {:>7}  {:>7}  {:>5}  {:>6}  {}\n", "minibatch", "steps", "95 %",
                                  "samples", "effic.", "slope", "resid.", "region");

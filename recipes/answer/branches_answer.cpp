@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <set>
 #include <span>
 
 #include "recipes/config/run_plan.h"
@@ -23,12 +24,13 @@ namespace kb {
 namespace {
 
 // Takes the loss of a step in the window, at its place among them: a line that is written twice counts once.
-void take_loss(const FlatJson& line, int64_t begin, BranchRun& run, int64_t& found) {
+void take_loss(const FlatJson& line, int64_t begin, BranchRun& run, std::set<size_t>& found) {
   const double step = line.number("step") - static_cast<double>(begin);
   if (!(step >= 0 && step < static_cast<double>(run.losses.size()))) return;
   if (step == 0) run.rate = line.number("lr");
-  run.losses[static_cast<size_t>(step)] = line.number("loss");
-  found = std::max(found, static_cast<int64_t>(step) + 1);
+  const auto place = static_cast<size_t>(step);
+  run.losses[place] = line.number("loss");
+  found.insert(place);
 }
 
 void take_evaluation_after(const FlatJson& line, int64_t end, BranchRun& run) {
@@ -62,52 +64,40 @@ double held_out_loss(const BranchRun& run, const BranchPlace& place) {
                   kHeldOutLoss, branch_name(place, run.factor), kMean));
 }
 
-// Sets loss and difference of every branch that did not diverge. The first one did not.
-class Smoother {
- public:
-  Smoother(PlaceAnswer& answer, const LossSmoothing& smoothing) : answer_(answer), smoothing_(smoothing) {}
+void smooth_by_ema(SmoothedBranch& branch, const BranchRun& first, double alpha) {
+  const AveragedLoss own = moving_average(branch.run.losses, alpha), base = moving_average(first.losses, alpha);
+  branch.loss = own.value;
+  branch.difference = {own.value - base.value};
+  if (!own.error || !base.error) return;
+  branch.difference.error = std::hypot(*own.error, *base.error);
+  branch.difference.degrees = std::min(own.degrees, base.degrees);
+}
 
-  void smooth(SmoothedBranch& branch) const {
-    switch (smoothing_.kind) {
-      case LossSmoothing::Kind::ema:
-        return by_ema(branch);
-      case LossSmoothing::Kind::mean:
-        return by_mean(branch);
-      case LossSmoothing::Kind::held_out:
-        branch.loss = held_out_loss(branch.run, answer_.place);
-        branch.difference = {branch.loss - held_out_loss(first().run, answer_.place)};
-    }
+// A block is a step of the largest k: then all branches have the same samples in each.
+void smooth_by_mean(SmoothedBranch& branch, const PlaceAnswer& answer, double share) {
+  const int64_t most = answer.branches.back().run.factor, steps = answer.place.steps_of(most);
+  const auto count = static_cast<size_t>(std::max<int64_t>(1, std::llround(share * static_cast<double>(steps))));
+  const auto blocks = [&](const BranchRun& run) {
+    return last_blocks(run.losses, count, static_cast<size_t>(most / run.factor));
+  };
+  const std::vector<double> own = blocks(branch.run);
+  branch.loss = mean_of_losses(own);
+  branch.difference = paired_difference(blocks(answer.branches.front().run), own);
+}
+
+// Sets loss and difference of a branch of the place that did not diverge. The first one did not.
+void smooth(SmoothedBranch& branch, const PlaceAnswer& answer, const LossSmoothing& smoothing) {
+  const BranchRun& first = answer.branches.front().run;
+  switch (smoothing.kind) {
+    case LossSmoothing::Kind::ema:
+      return smooth_by_ema(branch, first, smoothing.number);
+    case LossSmoothing::Kind::mean:
+      return smooth_by_mean(branch, answer, smoothing.number);
+    case LossSmoothing::Kind::held_out:
+      branch.loss = held_out_loss(branch.run, answer.place);
+      branch.difference = {branch.loss - held_out_loss(first, answer.place)};
   }
-
- private:
-  const SmoothedBranch& first() const { return answer_.branches.front(); }
-
-  void by_ema(SmoothedBranch& branch) const {
-    const AveragedLoss own = moving_average(branch.run.losses, smoothing_.number),
-                       base = moving_average(first().run.losses, smoothing_.number);
-    branch.loss = own.value;
-    branch.difference = {own.value - base.value};
-    if (!own.error || !base.error) return;
-    branch.difference.error = std::hypot(*own.error, *base.error);
-    branch.difference.degrees = std::min(own.degrees, base.degrees);
-  }
-
-  // A block is a step of the largest k: then all branches have the same samples in each.
-  void by_mean(SmoothedBranch& branch) const {
-    const int64_t most = answer_.branches.back().run.factor, steps = answer_.place.steps_of(most);
-    const auto count =
-        static_cast<size_t>(std::max<int64_t>(1, std::llround(smoothing_.number * static_cast<double>(steps))));
-    const auto blocks = [&](const BranchRun& run) {
-      return last_blocks(run.losses, count, static_cast<size_t>(most / run.factor));
-    };
-    const std::vector<double> own = blocks(branch.run), base = blocks(first().run);
-    branch.loss = mean_of_losses(own);
-    branch.difference = paired_difference(base, own);
-  }
-
-  PlaceAnswer& answer_;
-  const LossSmoothing& smoothing_;
-};
+}
 
 StudyHead head_of(const BranchesPlan& plan, const LossSmoothing& smoothing, double tolerance) {
   const RunReport run = read_manifest(plan.run);
@@ -134,16 +124,16 @@ BranchRun read_branch(const std::filesystem::path& folder, const BranchPlace& pl
   run.losses.assign(static_cast<size_t>(steps), std::numeric_limits<double>::quiet_NaN());
   run.diverged = manifest.at("result").get<bool>("diverged", false);
   run.origin = manifest.at("branch").get<std::string>("state_sha256");
-  int64_t found = 0;
+  std::set<size_t> found;
   for_each_flat_json(read_file(folder / kMetrics), [&](const FlatJson& line) {
     if (line.text("kind") == "step") take_loss(line, place.step, run, found);
     if (line.text("kind") == "eval") take_evaluation_after(line, end, run);
   });
-  if (found < steps && !run.diverged)
+  if (std::ssize(found) < steps && !run.diverged)
     throw Error(
         fmt::format("{}: expected the steps {} to {} in {}, got {} of them\n  hint:     remove the folder, and "
                     "the same command trains it again",
-                    folder.string(), place.step, end - 1, kMetrics, found));
+                    folder.string(), place.step, end - 1, kMetrics, found.size()));
   if (!std::all_of(run.losses.begin(), run.losses.end(), [](double loss) { return std::isfinite(loss); }))
     run.diverged = true;
   return run;
@@ -247,7 +237,7 @@ PlaceAnswer answer_place(const BranchPlace& place, std::vector<BranchRun> runs, 
     if (branch.run.diverged || !has_base)
       branch.loss = branch.difference.value = std::numeric_limits<double>::infinity();
     else
-      Smoother(answer, smoothing).smooth(branch);
+      smooth(branch, answer, smoothing);
     losses.push_back({branch.run.factor, branch.loss});
     branch.holds = loses_nothing(losses, losses.size() - 1, tolerance);
   }

@@ -30,14 +30,33 @@ std::optional<double> loss_by(const SmoothedBranch& branch, LossSmoothing::Kind 
   return sum / count;
 }
 
-std::string whole_field(const std::optional<int64_t>& value) { return value ? fmt::to_string(*value) : ""; }
-
-std::string place_fields(const PlaceAnswer& one) {
+std::string branch_line(const BranchesAnswer& answer, const PlaceAnswer& one, const SmoothedBranch& branch) {
+  const BranchRun& run = branch.run;
+  const std::optional<int64_t> tokens =
+      answer.context ? std::optional(one.place.samples * *answer.context) : std::nullopt;
   const std::optional<NoiseScale>& noise = one.branches.front().run.noise;
   std::optional<double> scale, low, high;
   if (noise) scale = finite(noise->samples), low = noise->low, high = noise->high;
-  return fmt::format("{},{},{},{},{}", whole_field(one.low()), whole_field(one.high()), csv_field(scale),
-                     csv_field(low), csv_field(high));
+  return csv_line({one.place.step,
+                   one.place.samples,
+                   tokens,
+                   run.factor,
+                   run.minibatch,
+                   one.place.steps_of(run.factor),
+                   finite(run.rate),
+                   finite(branch.loss),
+                   finite(branch.difference.value),
+                   branch.difference.error,
+                   branch.holds,
+                   run.diverged,
+                   loss_by(branch, LossSmoothing::Kind::ema),
+                   loss_by(branch, LossSmoothing::Kind::mean),
+                   loss_by(branch, LossSmoothing::Kind::held_out),
+                   one.low(),
+                   one.high(),
+                   scale,
+                   low,
+                   high});
 }
 
 Json branch_json(const SmoothedBranch& branch) {
@@ -107,15 +126,7 @@ std::string branches_csv(const BranchesAnswer& answer) {
       "place,samples,tokens,k,minibatch,steps,rate,loss,difference,error,holds,diverged,loss_ema,loss_mean,"
       "loss_held_out,b_local_low,b_local_high,noise_scale,noise_scale_low,noise_scale_high\n";
   for (const PlaceAnswer& one : answer.places)
-    for (const SmoothedBranch& branch : one.branches)
-      csv += fmt::format(
-          "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", one.place.step, one.place.samples,
-          answer.context ? fmt::to_string(one.place.samples * *answer.context) : "", branch.run.factor,
-          branch.run.minibatch, one.place.steps_of(branch.run.factor), csv_field(finite(branch.run.rate)),
-          csv_field(finite(branch.loss)), csv_field(finite(branch.difference.value)),
-          csv_field(branch.difference.error), branch.holds ? 1 : 0, branch.run.diverged ? 1 : 0,
-          csv_field(loss_by(branch, LossSmoothing::Kind::ema)), csv_field(loss_by(branch, LossSmoothing::Kind::mean)),
-          csv_field(loss_by(branch, LossSmoothing::Kind::held_out)), place_fields(one));
+    for (const SmoothedBranch& branch : one.branches) csv += branch_line(answer, one, branch);
   return csv;
 }
 

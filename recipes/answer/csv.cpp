@@ -1,5 +1,7 @@
 #include "recipes/answer/csv.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "data/error.h"
@@ -96,14 +98,20 @@ std::vector<CsvRecord> parse_csv(std::string_view text, const std::string& file)
   return CsvReader(text, file).records();
 }
 
-std::string csv_field(const std::string& text) {
-  const bool is_comment = text.starts_with('#');
-  if (!is_comment && text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
+CsvField::CsvField(const std::string& words) : text(words) {
+  const bool is_comment = words.starts_with('#');
+  if (!is_comment && words.find_first_of(",\"\r\n") == std::string::npos) return;
+  text = "\"";
+  for (const char c : words) text += c == '"' ? std::string("\"\"") : std::string(1, c);
+  text += "\"";
 }
 
-std::string csv_field(const std::optional<double>& value) { return value ? fmt::format("{:.9g}", *value) : ""; }
+CsvField::CsvField(double number) : text(fmt::format("{:.9g}", number)) {}
+
+std::string csv_line(const std::vector<CsvField>& fields) {
+  std::string line;
+  for (const CsvField& field : fields) line += (&field == &fields.front() ? "" : ",") + field.text;
+  return line + "\n";
+}
 
 }  // namespace kb

@@ -1,5 +1,6 @@
 // Reads and writes tables as comma-separated text (RFC 4180).
 #pragma once
+#include <concepts>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -19,9 +20,21 @@ struct CsvRecord {
 // has text after it.
 std::vector<CsvRecord> parse_csv(std::string_view text, const std::string& file);
 
-// Returns a field as it is written: in quotes if it needs them. A number has nine digits; an absent one is an empty
-// field.
-std::string csv_field(const std::string& text);
-std::string csv_field(const std::optional<double>& value);
+// A field as it is written: a text in quotes if it needs them, a real number with nine digits; one that is absent is
+// empty, and a truth is 1 or 0.
+struct CsvField {
+  CsvField(const std::string& words);
+  CsvField(const char* words) : CsvField(std::string(words)) {}
+  CsvField(double number);
+  template <std::integral Number>
+  CsvField(Number number) : text(std::to_string(number)) {}
+  template <class Value>
+  CsvField(const std::optional<Value>& value) : text(value ? CsvField(*value).text : "") {}
+
+  std::string text;
+};
+
+// Returns the line of a record, with its end.
+std::string csv_line(const std::vector<CsvField>& fields);
 
 }  // namespace kb

@@ -95,34 +95,36 @@ class MeasurementRow {
 
   // Returns nothing for an empty cell and for a column that is not there.
   std::optional<double> positive(const std::string& column) const {
-    const std::string text = cell(column);
-    if (text.empty()) return std::nullopt;
+    const std::string words = text(column);
+    if (words.empty()) return std::nullopt;
     constexpr const char* kExpected = "a number in [1e-15, 1e15]";
-    const double value = number(column, text, kExpected);
-    if (!(value >= 1e-15 && value <= 1e15)) refuse(column, kExpected, text, "");
+    const double value = number(column, words, kExpected);
+    if (!(value >= 1e-15 && value <= 1e15)) refuse(column, kExpected, words, "");
     return value;
   }
 
   std::optional<int64_t> whole(const std::string& column, int64_t least) const {
-    const std::string text = cell(column), expected = fmt::format("a whole number from {} on", least);
-    if (text.empty()) return std::nullopt;
-    const double value = number(column, text, expected);
+    const std::string words = text(column), expected = fmt::format("a whole number from {} on", least);
+    if (words.empty()) return std::nullopt;
+    const double value = number(column, words, expected);
     if (value != std::floor(value) || value < static_cast<double>(least) || value > kWholeAsDouble)
-      refuse(column, expected, text, "");
+      refuse(column, expected, words, "");
     return static_cast<int64_t>(value);
   }
 
   std::optional<bool> truth(const std::string& column) const {
-    const std::string text = cell(column);
-    if (text.empty()) return std::nullopt;
+    const std::string words = text(column);
+    if (words.empty()) return std::nullopt;
     for (const char* word : {"1", "true", "True", "TRUE", "1.0"})
-      if (text == word) return true;
+      if (words == word) return true;
     for (const char* word : {"0", "false", "False", "FALSE", "0.0"})
-      if (text == word) return false;
-    refuse(column, "1 or 0", text, "");
+      if (words == word) return false;
+    refuse(column, "1 or 0", words, "");
   }
 
-  std::string text(const std::string& column) const { return cell(column); }
+  std::string text(const std::string& column) const {
+    return columns_.has(column) ? without_spaces(record_.fields[columns_.place(column)]) : "";
+  }
 
   [[noreturn]] void refuse(const std::string& problem, const std::string& expected, const std::string& got,
                            const std::string& hint) const {
@@ -130,10 +132,6 @@ class MeasurementRow {
   }
 
  private:
-  std::string cell(const std::string& column) const {
-    return columns_.has(column) ? without_spaces(record_.fields[columns_.place(column)]) : "";
-  }
-
   double number(const std::string& column, const std::string& text, const std::string& expected) const {
     const std::optional<double> value = parsed_number<double>(text);
     if (!value || !std::isfinite(*value))
@@ -226,14 +224,11 @@ std::string measurement_table(std::span<const Measurement> runs) {
   for (const Measurement& run : runs) {
     const auto minibatch = static_cast<double>(run.minibatch);
     const std::optional<double> steps = run.steps || !run.samples ? run.steps : std::optional(*run.samples / minibatch);
-    text += fmt::format("{},{},{},{},{},{:d},{:d},{}", run.minibatch, csv_field(run.rate), csv_field(run.setting),
-                        run.seed ? fmt::to_string(*run.seed) : "", csv_field(steps), run.steps.has_value(),
-                        run.diverged, csv_field(run.seconds));
-    if (has_eval_every) text += fmt::format(",{}", csv_field(run.eval_every));
-    if (has_policies)
-      text += fmt::format(",{},{},{}", csv_field(policy_words(run.policy)), csv_field(run.clock_s),
-                          csv_field(run.sent_bytes));
-    text += "\n";
+    std::vector<CsvField> fields = {run.minibatch,         run.rate,     run.setting, run.seed, steps,
+                                    run.steps.has_value(), run.diverged, run.seconds};
+    if (has_eval_every) fields.emplace_back(run.eval_every);
+    if (has_policies) fields.insert(fields.end(), {policy_words(run.policy), run.clock_s, run.sent_bytes});
+    text += csv_line(fields);
   }
   return text;
 }

@@ -112,9 +112,9 @@ std::string profile_csv(const PerformanceProfile& profile) {
   for (const double factor : kProfileFactors) csv += fmt::format(",within_{}", factor);
   csv += "\n";
   for (const ProfileRow& row : profile.rows) {
-    csv += fmt::format("{},{},{}", csv_field(row.name), row.solved, profile.pairs);
-    for (const double share : row.shares) csv += "," + csv_field(share);
-    csv += "\n";
+    std::vector<CsvField> fields = {row.name, row.solved, profile.pairs};
+    fields.insert(fields.end(), row.shares.begin(), row.shares.end());
+    csv += csv_line(fields);
   }
   return csv;
 }

@@ -193,19 +193,24 @@ std::string fits_table(const std::vector<NamedStudy>& studies) {
 
 // Returns a table of the rows in which the heads of the sweeps differ; "" if they agree.
 std::string differences_table(const std::vector<NamedStudy>& studies) {
-  std::vector<std::string> heads = {"where they differ"};
-  for (const NamedStudy& study : studies) heads.push_back(xml_text(study.name));
+  std::vector<std::string> heads = {"where they differ"}, names;
+  for (const NamedStudy& study : studies) {
+    heads.push_back(xml_text(study.name));
+    for (const auto& [name, value] : study.head.rows)
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
   HtmlTable table(heads);
   bool any = false;
-  for (const auto& [name, value] : studies.front().head.rows) {
+  for (const std::string& name : names) {
     std::vector<HtmlCell> cells = {xml_text(name)};
-    bool differs = false;
+    std::set<std::string> values;
     for (const NamedStudy& study : studies) {
-      cells.push_back(xml_text(value_of(study.head, name)));
-      differs |= value_of(study.head, name) != value;
+      const std::string value = value_of(study.head, name);
+      cells.push_back(xml_text(value));
+      if (!study.head.rows.empty()) values.insert(value);  // a table of measurements tells none of them
     }
-    if (differs) table.row(cells);
-    any |= differs;
+    if (values.size() > 1) table.row(cells);
+    any |= values.size() > 1;
   }
   return any ? table.str() : "";
 }

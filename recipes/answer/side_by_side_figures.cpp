@@ -101,16 +101,18 @@ std::string rates_figure(const std::vector<NamedStudy>& studies) {
   return figure.str();
 }
 
-// Returns a figure of time against samples on a cluster; "" if none was asked for.
+// Returns a figure of time against samples on a cluster; "" if none was asked for. A study that missed the target has
+// no costs.
 std::string cluster_figure(const std::vector<NamedStudy>& studies) {
   CurveRange seconds, samples;
-  for (const NamedStudy& study : studies) {
-    if (!study.answer.cluster) return "";
-    for (const TargetCost& row : study.answer.cluster->rows) seconds.take(row.seconds), samples.take(row.samples);
-  }
+  for (const NamedStudy& study : studies)
+    if (study.answer.cluster)
+      for (const TargetCost& row : study.answer.cluster->rows) seconds.take(row.seconds), samples.take(row.samples);
+  if (seconds.is_empty()) return "";
   SharedFrame figure("Time to the target against its samples", studies, logarithmic_values(seconds),
                      logarithmic_values(samples), {"seconds", "samples"});
   for (size_t i = 0; i < studies.size(); ++i) {
+    if (!studies[i].answer.cluster) continue;
     std::vector<std::pair<double, double>> line;
     for (const TargetCost& row : studies[i].answer.cluster->rows) line.emplace_back(row.seconds, row.samples);
     figure.chart().line(line, {.color = curve_color_of(i), .width = 1.5});

@@ -234,18 +234,14 @@ StudyAnswer answer_or_missed(std::span<const Measurement> runs, const AnswerOpti
   return answer;
 }
 
-std::optional<StudyAnswer> answer_if_reached(std::span<const Measurement> runs, const AnswerOptions& options) {
-  StudyAnswer answer = answer_or_missed(runs, options);
-  return answer.best.empty() ? std::nullopt : std::optional(std::move(answer));
-}
-
 StudyAnswer answer_study(std::span<const Measurement> runs, const AnswerOptions& options) {
-  if (std::optional<StudyAnswer> answer = answer_if_reached(runs, options)) return *std::move(answer);
+  StudyAnswer answer = answer_or_missed(runs, options);
+  if (!answer.best.empty()) return answer;
   const auto diverged = std::ranges::count_if(runs, &Measurement::diverged);
-  throw Error(fmt::format(
-      "expected a minibatch at which more than half of the runs of a rate reach the target, got "
-      "none of {}, in {} runs, of which {} diverged",
-      results_by_minibatch(runs).size(), runs.size(), diverged == std::ssize(runs) ? "all" : fmt::to_string(diverged)));
+  throw Error(
+      fmt::format("expected a minibatch at which more than half of the runs of a rate reach the target, got "
+                  "none of {}, in {} runs, of which {} diverged",
+                  answer.all.size(), runs.size(), diverged == std::ssize(runs) ? "all" : fmt::to_string(diverged)));
 }
 
 }  // namespace kb

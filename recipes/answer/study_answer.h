@@ -111,16 +111,11 @@ struct AnswerOptions {
   std::optional<ScaleForecast> forecast = {};  // forecast of a cluster, if the target's cost on it is asked for
 };
 
-// Returns the answer; nothing if no minibatch reached the target. Throws Error if the base minibatch did not, or if a
-// cost is asked for and there is no fit.
-std::optional<StudyAnswer> answer_if_reached(std::span<const Measurement> runs, const AnswerOptions& options);
-
 // Returns the answer; if no minibatch reached the target, it has no best results, no fit, and the reason. Throws Error
-// as answer_if_reached() does.
+// if the base minibatch did not reach it, or if a cost is asked for and there is no fit.
 StudyAnswer answer_or_missed(std::span<const Measurement> runs, const AnswerOptions& options);
 
-// Returns the answer. Throws Error if no minibatch reached the target, if the base minibatch did not, or if a cost is
-// asked for and there is no fit.
+// Returns the answer. Throws Error as answer_or_missed() does, and if no minibatch reached the target.
 StudyAnswer answer_study(std::span<const Measurement> runs, const AnswerOptions& options);
 
 }  // namespace kb

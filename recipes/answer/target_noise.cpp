@@ -13,7 +13,7 @@ std::optional<TargetNoise> target_noise(const TargetFigure& target, int64_t samp
   TargetNoise noise{target, samples, 0, 0};
   double logs = 0, figures = 0;  // sums over the brackets: logarithms of the steps' growth, falls of the figure
   for (const RunReport& run : runs) {
-    const auto kind = run.metric_kinds.find(target.metric);
+    const auto kind = run.metric_kinds.find(target.plain_metric());
     if (kind == run.metric_kinds.end() || !kind->second.is_share) return std::nullopt;
     const std::optional<TargetBracket> bracket = target_bracket(run, target);
     if (!bracket) continue;

@@ -11,7 +11,8 @@ namespace {
 
 TargetAnswer target_answer(StoreResults results) {
   TargetAnswer one{results.target};
-  one.answer = answer_if_reached(results.measurements, {.base_minibatch = {}, .noise = results.noise});
+  StudyAnswer answer = answer_or_missed(results.measurements, {.base_minibatch = {}, .noise = results.noise});
+  if (!answer.best.empty()) one.answer = std::move(answer);
   for (const Measurement& run : results.measurements) one.runs_reached += run.steps.has_value();
   one.runs = std::move(results.measurements);
   one.noise = results.gradient_noise;

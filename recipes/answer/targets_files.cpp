@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <sstream>
 
 #include "recipes/answer/answer_files.h"
@@ -17,13 +18,13 @@
 namespace kb {
 namespace {
 
-std::string estimate_fields(const Estimate& estimate) {
-  const ConfidenceInterval& interval = estimate.interval;
-  std::optional<double> value, low, high;
-  if (estimate.is_told()) value = estimate.value;
-  if (interval.has_low()) low = interval.low;
-  if (interval.has_high()) high = interval.high;
-  return fmt::format("{},{},{}", csv_field(value), csv_field(low), csv_field(high));
+constexpr Estimate kUnknown{0, {0, std::numeric_limits<double>::infinity()}};
+
+void add_estimate(std::vector<CsvField>& fields, const Estimate& estimate) {
+  const auto add = [&](bool is_known, double value) { fields.push_back(is_known ? CsvField(value) : ""); };
+  add(estimate.is_told(), estimate.value);
+  add(estimate.interval.has_low(), estimate.interval.low);
+  add(estimate.interval.has_high(), estimate.interval.high);
 }
 
 Json tokens_json(const TargetAnswer& one, const std::optional<int64_t>& context) {
@@ -127,8 +128,8 @@ std::string target_steps_table(const TargetsAnswer& answer) {
                  best.interval
                      ? fmt::format("{} to {}", count_text(best.interval->low), count_text(best.interval->high))
                      : "-",
-                 count_text(best.samples), best.best.rate ? fmt::format("{:.4g}", *best.best.rate) : "-",
-                 xml_text(best.best.setting), fmt::format("{} of {}", best.best.steps.size(), best.best.runs)});
+                 count_text(best.samples), number_or_dash(best.best.rate), xml_text(best.best.setting),
+                 fmt::format("{} of {}", best.best.steps.size(), best.best.runs)});
   }
   return table.str();
 }
@@ -147,15 +148,15 @@ std::string targets_csv(const TargetsAnswer& answer) {
   for (const TargetColumn& column : kTargetColumns) csv += fmt::format(",{0},{0}_low,{0}_high", column.key);
   csv += ",intervals,noise_scale,noise_scale_least,noise_scale_greatest,tokens_per_sample\n";
   for (const TargetAnswer& one : answer.targets) {
-    csv += fmt::format("{},{},{},{},{},{}", csv_field(one.target.text()), csv_field(one.target.value),
-                       one.minibatches(), one.minibatches_reached(), one.runs.size(), one.runs_reached);
+    std::vector<CsvField> fields = {one.target.text(),         one.target.value, one.minibatches(),
+                                    one.minibatches_reached(), one.runs.size(),  one.runs_reached};
     for (const TargetColumn& column : kTargetColumns)
-      csv += "," + (one.fit() ? estimate_fields(one.fit()->*column.estimate) : ",,");
-    csv += fmt::format(",{}", one.fit() ? level_text(*one.fit()) : "");
-    csv += one.noise ? fmt::format(",{},{},{}", csv_field(one.noise->median), csv_field(one.noise->least),
-                                   csv_field(one.noise->greatest))
-                     : ",,,";
-    csv += fmt::format(",{}\n", answer.context ? fmt::to_string(*answer.context) : "");
+      add_estimate(fields, one.fit() ? one.fit()->*column.estimate : kUnknown);
+    fields.emplace_back(one.fit() ? level_text(*one.fit()) : "");
+    std::optional<double> median, least, greatest;
+    if (one.noise) median = one.noise->median, least = one.noise->least, greatest = one.noise->greatest;
+    fields.insert(fields.end(), {median, least, greatest, answer.context});
+    csv += csv_line(fields);
   }
   return csv;
 }
@@ -168,7 +169,7 @@ std::string targets_steps_csv(const TargetsAnswer& answer) {
     std::string line;
     std::getline(lines, line);
     if (csv.empty()) csv = "target," + line + "\n";
-    while (std::getline(lines, line)) csv += csv_field(one.target.text()) + "," + line + "\n";
+    while (std::getline(lines, line)) csv += CsvField(one.target.text()).text + "," + line + "\n";
   }
   return csv;
 }

@@ -245,9 +245,20 @@ int profile_targets(const StudyCall& call) {
   return 0;
 }
 
-int study_branches(const StudyCall& call) {
+// Throws UsageError for what only studies of sources read.
+void check_without_sources(const StudyCall& call) {
   if (!call.sources.empty())
     throw UsageError(fmt::format("{}: expected no SOURCE beside it, got {}", kBranchesFlag, call.sources.front()));
+  for (const auto& [flag, is_there] :
+       {std::pair{"--samples-per-epoch", call.samples_per_epoch.has_value()},
+        std::pair{"--cluster", !call.cluster.empty()}, std::pair{"--targets", !call.target_list.empty()},
+        std::pair{"--by-setting", call.by_setting},
+        std::pair{"--base-minibatch", call.options.base_minibatch.has_value()}})
+    if (is_there) throw UsageError(fmt::format("{}: expected no {} beside it", kBranchesFlag, flag));
+}
+
+int study_branches(const StudyCall& call) {
+  check_without_sources(call);
   const MeasuredBranches measured = measure_branches(call.branches, call.out);
   if (!measured.answer) return measured.exit_code;
   const BranchesAnswer& answer = *measured.answer;

@@ -251,7 +251,7 @@ BOOST_FIXTURE_TEST_CASE(a_study_trains_branches_over_the_runs_samples, StudyFixt
   BOOST_TEST(test::count_of(again.output, ", before") == 3u);
   BOOST_TEST(state_sha256(branches / "2st-x2") == bits);
 
-  // A branch of another state than the run's own, and one whose metrics were cut, tell nothing.
+  // A branch of another state than the run's own, and one whose metrics were cut or lost a line, tell nothing.
   BranchesRequest request{.window = {16, Period::Unit::steps}, .factors = {2}};
   read_places("--branches", run.string() + "@2st,32st", request);
   const BranchesPlan plan = plan_branches(request);
@@ -266,6 +266,9 @@ BOOST_FIXTURE_TEST_CASE(a_study_trains_branches_over_the_runs_samples, StudyFixt
   test::write_file(metrics, lines.substr(0, lines.find("\"step\":9")));
   BOOST_CHECK_EXCEPTION(answer_branches(plan, branches, kByEma, 0.01), Error,
                         test::says("2st-x1: expected the steps 2 to 17 in metrics.jsonl, got 7 of them"));
+  const size_t begin = lines.rfind('\n', lines.find("\"step\":9")) + 1;
+  test::write_file(metrics, lines.substr(0, begin) + lines.substr(lines.find('\n', begin) + 1));
+  BOOST_CHECK_EXCEPTION(answer_branches(plan, branches, kByEma, 0.01), Error, test::says("got 15 of them"));
 }
 
 BOOST_AUTO_TEST_CASE(flags_belong_together) {
@@ -278,6 +281,8 @@ BOOST_AUTO_TEST_CASE(flags_belong_together) {
   };
   refused({"--window", "64st", "a.csv"}, "--window: expected beside --branches, got it alone");
   refused({"--branches", "a@5st", "a.csv"}, "--branches: expected no SOURCE beside it, got a.csv");
+  refused({"--branches", "a@5st", "--targets", "1,2"}, "--branches: expected no --targets beside it");
+  refused({"--branches", "a@5st", "--by-setting"}, "--branches: expected no --by-setting beside it");
   refused({}, "SOURCE or --branches RUN@PLACES: expected one of them, got none");
   refused({"--branches", "a@5st", "--window", "64"}, "--window: expected steps of the run");
   refused({"--branches", "a@5st", "--factors", "x2"}, "--factors: expected factors of the minibatch");

@@ -126,10 +126,13 @@ BOOST_AUTO_TEST_CASE(the_page_has_every_study_and_what_differs) {
   std::vector<NamedStudy> studies = {study_of("a <1>", 100), study_of("b", 150)};
   studies[0].head = studies[1].head = head_of("error=0.03", "mnist 01");
   studies[1].head.rows.back().second = "3";
+  studies[1].head.rows.emplace_back("the centre", "lr 0.1");  // the other study has none
+  studies.push_back(study_of("table", 150));                  // it tells none of these facts
   const std::vector<AnswerFigure> figures = side_by_side_figures(studies);
   BOOST_REQUIRE(figures.size() == 2u);
   const std::string page = side_by_side_page(studies, "./run study A B", figures);
-  for (const char* part : {"a &lt;1&gt;", "Best learning rate", "Steps to the target", "where they differ", "--draws"})
+  for (const char* part :
+       {"a &lt;1&gt;", "Best learning rate", "Steps to the target", "where they differ", "--draws", "the centre"})
     BOOST_TEST(test::contains(page, part));
   BOOST_TEST(!test::contains(page, "<1>"));
   BOOST_TEST(!test::contains(page, "mnist 01"));  // both studies have these data, so it is no difference

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "graph/error.h"
+#include "recipes/answer/side_by_side.h"
 #include "recipes/answer/study_answer.h"
 #include "tests/support/says.h"
 #include "tests/support/support.h"
@@ -126,6 +127,17 @@ BOOST_AUTO_TEST_CASE(without_a_fit_there_is_no_cost) {
   options.forecast = parse_scale_json(forecast_text(), "forecast.json");
   const std::vector<Measurement> runs = {{8, {}, {}, 100, false, {}, {}}, {16, {}, {}, 60, false, {}, {}}};
   BOOST_CHECK_EXCEPTION(answer_study(runs, options), Error, test::says("--cluster", "3 minibatches or more"));
+}
+
+BOOST_AUTO_TEST_CASE(a_study_that_missed_its_target_leaves_the_costs_of_others) {
+  AnswerOptions options;
+  options.forecast = parse_scale_json(forecast_text(), "forecast.json");
+  const std::vector<Measurement> runs = {
+      {8, {}, {}, 100, false, {}, {}}, {16, {}, {}, 60, false, {}, {}}, {32, {}, {}, 40, false, {}, {}}};
+  const std::vector<Measurement> missed = {{8, {}, {}, {}, true, {}, {}}};
+  const std::vector<AnswerFigure> figures = side_by_side_figures(
+      {{"a", answer_study(runs, options), {}, {}}, {"b", answer_or_missed(missed, options), {}, {}}});
+  BOOST_TEST(figures.back().name == "cluster");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

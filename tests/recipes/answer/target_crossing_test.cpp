@@ -91,6 +91,8 @@ BOOST_AUTO_TEST_CASE(a_small_part_knows_its_target_badly) {
   BOOST_REQUIRE(noise.has_value());
   BOOST_TEST(noise->deviation == std::sqrt(0.03 * 0.97 / 2000), boost::test_tools::tolerance(1e-12));
   BOOST_TEST(noise->shift == noise->deviation / 0.03, boost::test_tools::tolerance(1e-3));
+  for (EvaluationPoint& point : run.evaluations) point.others["ema_error"] = point.goal;
+  BOOST_TEST(target_noise({"ema_error", 0.03}, 2000, {&run, 1}).value().shift == noise->shift);
   BOOST_TEST(!target_noise({"loss", 0.03}, 2000, {&run, 1}));
   BOOST_TEST(!target_noise({"error", 0.03}, 0, {&run, 1}));
   BOOST_TEST(!target_noise({"error", 0.03}, 2000, {}));
