@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "recipes/compare/report_table.h"
+#include "recipes/report/count_text.h"
 
 namespace kb {
 namespace {
@@ -177,7 +178,7 @@ std::string groups_text(const std::vector<PolicyGroup>& groups) {
                                  "runs", "final error");
   for (const PolicyGroup& one : groups)
     text += fmt::format("{:<32} {:>9}  {:>8}  {:<10}  {:>4}  {}\n", policy_name(one.policy), one.minibatch,
-                        one.rate ? fmt::format("{:.4g}", *one.rate) : "-", one.length, one.summary.runs.size(),
+                        number_or_dash(one.rate), one.length, one.summary.runs.size(),
                         goal_text(one.summary, one.summary.last));
   return text;
 }

@@ -134,7 +134,7 @@ CurveVerdict compare_with(const KeptCurve& kept, const RunCurve& run, double dev
     const bool same = run.state_sha256 == kept.run.state_sha256;
     return {same, same ? "the same bits as kept, on the same kind of machine\n"
                        : fmt::format("OTHER BITS than kept, on the same kind of machine: state {}, kept {}\n"
-                                     "  hint: after a change that is meant to change bits: --refresh\n",
+                                     "  hint:     after a change that is meant to change bits: --refresh\n",
                                      run.state_sha256, kept.run.state_sha256)};
   }
   CurveVerdict verdict{

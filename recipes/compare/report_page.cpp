@@ -179,15 +179,10 @@ std::string left_out_section(const std::vector<std::string>& left_out) {
 
 std::string report_page(const ReportedRuns& reported) {
   const std::vector<ReportedRun>& runs = reported.runs;
-  const std::string recipes = fmt::format("{}", fmt::join(
-                                                    [&] {
-                                                      std::set<std::string> names;
-                                                      for (const ReportedRun& run : runs) names.insert(run.run.recipe);
-                                                      return names;
-                                                    }(),
-                                                    ", "));
-  const std::string title = runs.size() == 1 ? fmt::format("{}: {}", recipes, runs[0].name)
-                                             : fmt::format("{}: {} runs", recipes, runs.size());
+  std::set<std::string> recipes;
+  for (const ReportedRun& run : runs) recipes.insert(run.run.recipe);
+  const std::string title = fmt::format("{}: {}", fmt::join(recipes, ", "),
+                                        runs.size() == 1 ? runs[0].name : fmt::format("{} runs", runs.size()));
   const std::vector<SeedLine> lines = seed_lines(runs);
   return html_page(title,
                    legend(lines) + results_section(runs, lines) + curves_section(runs, lines) +

@@ -136,7 +136,7 @@ void mark_hopeless(const fs::path& store, ReportedRuns& reported) {
   SweepView sweep(store);
   sweep.refresh();
   for (ReportedRun& run : reported.runs) {
-    if (run.run.folder.parent_path() != store) continue;
+    if (run.run.is_done() || run.run.folder.parent_path() != store) continue;
     const PlannedTrial* trial = sweep.plan().find(run.run.folder.filename().string());
     run.is_hopeless = trial && trial->state == TrialState::hopeless;
   }

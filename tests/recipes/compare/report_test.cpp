@@ -197,8 +197,8 @@ BOOST_AUTO_TEST_CASE(a_hopeless_trial_is_called_so) {
   definition.recipe = "small";
   definition.words = {"--target", "error=0.1"};
   definition.minibatches = {10};
-  definition.ranges = {{parse_search("lr=0.1,0.2,0.4"), false, false}};
-  definition.trials = 3;
+  definition.ranges = {{parse_search("lr=0.1,0.2,0.4,0.8"), false, false}};
+  definition.trials = 4;
   const fs::path store = directory / "store";
   open_sweep(store, definition);
   const auto ended = [](const char* how, int64_t step, const char* more) {
@@ -207,21 +207,23 @@ BOOST_AUTO_TEST_CASE(a_hopeless_trial_is_called_so) {
   SweepView view(store);
   view.refresh();
   const std::vector<PlannedTrial> trials = view.plan().minibatches.at(0).trials;
-  BOOST_REQUIRE(trials.size() == 3u);
+  BOOST_REQUIRE(trials.size() == 4u);
   const auto rate = [](const PlannedTrial& trial) { return ", \"lr\": " + trial.values.at("lr"); };
   write_run(store / trials[0].name, rate(trials[0]), step_lines(20, 2),
             ended("target", 20, R"(, "target_step": 20, "target_samples": 200)"));
   write_run(store / trials[1].name, rate(trials[1]), step_lines(30, 2), ended("interrupted", 30, ""));
   write_run(store / trials[2].name, rate(trials[2]), step_lines(22, 2), ended("interrupted", 22, ""));
+  write_run(store / trials[3].name, rate(trials[3]), step_lines(40, 2), ended("diverged", 40, R"(, "diverged": true)"));
   const std::string text = report_page(read_runs({store}));
   BOOST_TEST(page_has(text, "hopeless: stopped after 30 steps"));
   BOOST_TEST(count_of(text, "hopeless: ") == 1u);
+  BOOST_TEST(page_has(text, ">diverged</b>"));         // it was not stopped, though the plan calls it hopeless
   BOOST_TEST(page_has(text, "<td>interrupted</td>"));  // it goes on once the sweep does
   // A trial that is given alone is looked up in its sweep all the same; a sweep that cannot be read is reported.
   BOOST_TEST(page_has(report_page(read_runs({store / trials[1].name})), "hopeless: "));
   test::write_file(store / "sweep.json", "{");
   const ReportedRuns damaged = read_runs({store});
-  BOOST_TEST(damaged.runs.size() == 3u);
+  BOOST_TEST(damaged.runs.size() == 4u);
   BOOST_REQUIRE(damaged.left_out.size() == 1u);
   BOOST_TEST(page_has(damaged.left_out[0], "which trials are hopeless is not told"), damaged.left_out[0]);
 }
