@@ -63,8 +63,9 @@ Checkpoint export_model(const ExportRequest& request, const std::function<void(c
   if (!fs::is_directory(request.run, error))
     throw Error(fmt::format("there is no run folder {}", request.run.string()));
   if (is_own_file(request.run, request.to))
-    throw Error(fmt::format("--to {}: expected a file that is not the run's own\n  hint: name another; {} is as it was",
-                            request.to.string(), request.run.string()));
+    throw Error(
+        fmt::format("--to {}: expected a file that is not the run's own\n  hint:     name another; {} is as it was",
+                    request.to.string(), request.run.string()));
   const fs::path folder = checkpoints_of(request.run);
   Checkpoint checkpoint = request.checkpoint.empty() ? newest_whole_checkpoint(folder, say)
                                                      : read_checkpoint(named_checkpoint(folder, request.checkpoint));

@@ -16,6 +16,7 @@
 #include "recipes/run/tool.h"
 #include "recipes/run/trainer.h"
 #include "runtime/atomic_file.h"
+#include "runtime/file_error.h"
 #include "runtime/input_file.h"
 #include "runtime/temporary_folder.h"
 
@@ -48,7 +49,7 @@ int refresh(const Recipe& recipe, const CheckCall& call, const std::string& file
     fmt::print("seed {}: error {:.4f}, loss {:.4f}\n", seed, runs.back().points.back().goal,
                runs.back().points.back().loss);
   }
-  std::filesystem::create_directories(call.curves);
+  make_folder(call.curves, "--curves: ");
   write_file_atomically(file, to_json(kept_curve(recipe.name, call.flags, runs)));
   fmt::print("kept: {}\n", file);
   return 0;

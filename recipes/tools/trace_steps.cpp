@@ -22,6 +22,7 @@
 #include "recipes/train/init_weights.h"
 #include "recipes/train/programs.h"
 #include "runtime/atomic_file.h"
+#include "runtime/file_error.h"
 #include "runtime/json.h"
 #include "runtime/safetensors.h"
 
@@ -63,7 +64,7 @@ class Trace {
         steps_(task_, settled_, *device_.backend, store_, scalars_) {}
 
   void run() {
-    std::filesystem::create_directories(config_.out.folder);
+    make_folder(config_.out.folder, "--out: ");
     if (const Resume& from = config_.resume; !from.init.empty())
       init_weights(store_, from.init, from.init_partial ? InitExtent::partial : InitExtent::whole, from.init_scope,
                    [](const std::string& line) { fmt::print("{}\n", line); });
