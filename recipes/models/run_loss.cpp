@@ -65,12 +65,9 @@ NamedTensor& find_tensor(std::vector<NamedTensor>& tensors, const std::string& n
 void add_loss_flags(CommandLine& line, LossRequest& request) {
   line.text({"RUN", "", "the run's folder"}, request.model.run)
       .required()
-      .text({"--data", "DIR", "directory of the data, where it is no longer that of the run"}, request.data)
-      .text(
-          {"--checkpoint", "FILE", "one of RUN/checkpoints, or a path; the best state, else the newest that is whole"},
-          request.model.checkpoint)
-      .flag("--ema", request.model.averaged, "the averaged parameters of a run with --ema")
-      .whole({"--samples", "N",
+      .text({"--data", "DIR", "directory of the data, where it is no longer that of the run"}, request.data);
+  add_state_flags(line, request.model);
+  line.whole({"--samples", "N",
               "training samples that the loss is the mean of, rounded down to whole minibatches, or groups of them"},
              request.samples, 1)
       .whole({"--per-worker", "N", "samples of a minibatch; 0: as many as a worker of the run has"},

@@ -82,6 +82,13 @@ void load_weights(StateStore& store, const std::vector<Variable>& variables, con
 
 }  // namespace
 
+void add_state_flags(CommandLine& line, RunModelRequest& request) {
+  line.text(
+          {"--checkpoint", "FILE", "one of RUN/checkpoints, or a path; the best state, else the newest that is whole"},
+          request.checkpoint)
+      .flag("--ema", request.averaged, "the averaged parameters of a run with --ema");
+}
+
 RunModel::RunModel(const RunModelRequest& asked, const std::optional<Recipe>& own, const ModelUse& use)
     : request(asked),
       manifest(manifest_of(asked.run)),

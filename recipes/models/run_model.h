@@ -7,6 +7,7 @@
 #include <string>
 
 #include "compiler/pipeline/pipeline.h"
+#include "recipes/config/command_line.h"
 #include "recipes/config/run_config.h"
 #include "recipes/task/model.h"
 #include "runtime/backend.h"
@@ -21,6 +22,9 @@ struct RunModelRequest {
   std::string checkpoint = {};  // path, or file name in the run; "" = the best state, else the newest whole one
   bool averaged = false;        // whether to take the parameters that --ema averaged
 };
+
+// Adds the flags --checkpoint and --ema to a tool's.
+void add_state_flags(CommandLine& line, RunModelRequest& request);
 
 // A command that uses the model of a run.
 struct ModelUse {

@@ -78,12 +78,9 @@ int predict_command(const ToolArguments& arguments) {
   line.text({"RUN", "", "the run's folder"}, call.request.model.run)
       .required()
       .texts({"IMAGE", "", "PNG, JPEG, binary PPM or PGM files"}, call.images)
-      .required()
-      .text(
-          {"--checkpoint", "FILE", "one of RUN/checkpoints, or a path; the best state, else the newest that is whole"},
-          call.request.model.checkpoint)
-      .flag("--ema", call.request.model.averaged, "the averaged parameters of a run with --ema")
-      .flag("--invert", call.request.invert,
+      .required();
+  add_state_flags(line, call.request.model);
+  line.flag("--invert", call.request.invert,
             "the negative of each image: of ink on paper, where MNIST is light on dark")
       .whole({"--top", "N", "classes to name, the most probable first"}, call.top, 1)
       .flag("--json", call.json, "an object a line: image, class, label, probability, and top, a list of such");

@@ -59,11 +59,8 @@ int sample_command(const ToolArguments& arguments) {
       .whole({"--tokens", "N", "tokens to write"}, call.tokens, 1)
       .text({"--temperature", "X", "divides the logits; 0: the most probable token each time"}, call.temperature)
       .whole({"--top-k", "K", "draw from the K most probable tokens; 0: from all"}, call.options.top_k, 0)
-      .whole({"--seed", "N", "seed of what is drawn"}, seed, 0)
-      .text(
-          {"--checkpoint", "FILE", "one of RUN/checkpoints, or a path; the best state, else the newest that is whole"},
-          call.request.checkpoint)
-      .flag("--ema", call.request.averaged, "the averaged parameters of a run with --ema");
+      .whole({"--seed", "N", "seed of what is drawn"}, seed, 0);
+  add_state_flags(line, call.request);
   if (!line.parse(arguments.words)) return 0;
   call.options.temperature = parse_real("--temperature", call.temperature, "a number in [0, 100)", 100);
   call.options.seed = static_cast<uint64_t>(seed);

@@ -57,10 +57,11 @@ void draw_svg(const std::string& rsvg_convert, const fs::path& svg, const fs::pa
   const ProcessResult result = Process({rsvg_convert, is_pdf ? "--format=pdf" : "--format=png",
                                         is_pdf ? "--zoom=1" : "--zoom=2", "--output=" + drawn.string(), svg.string()})
                                    .wait();
+  const std::string picture = result.status == 0 ? read_file(drawn) : "";
+  std::error_code none;  // not reported: a program that failed may have written nothing
+  fs::remove(drawn, none);
   if (result.status != 0)
     throw Error(fmt::format("{}: exit code {}\n  got:      {}", rsvg_convert, result.status, result.output));
-  const std::string picture = read_file(drawn);
-  fs::remove(drawn);
   write_file_atomically(to, picture);
 }
 

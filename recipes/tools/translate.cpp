@@ -89,11 +89,8 @@ int translate_command(const ToolArguments& arguments) {
              "2016, eq. 14)"},
             call.length_penalty)
       .whole({"--minibatch", "N", "sentences that are written at once"}, call.options.minibatch, 1)
-      .flag("--quiet", call.is_quiet, "print BLEU alone")
-      .text(
-          {"--checkpoint", "FILE", "one of RUN/checkpoints, or a path; the best state, else the newest that is whole"},
-          call.request.checkpoint)
-      .flag("--ema", call.request.averaged, "the averaged parameters of a run with --ema");
+      .flag("--quiet", call.is_quiet, "print BLEU alone");
+  add_state_flags(line, call.request);
   if (!line.parse(arguments.words)) return 0;
   call.options.length_penalty = parse_real("--length-penalty", call.length_penalty, "a number in [0, 10)", 10);
   Translator translator(call.request, arguments.recipe,
