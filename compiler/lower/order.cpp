@@ -1,8 +1,11 @@
 // Lowers index_order, a stable sort of indices by counting. An index outside of the table is in a class of its own, the
-// last. A CPU has one tile, which counts the indices of each class and then places them: as many steps as there are
-// indices and rows. Each block of a GPU finds the places of a few classes by itself: its threads count the indices of
-// these classes, and all smaller ones, in a segment of the indices each, and walk through it once more to place them.
-// So every block has the same work however the indices are distributed.
+// last. On a CPU each tile counts the indices of each class in a segment of the indices; then one tile adds the counts
+// up, and each tile places the indices of its segment. There are so few segments that adding up takes less time than
+// counting, and one if there are few indices for each class. Each block of a GPU finds the places of a few classes by
+// itself: its threads count the indices of these classes, and all smaller ones, in a segment of the indices each, and
+// walk through it once more to place them. So every block has the same work however the indices are distributed.
+#include <algorithm>
+
 #include "compiler/lower/classes.h"
 #include "compiler/lower/expression.h"
 #include "graph/rounding.h"
@@ -12,6 +15,8 @@ namespace {
 
 using ir::Reg;
 
+constexpr int64_t kMostSegments = 64;  // of a CPU
+constexpr int64_t kLeastIndices = 4;   // indices for each class in a CPU's segment, if there are several segments
 constexpr int64_t kBlockClasses = 32;  // classes of a block, with counters of 4 bytes for each of its threads
 constexpr int64_t kCheckedAtOnce = 8;  // indices that a thread checks at once: most are of other blocks' classes
 
@@ -28,7 +33,7 @@ class Order {
 
   Lowered lower() {
     if (cx_.target.processor == Processor::cpu)
-      cx_.add_phase(1, false, [&](const Index&) { count_and_place(); });
+      count_and_place();
     else
       cx_.add_phase((rows_ + kBlockClasses) / kBlockClasses, false, [&](const Index& tile) { block(tile); });
     return cx_.finish();
@@ -50,7 +55,6 @@ class Order {
     return wide(cx_.b.compute(Op::minimum, raw, outside));
   }
 
-  Reg start(Reg row) { return wide(cx_.load(starts_, cx_.math.of(row))); }
   void store_start(Reg row, Reg value) { cx_.store(starts_, cx_.math.of(row), narrow(value), false); }
   void place(Reg at, const Index& position) {
     cx_.store(order_, cx_.math.of(at), narrow(cx_.math.emit(position)), false);
@@ -75,31 +79,53 @@ class Order {
 
   // ---- a CPU ----
 
-  // The counts of the classes become their starts, and each start the end of its class while indices are placed: then
-  // the starts are those of the next classes.
   void count_and_place() {
-    const Extent classes = cx_.literal(rows_ + 1), all{0, indices(), 1};
+    const int64_t classes = rows_ + 1;
+    segments_ = std::clamp<int64_t>(indices_ / (kLeastIndices * classes), 1, kMostSegments);
+    places_ = cx_.add_scratch(DType::i32, segments_ * classes);
+    cx_.add_phase(segments_, true, [&](const Index& tile) {
+      const Reg number = cx_.math.emit(tile);
+      each_class([&](Reg row) { store_next(number, row, cx_.b.index(0)); });
+      segment(number, [&](Reg at) { advance_next(number, class_of(cx_.math.of(at))); });
+    });
+    cx_.add_phase(1, false, [&](const Index&) { add_segments(); });
+    cx_.add_phase(segments_, true, [&](const Index& tile) {
+      const Reg number = cx_.math.emit(tile);
+      segment(number, [&](Reg at) { place(advance_next(number, class_of(cx_.math.of(at))), cx_.math.of(at)); });
+    });
+  }
+
+  void each_class(const std::function<void(Reg row)>& body) {
+    cx_.serial(cx_.literal(rows_ + 1), [&](const Index& at) { body(cx_.math.emit(at)); });
+  }
+
+  // Writes body for the positions of a segment in their order.
+  void segment(Reg number, const std::function<void(Reg at)>& body) {
+    const Reg size = cx_.argument("segment", ceil_div(indices_, segments_)), begin = cx_.b.mul(number, size);
+    cx_.b.loop(begin, cx_.b.min(cx_.b.add(begin, size), indices()), 1, body);
+  }
+
+  // The number of a segment's indices of each class becomes the place of the next of them.
+  Index next_at(Reg number, Reg row) {
+    return cx_.math.of(cx_.b.mul_add(number, next(cx_.argument("rows", rows_)), row));
+  }
+  void store_next(Reg number, Reg row, Reg value) { cx_.store(places_, next_at(number, row), narrow(value), false); }
+  // Adds 1, and returns what it was.
+  Reg advance_next(Reg number, Reg row) {
+    const Reg before = wide(cx_.load(places_, next_at(number, row)));
+    store_next(number, row, next(before));
+    return before;
+  }
+
+  void add_segments() {
+    const ir::Local sum = zeroed();
     const Reg zero = cx_.b.index(0);
-    cx_.serial(classes, [&](const Index& row) { store_start(cx_.math.emit(row), zero); });
-    cx_.serial(all, [&](const Index& position) {
-      const Reg row = class_of(position);
-      store_start(row, next(start(row)));
+    each_class([&](Reg row) {
+      store_start(row, load(sum, zero));
+      cx_.b.loop(zero, cx_.argument("segments", segments_), 1, [&](Reg number) {
+        store_next(number, row, advance(sum, zero, wide(cx_.load(places_, next_at(number, row)))));
+      });
     });
-    const ir::Local before = zeroed();
-    cx_.serial(classes, [&](const Index& at) {
-      const Reg row = cx_.math.emit(at);
-      store_start(row, advance(before, zero, start(row)));
-    });
-    cx_.serial(all, [&](const Index& position) {
-      const Reg row = class_of(position), at = start(row);
-      place(at, position);
-      store_start(row, next(at));
-    });
-    cx_.serial(cx_.literal(rows_), [&](const Index& at) {
-      const Reg row = cx_.b.sub(cx_.argument("rows", rows_), cx_.math.emit(at));
-      store_start(row, start(cx_.b.sub(row, cx_.b.index(1))));
-    });
-    store_start(zero, zero);
   }
 
   // ---- a GPU ----
@@ -118,7 +144,7 @@ class Order {
   }
 
   // Writes body for the positions of a thread's segment in their order.
-  void segment(Reg thread, const std::function<void(Reg begin, int64_t count)>& body) {
+  void segment_of_thread(Reg thread, const std::function<void(Reg begin, int64_t count)>& body) {
     const int64_t threads = cx_.target.block_threads;
     const Reg size = cx_.argument("segment", ceil_div(indices_, threads));
     const Reg begin = cx_.b.min(cx_.b.mul(thread, size), indices()), end = cx_.b.min(cx_.b.add(begin, size), indices());
@@ -132,7 +158,7 @@ class Order {
   // of several positions, these among them.
   void own_positions(const Own& own, Reg thread, const std::function<void(const Index&, Reg)>& body,
                      const std::function<void(const std::vector<Reg>&)>& all) {
-    segment(thread, [&](Reg begin, int64_t count) {
+    segment_of_thread(thread, [&](Reg begin, int64_t count) {
       std::vector<Reg> rows;
       Reg any = ir::kNone;
       for (int64_t i = 0; i < count; ++i) {
@@ -231,6 +257,8 @@ class Order {
   const Node& node_;
   int64_t rows_ = 0, indices_ = 0;
   int32_t order_ = -1, starts_ = -1;
+  int64_t segments_ = 1;  // of a CPU
+  int32_t places_ = -1;
 };
 
 }  // namespace

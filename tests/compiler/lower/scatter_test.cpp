@@ -268,6 +268,37 @@ BOOST_AUTO_TEST_CASE(sums_in_f64) { check_sums<double>(DType::f64, 1e-12); }
 // A sum of n terms in f32 errs by n 2^-24 of the sum of absolute values at most; n is a range and the number of ranges.
 BOOST_AUTO_TEST_CASE(sums_in_f32) { check_sums<float>(DType::f32, (32 + 47) * 0x1p-24); }
 
+// A CPU counts so many indices of few classes in several tiles, the last of which has fewer or none.
+BOOST_AUTO_TEST_CASE(indices_of_few_classes_in_segments) {
+  for (const int64_t indices : {63, 64, 509, 1500}) {
+    Graph graph("order");
+    const Tensor at = input(graph, "at", DType::i32, {indices});
+    const IndexOrder sorted = index_order(at, 3);
+    graph.outputs.push_back({"order", sorted.order.value(), Merge::sum});
+    graph.outputs.push_back({"starts", sorted.starts.value(), Merge::sum});
+    std::vector<double> values;
+    for (int64_t i = 0; i < indices; ++i) values.push_back(static_cast<double>(i * i % 7) - 2);
+    const Compiled compiled = check_compiled(graph, {.bindings = {{"at", {at.type(), values}}}});
+    const Schedule& schedule = compiled.program.at(PartRole::final);
+    const auto& launch = std::get<KernelLaunch>(schedule.steps.at(0).work);
+    BOOST_TEST(launch.tiles ==
+               (std::vector<int64_t>{std::min<int64_t>(indices / 16, 64), 1, std::min<int64_t>(indices / 16, 64)}));
+    const auto entries = compile_kernels({schedule.kernels.at(0)}, vector_widths().back(), 0);
+    Launch backwards{launch.arguments, launch.tiles, {}};
+    backwards.buffers = {Data::of(DType::i32, values), Data::output(DType::i32, indices), Data::output(DType::i32, 4),
+                         Data::output(DType::i32, 4 * launch.tiles[0])};
+    call_backwards(entries.begin()->second, backwards);
+    Indices order(values.size());
+    std::iota(order.begin(), order.end(), 0.0);
+    const auto row = [&](double i) {
+      const double value = values[static_cast<size_t>(i)];
+      return value < 0 || value > 3 ? 3 : value;
+    };
+    std::stable_sort(order.begin(), order.end(), [&](double i, double j) { return row(i) < row(j); });
+    for (int64_t i = 0; i < indices; ++i) BOOST_TEST(backwards.buffers[1].at(i) == order[static_cast<size_t>(i)]);
+  }
+}
+
 // The interpreter of kernels refuses to read past a buffer, such as the start of a row that the table does not have.
 BOOST_AUTO_TEST_CASE(a_single_update_outside_of_the_table_is_no_row) {
   for (const Target& target : {generic_cpu_target(), gpu_target("sm_90")})
