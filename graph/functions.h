@@ -112,7 +112,7 @@ Tensor take_along_axis(Tensor x, Tensor indices, int64_t axis, Where where = Whe
 // The k greatest elements of x along `axis`, the greatest first, and their places on it, i32; 1 <= k <= its extent,
 // which becomes k. Equal elements keep their order, and NaN counts as greater than every number. A value's gradient
 // goes to its element alone. Each of up to 8 elements takes a pass over the axis, and is compiled by itself; for more
-// the axis is sorted.
+// the axis is sorted, or if it is over 64 k long, a part of about 2 sqrt(k extent) elements that holds them.
 struct TopK {
   Tensor value, index;
 };

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "graph/building.h"
+#include "graph/rounding.h"
 
 namespace kb {
 namespace {
@@ -43,6 +44,7 @@ Tensor is_before(const Placed& a, const Placed& b, bool descending) {
 constexpr int64_t kMostPasses = 8;      // most elements that topk finds by a pass over the axis each
 constexpr int64_t kMostCompared = 128;  // longest axis on which sort compares each element with every other
 constexpr int64_t kDigit = 11;          // most bits of the digits by which longer ones are sorted
+constexpr int64_t kLeastCut = 64;       // rows so many times as long as what is taken of them are cut into blocks
 
 double lowest_of(DType dtype) { return is_float(dtype) ? -HUGE_VAL : static_cast<double>(least(dtype)); }
 
@@ -69,12 +71,13 @@ Keys keys_of(Tensor x, bool descending) {
   return {key, dtype == DType::u8 ? 8 : 32 - none};
 }
 
-// Returns the positions of the elements of x [rows, extent], row after row, each row in its order. All rows are sorted
-// together by one digit of their keys after the other, the least first, and at last by row: each pass keeps equal ones
-// in order (Knuth 1998, volume 3, section 5.2.5, algorithm R).
-Tensor sorted_positions(Tensor x, bool descending) {
-  const auto [key, bits] = keys_of(reshape(x, {x.type().elements()}), descending);
-  const int64_t passes = (bits + kDigit - 1) / kDigit, digit = (bits + passes - 1) / passes, classes = 1 << digit;
+// Returns the positions of the elements of keys [rows, extent], row after row, each row in its order. All rows are
+// sorted together by one digit of their keys after the other, the least first, and at last by row: each pass keeps
+// equal ones in order (Knuth 1998, volume 3, section 5.2.5, algorithm R).
+Tensor sorted_positions(const Keys& keys) {
+  const int64_t rows = keys.key.size(0), extent = keys.key.size(1);
+  const int64_t passes = ceil_div(keys.bits, kDigit), digit = ceil_div(keys.bits, passes), classes = 1 << digit;
+  const Tensor key = reshape(keys.key, {rows * extent});
   Tensor order;
   const auto sort_by = [&](Tensor number, int64_t below) {
     const Tensor next = index_order(number, below).order;
@@ -85,8 +88,33 @@ Tensor sorted_positions(Tensor x, bool descending) {
     const Tensor number = shift_right(ordered, static_cast<double>(i * digit));
     sort_by(cast(bit_and(number, static_cast<double>(classes - 1)), DType::i32), classes);
   }
-  if (x.size(0) > 1) sort_by(order / static_cast<double>(x.size(1)), x.size(0));
-  return reshape(order, x.shape());
+  if (rows > 1) sort_by(order / static_cast<double>(extent), rows);
+  return reshape(order, {rows, extent});
+}
+
+// Returns the numbers of the rows, i32 [rows, 1], times the extent of a row.
+Tensor row_begins(Graph& graph, int64_t rows, int64_t extent) {
+  return reshape(iota(graph, DType::i32, rows), {rows, 1}) * static_cast<double>(extent);
+}
+
+// Returns the places on their rows of the first k elements of each row of keys [rows, extent], in their order. If a row
+// is much longer than k, it is cut into blocks: its first k elements lie in the k blocks whose least keys come first,
+// because in any other block an element has the least elements of k blocks before it. These blocks, put in the order
+// of the row, are much shorter than the row.
+Tensor first_places(const Keys& keys, int64_t k) {
+  const int64_t rows = keys.key.size(0), extent = keys.key.size(1);
+  Graph& graph = keys.key.graph();
+  if (extent < kLeastCut * k) return slice(sorted_positions(keys), 1, 0, k) - row_begins(graph, rows, extent);
+  // The k blocks have about as many elements as there are blocks.
+  const auto block = static_cast<int64_t>(std::sqrt(static_cast<double>(extent / k)));
+  const int64_t blocks = ceil_div(extent, block);
+  // What pads a row comes behind all that equals it.
+  const Tensor whole = pad(keys.key, {0, 0}, {0, blocks * block - extent}, std::exp2(keys.bits) - 1);
+  const Tensor cut = reshape(whole, {rows * blocks, block}), least = reshape(min(cut, {1}), {rows, blocks});
+  const Tensor chosen = sort(first_places({least, keys.bits}, k)).value;
+  const Tensor left = reshape(gather(cut, chosen + row_begins(graph, rows, blocks)), {rows, k * block});
+  const Tensor place = reshape(chosen, {rows, k, 1}) * static_cast<double>(block) + iota(graph, DType::i32, block);
+  return take_along_axis(reshape(place, {rows, k * block}), first_places({left, keys.bits}, k), 1);
 }
 
 // Sorts a short axis, or one of f64. An element's rank is the number of elements before it.
@@ -118,12 +146,11 @@ Sorted first_sorted(Tensor x, int64_t k, int64_t axis, bool descending) {
   std::swap(last[static_cast<size_t>(axis)], last.back());
   const Tensor moved = transpose(x, last), table = reshape(moved, {moved.type().elements()});
   const int64_t rows = moved.type().elements() / extent;
-  const Tensor at = slice(sorted_positions(reshape(moved, {rows, extent}), descending), 1, 0, k);
-  const Tensor begin = reshape(iota(x.graph(), DType::i32, rows), {rows, 1}) * static_cast<double>(extent);
+  const Tensor place = first_places(keys_of(reshape(moved, {rows, extent}), descending), k);
   Dims shape = moved.shape();
   shape.back() = k;
   const auto back = [&](Tensor y) { return transpose(reshape(y, shape), last); };
-  return {back(gather(table, at)), back(at - begin)};
+  return {back(gather(table, place + row_begins(x.graph(), rows, extent))), back(place)};
 }
 
 }  // namespace

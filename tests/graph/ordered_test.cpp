@@ -22,10 +22,9 @@ Array array_of(const std::vector<Reals>& rows, DType dtype = DType::f64) {
 }
 
 // Returns rows that sort() sorts by the digits of their keys, with many equal elements, of numbers that `dtype` holds.
-std::vector<Reals> long_rows(DType dtype) {
-  constexpr size_t kExtent = 150;
+std::vector<Reals> long_rows(DType dtype, size_t extent = 150) {
   const Reals edges = {kNan, kInf, -kInf, 0.0, -0.0, -kNan, 0x1p-126, -0x1p-126, 0x1p-149, -0x1p-149, 0x1.fffffep127};
-  std::vector<Reals> rows(3, Reals(kExtent));
+  std::vector<Reals> rows(3, Reals(extent));
   uint32_t bits = 1;
   for (Reals& row : rows)
     for (double& x : row) {
@@ -108,6 +107,19 @@ BOOST_AUTO_TEST_CASE(long_axes) {
       }
       const TopK top = topk(c.x[0], 20);
       check_ordered(c, rows, top.value, top.index, 20, true);
+    }
+  }
+}
+
+// The rows are so long that their blocks are looked for, and the blocks that k elements lie in.
+BOOST_AUTO_TEST_CASE(few_elements_of_a_long_axis) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::i32, DType::u8}) {
+    const std::vector<Reals> rows = long_rows(dtype, 1000);
+    const Case c({array_of(rows, dtype)});
+    const TopK top = topk(c.x[0], 12), of_columns = topk(transpose(c.x[0], {1, 0}), 9, 0);
+    BOOST_TEST_CONTEXT(name(dtype)) {
+      check_ordered(c, rows, top.value, top.index, 12, true);
+      check_ordered(c, rows, transpose(of_columns.value, {1, 0}), transpose(of_columns.index, {1, 0}), 9, true);
     }
   }
 }
