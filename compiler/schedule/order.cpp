@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <queue>
+#include <utility>
 
 #include "compiler/fuse/materialise.h"
 #include "compiler/views.h"
@@ -51,12 +52,12 @@ class Orderer {
     const Node& node = graph_.node(group(exchange).nodes.back());
     if (!is_exchange(node)) return;
     const Value taken = resolve_alias(graph_, node.inputs.back()).owner;
+    const std::vector<uint8_t> later = reached(exchange);
     for (int32_t reader = 0; reader < count(); ++reader) {
       const std::vector<Value>& inputs = group(reader).inputs;
       const bool reads = std::any_of(inputs.begin(), inputs.end(),
                                      [&](Value input) { return resolve_alias(graph_, input).owner == taken; });
-      if (reads && reader != exchange && !reaches(exchange, reader))
-        after_[static_cast<size_t>(reader)].push_back(exchange);
+      if (reads && later[static_cast<size_t>(reader)] == 0) after_[static_cast<size_t>(reader)].push_back(exchange);
     }
   }
 
@@ -70,8 +71,10 @@ class Orderer {
     std::vector<int32_t> readers = readers_of(write.variable);
     // The parts of a concat are written by the launches that compute them, whenever they run.
     if (group(writer).cls == FusionClass::copy && !readers.empty()) return {};
+    const std::vector<uint8_t> later = readers.empty() ? std::vector<uint8_t>{} : reached(writer);
     for (int32_t reader : readers)
-      if (reader == writer ? !reads_in_step(group(writer), write.variable) : reaches(writer, reader)) return {};
+      if (reader == writer ? !reads_in_step(group(writer), write.variable) : later[static_cast<size_t>(reader)] != 0)
+        return {};
     for (int32_t reader : readers)
       if (reader != writer) after_[static_cast<size_t>(reader)].push_back(writer);
     placed_.push_back(source.owner);
@@ -124,17 +127,17 @@ class Orderer {
     return owner.op == Op::variable && owner.attrs.text("name") == variable;
   }
 
-  bool reaches(int32_t from, int32_t to) const {
+  // Returns 1 for each group that must come after `from`, and for `from` itself.
+  std::vector<uint8_t> reached(int32_t from) const {
     std::vector<int32_t> open{from};
     std::vector<uint8_t> closed(groups_.size(), 0);
     while (!open.empty()) {
-      int32_t g = open.back();
+      const int32_t g = open.back();
       open.pop_back();
-      if (g == to) return true;
-      if (closed[static_cast<size_t>(g)]++) continue;
+      if (std::exchange(closed[static_cast<size_t>(g)], 1) != 0) continue;
       open.insert(open.end(), after_[static_cast<size_t>(g)].begin(), after_[static_cast<size_t>(g)].end());
     }
-    return false;
+    return closed;
   }
 
   std::vector<int32_t> sorted() const {

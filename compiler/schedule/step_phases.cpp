@@ -1,7 +1,9 @@
 #include "compiler/schedule/step_phases.h"
 
+#include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "compiler/passes/parameter_space.h"
 
@@ -74,24 +76,23 @@ Marks parts_of_gradient(const Graph& graph, int32_t gradient) {
 }
 
 std::vector<int32_t> same_values(const Graph& graph) {
-  std::map<std::tuple<Op, int32_t, int32_t>, std::vector<int32_t>> candidates;
+  using Inputs = std::vector<std::pair<int32_t, int32_t>>;  // of each input the node that has its value, and the output
+  std::map<std::tuple<Op, int32_t, int32_t, Inputs>, std::vector<int32_t>> candidates;
   std::vector<int32_t> same(graph.nodes.size());
-  const auto is_same = [&](const Node& a, const Node& b) {
-    if (a.inputs.size() != b.inputs.size() || a.attrs != b.attrs || a.outputs != b.outputs) return false;
-    for (size_t i = 0; i < a.inputs.size(); ++i)
-      if (a.inputs[i].out != b.inputs[i].out ||
-          same[static_cast<size_t>(a.inputs[i].node)] != same[static_cast<size_t>(b.inputs[i].node)])
-        return false;
-    return true;
-  };
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
     same[n] = static_cast<int32_t>(n);
     if (info(node.op).cls == OpClass::leaf) continue;
-    std::vector<int32_t>& alike = candidates[{node.op, node.scope, node.frame}];
-    for (const int32_t earlier : alike)
-      if (is_same(graph.node(earlier), node)) same[n] = earlier;
-    if (same[n] == static_cast<int32_t>(n)) alike.push_back(same[n]);
+    Inputs inputs;
+    for (const Value input : node.inputs) inputs.emplace_back(same[static_cast<size_t>(input.node)], input.out);
+    std::vector<int32_t>& alike = candidates[{node.op, node.scope, node.frame, std::move(inputs)}];
+    const auto found = std::find_if(alike.begin(), alike.end(), [&](int32_t earlier) {
+      return graph.node(earlier).attrs == node.attrs && graph.node(earlier).outputs == node.outputs;
+    });
+    if (found != alike.end())
+      same[n] = *found;
+    else
+      alike.push_back(same[n]);
   }
   return same;
 }
