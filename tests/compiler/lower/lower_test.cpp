@@ -188,6 +188,15 @@ BOOST_AUTO_TEST_CASE(scatter_in_index_order) {
   }
 }
 
+// The row is sorted by the blocks that hold its 9 greatest elements.
+BOOST_AUTO_TEST_CASE(few_elements_of_a_long_row) {
+  Graph graph;
+  const TopK top = topk(input_of(graph, {2, 600}, DType::u8), 9);
+  output("value", top.value);
+  output("place", top.index);
+  check_lowering(graph, 1e-9);
+}
+
 // Only a kernel's arguments change with the minibatch size, not its text.
 BOOST_AUTO_TEST_CASE(one_text_for_every_minibatch_size) {
   // A blocked batch norm as the layout pass leaves it, and other shapes.
