@@ -76,7 +76,6 @@ std::vector<int64_t> live_bytes(const std::vector<Block>& blocks, size_t steps) 
     live[static_cast<size_t>(block.last) + 1] -= block.bytes;
   }
   std::partial_sum(live.begin(), live.end(), live.begin());
-  live.resize(std::max<size_t>(steps, 1));
   return live;
 }
 
