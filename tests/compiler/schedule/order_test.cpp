@@ -47,7 +47,8 @@ BOOST_AUTO_TEST_CASE(an_update_in_step_needs_no_copy) {
   BOOST_TEST(check(graph) == 0);
 }
 
-// The first launch also computes a value of which the graph speaks behind the product that reads the launch's other one.
+// The first launch also computes a value of which the graph speaks behind the product that reads the launch's other
+// one.
 BOOST_AUTO_TEST_CASE(a_launch_stands_before_its_readers_whatever_else_it_computes) {
   Graph graph;
   const Tensor x = input(graph, "x", DType::f32, {5, 40}, ""), weight = input(graph, "weight", DType::f32, {40, 8}, "");
