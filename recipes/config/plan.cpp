@@ -323,6 +323,18 @@ bool is_power(double ratio, int64_t done) {
   return false;
 }
 
+// Returns a text such as
+// "; AdaScale: 6 epochs x 937 steps of 64 = 5622 scale-invariant iterations, in 703 to 5622 steps".
+std::string gains_derivation(const TrainConfig& config, const RunPlan& plan) {
+  const RunPlan base = schedule_plan(config.learning, plan);
+  const std::string iterations =
+      config.length.steps > 0
+          ? fmt::format("length.steps = {} of {}", plan.steps, base.minibatch)
+          : fmt::format("{} epochs x {} steps of {}", config.length.epochs, base.steps_per_epoch, base.minibatch);
+  return fmt::format("; AdaScale: {} = {} scale-invariant iterations, in {} to {} steps", iterations, plan.steps,
+                     least_steps(config.learning, plan), plan.steps);
+}
+
 }  // namespace
 
 bool is_due(const Period& every, const RunPlan& plan, int64_t done) {
@@ -338,22 +350,6 @@ int64_t last_step(const StopAt& stop, const RunPlan& plan) {
   if (!stop.duration) return plan.steps;
   return std::min(std::max<int64_t>(1, plan.steps_in(*stop.duration)), plan.steps);
 }
-
-namespace {
-
-// Returns a text such as
-// "; AdaScale: 6 epochs x 937 steps of 64 = 5622 scale-invariant iterations, in 703 to 5622 steps".
-std::string gains_derivation(const TrainConfig& config, const RunPlan& plan) {
-  const RunPlan base = schedule_plan(config.learning, plan);
-  const std::string iterations =
-      config.length.steps > 0
-          ? fmt::format("length.steps = {} of {}", plan.steps, base.minibatch)
-          : fmt::format("{} epochs x {} steps of {}", config.length.epochs, base.steps_per_epoch, base.minibatch);
-  return fmt::format("; AdaScale: {} = {} scale-invariant iterations, in {} to {} steps", iterations, plan.steps,
-                     least_steps(config.learning, plan), plan.steps);
-}
-
-}  // namespace
 
 int64_t least_steps(const Learning& learning, const RunPlan& plan) {
   const int64_t base = schedule_plan(learning, plan).minibatch;

@@ -10,7 +10,7 @@
 #include "recipes/config/run_plan.h"
 #include "recipes/config/run_task.h"
 #include "recipes/run/recorded_flags.h"
-#include "recipes/train/programs.h"
+#include "recipes/train/declared_names.h"
 #include "recipes/trials/study_process.h"
 #include "runtime/commit.h"
 

@@ -18,6 +18,7 @@
 #include "recipes/config/run_task.h"
 #include "recipes/inspect/traced_steps.h"
 #include "recipes/tools/commands.h"
+#include "recipes/train/declared_names.h"
 #include "recipes/train/device.h"
 #include "recipes/train/init_weights.h"
 #include "recipes/train/programs.h"

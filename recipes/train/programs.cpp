@@ -1,7 +1,6 @@
 #include "recipes/train/programs.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -12,8 +11,7 @@
 #include "recipes/config/parameter_division.h"
 #include "recipes/config/plan.h"
 #include "recipes/perf/memory_answer.h"
-#include "recipes/task/suggest.h"
-#include "recipes/train/evaluation.h"
+#include "recipes/train/declared_names.h"
 #include "recipes/train/join.h"
 #include "recipes/train/worker_gradient.h"
 
@@ -46,45 +44,6 @@ TrainingGraph training_graph(const Task& task, const Settled& settled, size_t ph
   return training;
 }
 
-std::vector<NamedMetric> figures_of(const std::vector<GatheredMetric>& metrics) {
-  std::vector<NamedMetric> figures;
-  for (const GatheredMetric& metric : metrics)
-    figures.insert(figures.end(), metric.figures.begin(), metric.figures.end());
-  return figures;
-}
-
-// Returns the names that length.target may have.
-std::vector<std::string> target_names(const std::vector<NamedMetric>& metrics, bool has_averages) {
-  std::vector<std::string> names;
-  for (const NamedMetric& metric : metrics) names.push_back(metric.name);
-  names.emplace_back(kLossName);
-  const size_t plain = has_averages ? names.size() : 0;
-  for (size_t i = 0; i < plain; ++i) names.push_back(kAveragedPrefix + names[i]);
-  return names;
-}
-
-// Throws Error where no evaluation has such a figure, and where every share of the samples reaches it or none does.
-void check_target(const TrainConfig& config, const std::vector<NamedMetric>& metrics) {
-  const std::optional<TargetFigure>& target = config.length.target;
-  if (!target) return;
-  if (target->is_of_averages() && !config.judging.eval_ema)
-    throw Error(
-        fmt::format("length.target = {}: expected evaluations of the averaged parameters, got none\n"
-                    "  hint:     judging.eval_ema, and learning.ema = 0.999 for the averages",
-                    target->text()));
-  for (const auto& [name, kind] : metrics)
-    if (name == target->plain_metric() && kind.is_share && !target->divides_shares(kind.higher_is_better))
-      throw Error(
-          fmt::format("length.target: expected a share that some training can be better than, and not every one, {}, "
-                      "got {}{}",
-                      kind.higher_is_better ? "from 0 and below 1" : "above 0 and up to 1", target->text(),
-                      target->value > 1 ? fmt::format("\n  hint:     {}%", target->text()) : ""));
-  const std::vector<std::string> names = target_names(metrics, config.judging.eval_ema);
-  if (std::find(names.begin(), names.end(), target->metric) != names.end()) return;
-  throw Error(fmt::format("length.target: expected a metric of the model: {}; got '{}'{}", fmt::join(names, ", "),
-                          target->metric, did_you_mean(target->metric, names)));
-}
-
 // Throws Error for batch norm beside a schedule-free optimizer without judging.recompute_bn. Such an optimizer takes
 // gradients at another point than the parameters that are evaluated, so that running statistics gathered in training do
 // not belong to the evaluated parameters.
@@ -108,30 +67,6 @@ UpdateRule rule_of(const Task& task, const Learning& learning, const Learning& a
   if (learning.clip_norm > 0) rule = with_clipped_gradient(std::move(rule), norm);
   return learning.ema > 0 ? with_averaged_parameters(std::move(rule)) : rule;
 }
-
-// Returns the shape of a graph that is declared for its names alone. It has the samples of a worker, because a model
-// may need several, as batch norm over samples alone does.
-BatchShape any_shape(const Batching& batch) { return batch.per_worker > 0 ? batch.per_worker : batch.minibatch; }
-
-}  // namespace
-
-void check_target(const TrainConfig& config, const Task& task) {
-  if (!config.length.target) return;
-  check_target(config, figures_of(declare_inference(task, any_shape(config.batch), DType::f32).metrics));
-}
-
-std::vector<std::string> groups_of(const std::vector<Objective>& objectives) {
-  std::vector<std::string> groups;
-  for (const Objective& objective : objectives)
-    if (std::find(groups.begin(), groups.end(), objective.group) == groups.end()) groups.push_back(objective.group);
-  return groups;
-}
-
-std::vector<std::string> groups_of(const Task& task, const Batching& batch) {
-  return groups_of(declare_training(task, any_shape(batch), DType::f32, false).objectives);
-}
-
-namespace {
 
 std::vector<ParameterGroup> parameter_groups(const Task& task, const TrainingGraph& training,
                                              const TrainConfig& config) {

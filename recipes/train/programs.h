@@ -65,18 +65,10 @@ std::vector<const Compiled*> all_of(const Programs& programs);
 // them. Throws Error for a mistake in the model.
 Programs compile_programs(const Task& task, const Settled& settled, const std::vector<Dump>& dump = {});
 
-// Throws Error where the model has no metric as length.target names it, where no training can be better than the
-// figure, and where it names averaged parameters that are not evaluated.
-void check_target(const TrainConfig& config, const Task& task);
-
 // Returns the options of a training step's compilation: losses, update rule and parameters of each group, workers and
 // precision. Throws Error for groups that check_division() refuses (recipes/config/parameter_division.h).
 CompileOptions training_options(const Task& task, const TrainingGraph& training, const Settled& settled,
                                 const BatchPlan& batch);
-
-// Return the names of the parameter groups that the losses train, in the order in which the losses name them.
-std::vector<std::string> groups_of(const std::vector<Objective>& objectives);
-std::vector<std::string> groups_of(const Task& task, const Batching& batch);
 
 // Compiles only the training step of the plan's first phase and of the first bucket.
 Compiled compile_training(const Task& task, const Settled& settled);

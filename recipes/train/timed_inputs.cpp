@@ -1,4 +1,5 @@
 #include "recipes/train/timed_inputs.h"
+#include "recipes/train/declared_names.h"
 
 #include "recipes/train/feed.h"
 #include "recipes/train/programs.h"

@@ -369,13 +369,6 @@ BOOST_AUTO_TEST_CASE(operands_are_told_with_the_lines_that_made_them) {
   });
 }
 
-// A literal 0 would be a null pointer to letters.
-template <class T>
-concept NumbersDimensions = requires(T x) {
-  x.dim(0);
-};
-static_assert(!NumbersDimensions<Tensor>);
-
 BOOST_AUTO_TEST_CASE(a_failed_call_leaves_no_scope_and_no_frame_behind) {
   Model model;
   for (const Case& mistake : kCases) BOOST_CHECK_THROW(mistake.make(model), Error);

@@ -13,6 +13,13 @@ namespace {
 
 constexpr DType f32 = DType::f32, f64 = DType::f64;
 
+// A literal 0 would be a null pointer to letters.
+template <class T>
+concept NumbersDimensions = requires(T x) {
+  x.dim(0);
+};
+static_assert(!NumbersDimensions<Tensor>);
+
 Tensor basic_block(const std::string& name, Tensor x, int64_t channels, int64_t stride) {
   Scope scope(name);
   Tensor y = relu(batch_norm("bn1", conv2d("conv1", x, channels, {.kernel = 3, .stride = stride, .padding = 1})));

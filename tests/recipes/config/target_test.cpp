@@ -10,7 +10,7 @@
 #include "recipes/config/learning.h"
 #include "recipes/config/run_task.h"
 #include "recipes/config/values.h"
-#include "recipes/train/programs.h"
+#include "recipes/train/declared_names.h"
 #include "recipes/train/train.h"
 #include "recipes/trials/run_reader.h"
 #include "tests/recipes/small_run.h"
