@@ -35,7 +35,8 @@ BERT_FLAGS = ["--dim", "512", "--layers", "4", "--heads", "8", "--context", "128
               "--optimizer", "adamw", "--data", "synthetic"]
 # The recipe of a case, its minibatch, and flags that both sides take.
 CASES = {"resnet50": ("resnet50", 16, []), "resnet_cifar20": ("resnet_cifar", 128, []), "mlp16": ("mlp_mnist", 16, []),
-         "mlp128": ("mlp_mnist", 128, []), "lenet": ("lenet_mnist", 128, []), "bert": ("bert", 16, BERT_FLAGS), "gpt": ("gpt", 16, GPT_FLAGS),
+         "mlp128": ("mlp_mnist", 128, []), "lenet": ("lenet_mnist", 128, []),
+         "gpt": ("gpt", 16, GPT_FLAGS), "bert": ("bert", 16, BERT_FLAGS),
          "transformer": ("transformer", 32, TRANSFORMER_FLAGS), "gpt124m": ("gpt", 64, GPT_124M_FLAGS)}
 BY_NAME_ONLY = ("gpt124m",)  # cases that a CPU would take minutes for
 NOT_IN_JAX = ("lenet", "bert", "transformer")
