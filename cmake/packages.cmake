@@ -26,7 +26,7 @@ function(kb_row name state)
 endfunction()
 
 # kb_package(NAME PACKAGE P APT A [VERSION VARIABLE] [AT_LEAST V] [COMPONENTS C] [SWITCH KB_NAME WITHOUT TEXT] [NEEDS OTHER])
-# For an optional one KB_HAS_NAME says in the end whether it is used. It is not looked for without the optional OTHER.
+# KB_HAS_NAME says in the end whether an optional one is used. It is not looked for without the optional OTHER.
 macro(kb_package name)
   cmake_parse_arguments(PKG "" "PACKAGE;APT;VERSION;AT_LEAST;SWITCH;WITHOUT;COMPONENTS;NEEDS" "" ${ARGN})
   set(kb_mode ON)

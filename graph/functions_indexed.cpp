@@ -108,7 +108,7 @@ Tensor first_places(const Keys& keys, int64_t k) {
   // The k blocks have about as many elements as there are blocks.
   const auto block = static_cast<int64_t>(std::sqrt(static_cast<double>(extent / k)));
   const int64_t blocks = ceil_div(extent, block);
-  // What pads a row comes behind all that equals it.
+  // An element that pads a row comes behind all that equal it.
   const Tensor whole = pad(keys.key, {0, 0}, {0, blocks * block - extent}, std::exp2(keys.bits) - 1);
   const Tensor cut = reshape(whole, {rows * blocks, block}), least = reshape(min(cut, {1}), {rows, blocks});
   const Tensor chosen = sort(first_places({least, keys.bits}, k)).value;
