@@ -15,7 +15,7 @@ namespace {
 
 using ir::Reg;
 
-constexpr int64_t kMostSegments = 64;  // of a CPU
+constexpr int64_t kMostSegments = 64;  // most segments on a CPU
 constexpr int64_t kLeastIndices = 4;   // indices for each class in a CPU's segment, if there are several segments
 constexpr int64_t kBlockClasses = 32;  // classes of a block, with counters of 4 bytes for each of its threads
 constexpr int64_t kCheckedAtOnce = 8;  // indices that a thread checks at once: most are of other blocks' classes
@@ -257,7 +257,7 @@ class Order {
   const Node& node_;
   int64_t rows_ = 0, indices_ = 0;
   int32_t order_ = -1, starts_ = -1;
-  int64_t segments_ = 1;  // of a CPU
+  int64_t segments_ = 1;  // number of segments on a CPU
   int32_t places_ = -1;
 };
 

@@ -76,7 +76,7 @@ Marks parts_of_gradient(const Graph& graph, int32_t gradient) {
 }
 
 std::vector<int32_t> same_values(const Graph& graph) {
-  using Inputs = std::vector<std::pair<int32_t, int32_t>>;  // of each input the node that has its value, and the output
+  using Inputs = std::vector<std::pair<int32_t, int32_t>>;  // the node that has an input's value, and its output
   std::map<std::tuple<Op, int32_t, int32_t, Inputs>, std::vector<int32_t>> candidates;
   std::vector<int32_t> same(graph.nodes.size());
   for (size_t n = 0; n < graph.nodes.size(); ++n) {

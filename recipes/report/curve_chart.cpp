@@ -70,7 +70,7 @@ ValueAxis logarithmic_values(const CurveRange& range) {
 ValueAxis values_of_range(const CurveRange& range, double ratio) {
   if (range.low > 0 && range.high / range.low > ratio) return logarithmic_values(range);
   if (range.is_empty() || (range.low >= 0 && range.high > 0)) return linear_values(range);
-  constexpr double kLeastWide = 1e-6;  // of the least value: a narrower axis has no digits for its places
+  constexpr double kLeastWide = 1e-6;  // share of the least value; a narrower axis has no digits for its places
   ValueAxis axis = linear_values({0, std::max(range.high - range.low, kLeastWide * std::abs(range.low))});
   for (double& tick : axis.ticks) tick += range.low;
   axis.low += range.low;

@@ -17,7 +17,7 @@ from turns import tell_times
 GROUP = 10  # steps on a GPU between two waits
 SHAPES = {"mlp_mnist": ((1, 28, 28), 10), "lenet_mnist": ((1, 28, 28), 10), "resnet_cifar": ((3, 32, 32), 10),
           "resnet50": ((3, 224, 224), 1000)}
-SIZES = ("dim", "layers", "heads", "context", "vocabulary", "hidden", "bucket")  # of the recipes without images
+SIZES = ("dim", "layers", "heads", "context", "vocabulary", "hidden", "bucket")  # flags that recipes without images have
 
 
 def image_parts(arguments):
