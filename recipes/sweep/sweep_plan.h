@@ -95,8 +95,8 @@ struct SweepPlan {
 // Returns the points of each minibatch's trials in the ranges, if no trial diverges and before any range is widened.
 std::vector<std::vector<double>> points_of(const SweepDefinition& definition);
 
-// Returns the values of the searched flags at a point, its places in the ranges. `centre`: of the relative ranges, by
-// flag. A value is "" where there is none (value_at).
+// Returns the values of the searched flags at a point, its places in the ranges. `centre` has the centres of the
+// relative ranges, by flag. A value is "" where there is none (value_at).
 std::map<std::string, std::string> values_at(const SweepDefinition& definition,
                                              const std::map<std::string, double>& centre,
                                              const std::vector<double>& point);
