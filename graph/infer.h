@@ -50,7 +50,8 @@
 //                      is element (top + i, left + j) of x, or (top + i, left + size[1] - 1 - j) if mirrored is not 0;
 //                      outside of x it is 0
 //   matmul (a, b)      transpose_a, transpose_b (0 | 1); rank >= 2, equal leading dimensions; bf16 and f16 give their
-//                      own dtype; or, where it is there, dtype, which may be f32 for them
+//                      own dtype; or, where it is there, dtype, which may be f32 for them. `packed` 1: b comes from
+//                      pack_weights
 //   conv2d (x, w)      stride, padding, dilation ints [H, W], groups; logical NCHW x OIHW; or, after the layout pass,
 //                      block_in, block_out: x is (N, C/b, H, W, b), or (N, H, W, C) where b == C; absent = logical
 //                      NCHW. `packed` 1: w comes from pack_weights. `weights_last` 1: w, or the weight gradient, is
@@ -60,8 +61,8 @@
 //   conv2d_input_grad (dy, w)  the same and input_size [H, W], channels
 //   conv2d_weight_grad (x, dy) the same and kernel [H, W] -> OIHW, f32 for bf16 and f16 input; or, where it is
 //                      there, dtype, which may be the input's own
-//   pack_weights (w)   all of its conv's attributes, `usage` text "forward" | "input_grad", x_shape ints logical -> w's
-//                      type; identity in meaning
+//   pack_weights (w)   all attributes of its conv or matmul, `usage` text "forward" | "input_grad" | "matmul", x_shape
+//                      ints, the conv's logical input or the matmul's a -> w's type; identity in meaning
 //   stop_gradient (x), worker_sum (x), all_reduce (x): identity
 #pragma once
 #include <span>

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "graph/image_layout.h"
 
@@ -73,20 +75,24 @@ ConvSpec conv_spec(const Graph& graph, const Node& node, const Epilogue& epilogu
   return spec;
 }
 
+bool packs_matrix(const Node& pack) { return pack.attrs.text("usage") == "matmul"; }
+
 MatmulSpec matmul_spec(const Graph& graph, const Node& node, const Epilogue& epilogue) {
-  const Dims& a = graph.type(node.inputs[0]).shape;
-  bool transpose_a = node.attrs.integer("transpose_a") != 0;
-  const Dims& c = node.type().shape;
+  const bool packs = node.op == Op::pack_weights;
+  const Dims& a = packs ? node.attrs.ints("x_shape") : graph.type(node.inputs[0]).shape;
+  const Type& weights = graph.type(node.inputs[packs ? 0 : 1]);
+  const auto extent = [](const Dims& shape, bool last) { return shape[shape.size() - (last ? 1 : 2)]; };
   MatmulSpec spec{};
-  spec.dtype = graph.type(node.inputs[0]).dtype;
-  spec.wide = node.type().dtype != spec.dtype;
+  spec.dtype = weights.dtype;
+  spec.wide = node.attrs.has("dtype") && node.attrs.dtype("dtype") != spec.dtype;
   spec.tf32 = node.attrs.integer("tf32", 0) != 0;
-  spec.m = c[c.size() - 2];
-  spec.n = c[c.size() - 1];
-  spec.k = a[a.size() - (transpose_a ? 2 : 1)];
-  spec.batch = spec.m * spec.n == 0 ? 0 : node.type().elements() / (spec.m * spec.n);
-  spec.transpose_a = transpose_a;
+  spec.packed = packs || node.attrs.integer("packed", 0) != 0;
+  spec.transpose_a = node.attrs.integer("transpose_a") != 0;
   spec.transpose_b = node.attrs.integer("transpose_b") != 0;
+  spec.m = extent(a, spec.transpose_a);
+  spec.k = extent(a, !spec.transpose_a);
+  spec.n = extent(weights.shape, !spec.transpose_b);
+  spec.batch = std::accumulate(a.begin(), a.end() - 2, int64_t{1}, std::multiplies<>());
   spec.bias = epilogue.bias.valid();
   spec.relu = epilogue.relu;
   return spec;
@@ -115,9 +121,9 @@ std::string text(const ConvSpec& s) {
 }
 
 std::string text(const MatmulSpec& s) {
-  return fmt::format("matmul {} batch {} m{} n{} k{}{}{}{}{}{}{}", name(s.dtype), s.batch, s.m, s.n, s.k,
+  return fmt::format("matmul {} batch {} m{} n{} k{}{}{}{}{}{}{}{}", name(s.dtype), s.batch, s.m, s.n, s.k,
                      s.transpose_a ? " ta" : "", s.transpose_b ? " tb" : "", s.wide ? " wide" : "",
-                     s.tf32 ? " tf32" : "", s.bias ? " +bias" : "", s.relu ? " +relu" : "");
+                     s.tf32 ? " tf32" : "", s.packed ? " packed" : "", s.bias ? " +bias" : "", s.relu ? " +relu" : "");
 }
 
 std::string text(const AttentionSpec& s) {

@@ -39,13 +39,15 @@ struct ConvSpec {
 };
 
 // c = relu(a b + bias) for each of `batch` row-major matrices: a is (m, k), or (k, m) if transposed; b is (k, n), or
-// (n, k); c is (m, n). in = {a, b [, bias]}, out = {c}; the bias is f32 (f64 for f64) and has n elements.
+// (n, k); c is (m, n). in = {a, b [, bias]}, out = {c}; the bias is f32 (f64 for f64) and has n elements. If `packed`,
+// b is in the form that plan_pack_weights wrote, on a CPU alone.
 struct MatmulSpec {
   DType dtype = DType::f32;
   bool wide = false;  // c is f32 if a and b are bf16 or f16
   int64_t batch = 1, m = 1, n = 1, k = 1;
   bool transpose_a = false, transpose_b = false;
-  bool tf32 = false;  // f32 inputs may be rounded to tf32
+  bool tf32 = false;    // f32 inputs may be rounded to tf32
+  bool packed = false;  // b is in the library's own form
   bool bias = false, relu = false;
   friend auto operator<=>(const MatmulSpec&, const MatmulSpec&) = default;
 };
@@ -59,8 +61,10 @@ struct AttentionSpec : AttentionShape {
   double scale = 1;  // factor of the scores
 };
 
+// Returns whether a pack_weights node packs the weights of products of matrices, not of convolutions.
+bool packs_matrix(const Node& pack);
 // conv_spec returns the spec of a conv2d, conv2d_input_grad, conv2d_weight_grad or pack_weights node on physical types;
-// matmul_spec that of a matmul node. The epilogue says whether there are bias and relu.
+// matmul_spec that of a matmul or pack_weights node. The epilogue says whether there are bias and relu.
 ConvSpec conv_spec(const Graph& graph, const Node& node, const Epilogue& epilogue = {});
 MatmulSpec matmul_spec(const Graph& graph, const Node& node, const Epilogue& epilogue = {});
 // Returns the spec of a flash_attention or flash_attention_grad node.

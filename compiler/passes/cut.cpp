@@ -20,21 +20,6 @@ bool is_prepared_op(const Graph& graph, const Node& node) {
          (node.op == Op::cast && is_low_precision(node.type().dtype) && graph.type(node.inputs[0]).dtype == DType::f32);
 }
 
-// Returns a flag for each node: whether it depends on parameters alone (at an offset or not) and on at least one.
-std::vector<uint8_t> parameter_only(const Graph& graph) {
-  std::vector<uint8_t> result(graph.nodes.size(), 0);
-  for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    const Node& node = graph.nodes[n];
-    if (node.op == Op::variable)
-      result[n] = graph.find_variable(node.attrs.text("name"))->kind == VariableKind::parameter;
-    if (node.inputs.empty()) continue;
-    bool all = true;
-    for (Value input : node.inputs) all &= result[static_cast<size_t>(input.node)] != 0;
-    result[n] = all || is_offset_parameters(graph, node);
-  }
-  return result;
-}
-
 // Returns the prepared values that something outside `prepare` reads.
 std::vector<Value> prepared_values(const Graph& graph) {
   std::vector<uint8_t> only = parameter_only(graph);

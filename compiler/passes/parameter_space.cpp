@@ -104,6 +104,20 @@ bool is_offset_parameters(const Graph& graph, const Node& node) {
   return node.op == Op::add && is(node.inputs[0], VariableKind::parameter) && is(node.inputs[1], VariableKind::slot);
 }
 
+std::vector<uint8_t> parameter_only(const Graph& graph) {
+  std::vector<uint8_t> result(graph.nodes.size(), 0);
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    if (node.op == Op::variable)
+      result[n] = graph.find_variable(node.attrs.text("name"))->kind == VariableKind::parameter;
+    if (node.inputs.empty()) continue;
+    bool all = true;
+    for (Value input : node.inputs) all &= result[static_cast<size_t>(input.node)] != 0;
+    result[n] = all || is_offset_parameters(graph, node);
+  }
+  return result;
+}
+
 Value segment_view(Graph& graph, Value flat, const Segment& segment) {
   const Value part = part_of(graph, flat, segment.offset, segment.offset + segment.length);
   const bool in_order = segment.order.empty();

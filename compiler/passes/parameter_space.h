@@ -15,6 +15,8 @@ const Variable* flat_parameters(const Graph& graph);
 // Returns whether a node is the sum of the flat parameters and a slot: the point at which a rule takes its gradient
 // (UpdateContext::gradient_offset) or an inference program evaluates (CompileOptions::offset).
 bool is_offset_parameters(const Graph& graph, const Node& node);
+// Returns a flag for each node: whether it depends on parameters alone (at an offset or not) and on at least one.
+std::vector<uint8_t> parameter_only(const Graph& graph);
 
 // Lays out segments for `parameters` in the order given, in which the parameters of each group stand together. With
 // `filters_last` filters of several taps lie as (O, H, W, I).

@@ -130,5 +130,6 @@ Graph place_all_reduce(
 Graph constants_to_tables(Graph graph, CompileState& state);  // turns constants of several numbers into data in memory
 // Copies slices that a GPU's library would read at no multiple of 16 bytes.
 Graph aligned_operands(Graph graph, CompileState& state);
+Graph pack_products(Graph graph, CompileState& state);  // puts weights that many products read in the library's order
 
 }  // namespace kb

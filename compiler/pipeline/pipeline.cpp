@@ -32,6 +32,7 @@ constexpr PassRow kPasses[] = {
     {"place_all_reduce", place_all_reduce},
     {"tables", constants_to_tables},
     {"aligned_operands", aligned_operands},
+    {"pack_products", pack_products},
     {"cut", cut_graph},
     {"fuse", fuse_program},
     {"order", order_program},

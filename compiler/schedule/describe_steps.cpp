@@ -217,7 +217,7 @@ class Describer {
     std::string what(words_of(name(last.op)));
     if (last.op == Op::cast) what = fmt::format("cast to {}", name(last.type().dtype));
     if (last.op == Op::pack_weights)
-      what += last.attrs.has("usage") && last.attrs.text("usage") != "forward" ? ", backward" : "";
+      what += last.attrs.has("usage") && last.attrs.text("usage") == "input_grad" ? ", backward" : "";
     else if (is_prepare)
       what = last.op == Op::cast ? what + ", weights" : what + " weights";
     return {what, scope(n), {}};

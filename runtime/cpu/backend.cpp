@@ -31,7 +31,8 @@ class CpuLibraryQuery : public LibraryQuery {
   }
 
   int64_t packed_bytes(const Graph& graph, const Node& pack) const override {
-    return static_cast<int64_t>(packed_weight_bytes(context_, conv_spec(graph, pack)));
+    return static_cast<int64_t>(packs_matrix(pack) ? packed_weight_bytes(context_, matmul_spec(graph, pack), shards_)
+                                                   : packed_weight_bytes(context_, conv_spec(graph, pack)));
   }
 
  private:

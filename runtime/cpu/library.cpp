@@ -114,6 +114,8 @@ std::unique_ptr<LibraryOp> plan_matmul(LibraryContext& context, const MatmulSpec
   check(spec, shards);
   MatmulSpec inner = spec;
   inner.dtype = matmul_dtype(context, spec);
+  ensure(!spec.packed || (use_onednn(context, inner.dtype) && inner.dtype == spec.dtype),
+         "matmul: packed weights for a library that takes plain ones");
   auto op = use_onednn(context, inner.dtype) ? onednn::plan_matmul(*context.engine(), inner, shards)
                                              : eigen::plan_matmul(inner, shards);
   if (inner.dtype == spec.dtype) return op;
@@ -137,11 +139,24 @@ std::unique_ptr<LibraryOp> plan_pack_weights(LibraryContext& context, const Conv
   return make_pack(weight_layout(context, inner), spec.dtype);
 }
 
+size_t packed_weight_bytes(LibraryContext& context, const MatmulSpec& spec, int shards) {
+  check(spec, shards);
+  if (!use_onednn(context, spec.dtype) || matmul_dtype(context, spec) != spec.dtype) return 0;
+  return onednn::packed_weight_bytes(*context.engine(), spec, shards);
+}
+
+std::unique_ptr<LibraryOp> plan_pack_weights(LibraryContext& context, const MatmulSpec& spec, int shards) {
+  ensure(packed_weight_bytes(context, spec, shards) > 0, "pack_weights: these weights are used as they are");
+  return onednn::plan_pack_weights(*context.engine(), spec, shards);
+}
+
 std::unique_ptr<LibraryOp> plan_library(LibraryContext& context, const Graph& graph, const Node& node,
                                         const Epilogue& epilogue, int shards) {
   ensure(node.op != Op::flash_attention && node.op != Op::flash_attention_grad,
          "flash attention: a CPU's programs have the composite");
   if (node.op == Op::matmul) return plan_matmul(context, matmul_spec(graph, node, epilogue), shards);
+  if (node.op == Op::pack_weights && packs_matrix(node))
+    return plan_pack_weights(context, matmul_spec(graph, node), shards);
   const ConvSpec spec = conv_spec(graph, node, epilogue);
   if (node.op == Op::pack_weights) return plan_pack_weights(context, spec);
   return plan_conv(context, spec, shards);

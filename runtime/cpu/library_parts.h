@@ -122,6 +122,8 @@ bool multiplies(DType dtype, int64_t k);  // whether it multiplies matrices in i
 std::unique_ptr<LibraryOp> plan_conv(Engine& engine, const ConvSpec& spec, int shards);
 std::unique_ptr<LibraryOp> plan_matmul(Engine& engine, const MatmulSpec& spec, int shards);
 WeightLayout weight_layout(Engine& engine, const ConvSpec& spec);
+size_t packed_weight_bytes(Engine& engine, const MatmulSpec& spec, int shards);  // see library.h
+std::unique_ptr<LibraryOp> plan_pack_weights(Engine& engine, const MatmulSpec& spec, int shards);
 }  // namespace onednn
 
 // Computes convolutions of bf16 in NHWC by the matrix tiles of processors with AMX, where oneDNN is slow: 2.6 takes

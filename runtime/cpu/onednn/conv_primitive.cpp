@@ -58,12 +58,6 @@ Descs describe(const ConvSpec& s, Tags tags, const memory::desc* weights) {
   return d;
 }
 
-dnnl::primitive_attr attributes() {
-  dnnl::primitive_attr attr;
-  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  return attr;
-}
-
 constexpr auto kDirect = dnnl::algorithm::convolution_direct;
 
 dnnl::convolution_forward::primitive_desc forward_desc(Engine& engine, const ConvSpec& s, const Descs& d) {

@@ -60,6 +60,12 @@ dnnl::memory::data_type data_type(DType dtype) {
   return dnnl::memory::data_type::f32;
 }
 
+dnnl::primitive_attr attributes() {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attr;
+}
+
 void Call::add(int argument, const dnnl::memory::desc& desc) {
   operands_.push_back({dnnl::memory(desc, engine_->engine, DNNL_MEMORY_NONE)});
   arguments_.push_back({argument, operands_.back().memory.get()});

@@ -58,6 +58,8 @@ struct Engine {
 };
 
 dnnl::memory::data_type data_type(DType dtype);
+// Returns the attributes of every primitive: its scratch memory is the caller's.
+dnnl::primitive_attr attributes();
 
 // One execution of a primitive on operands whose addresses may change from run to run. A changed address costs time; an
 // op in a session keeps its addresses, so that its calls neither allocate nor touch the operands' padding.

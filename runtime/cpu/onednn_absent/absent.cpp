@@ -18,5 +18,7 @@ bool multiplies(DType, int64_t) { return false; }
 std::unique_ptr<LibraryOp> plan_conv(Engine&, const ConvSpec&, int) { throw InternalError(kAbsent); }
 std::unique_ptr<LibraryOp> plan_matmul(Engine&, const MatmulSpec&, int) { throw InternalError(kAbsent); }
 WeightLayout weight_layout(Engine&, const ConvSpec&) { throw InternalError(kAbsent); }
+size_t packed_weight_bytes(Engine&, const MatmulSpec&, int) { throw InternalError(kAbsent); }
+std::unique_ptr<LibraryOp> plan_pack_weights(Engine&, const MatmulSpec&, int) { throw InternalError(kAbsent); }
 
 }  // namespace kb::onednn

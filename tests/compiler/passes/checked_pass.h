@@ -7,9 +7,11 @@
 namespace kb::test {
 
 // Returns the graph after the pass. Throws Error if that is not well formed, or if a value is another one.
-inline Graph checked_pass(const std::string& name, Pass pass, const Graph& before, const Target& target) {
+inline Graph checked_pass(const std::string& name, Pass pass, const Graph& before, const Target& target,
+                          const Workers& workers = {}) {
   CompileOptions options;
   options.target = target;
+  options.workers = workers;
   CompileState state{options, {}, {}};
   Graph after = pass(before, state);
   verify(after);
