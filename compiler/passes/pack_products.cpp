@@ -59,7 +59,7 @@ class PackProducts : Rewriter {
 
   Value packed(Uses& uses) {
     if (std::exchange(uses.is_asked, true)) return uses.packed;
-    if (uses.count * options_.workers.virtual_workers < kLeastProducts) return {};
+    if (uses.count * options_.workers.total() < kLeastProducts) return {};
     const Node& product = *uses.first;
     const Value weights = map(product.inputs[1]);
     Attrs attrs = product.attrs;

@@ -19,16 +19,15 @@ memory::desc matrix(DType dtype, int64_t batch, int64_t rows, int64_t columns, i
 
 // Products of more rows read weights as they are, since a product of so many puts them in order in a small part of its
 // time.
-constexpr int64_t kMostPackedRows = 256;
+constexpr int64_t kMostPackedRows = 128;
 
 DType result_dtype(const MatmulSpec& spec) { return spec.wide ? DType::f32 : spec.dtype; }
 
-// Returns the rows below which cut_matmul cuts columns. Where b is not transposed, oneDNN multiplies shards of 32 to 63
-// rows of f32 a tenth slower than shards of columns, since each shard of rows packs all of b. Packed weights of a shard
-// of columns stay in its core's cache.
+// Returns the rows below which cut_matmul cuts columns. oneDNN multiplies shards of 32 to 63 rows of f32 a tenth slower
+// than shards of columns where b is not transposed, since each shard of rows packs all of b, and where b is packed, all
+// of which then goes through each core's cache.
 int64_t few_rows(const MatmulSpec& spec) {
-  if (spec.packed) return kMostPackedRows;
-  return spec.dtype == DType::f32 && !spec.transpose_b ? 64 : 32;
+  return spec.packed || (spec.dtype == DType::f32 && !spec.transpose_b) ? 64 : 32;
 }
 
 MatmulCut cut(const MatmulSpec& spec, int shards) { return cut_matmul(spec, shards, few_rows(spec)); }
