@@ -21,7 +21,7 @@ class PackProducts : Rewriter {
 
   Graph run() {
     const std::vector<uint8_t> of_parameters = parameter_only(from_);
-    std::vector<Uses> uses;  // of different weights or shapes, in the order of the graph
+    std::vector<Uses> uses;  // one for each weights and shapes, in the order of the graph
     std::map<int32_t, size_t> use_of;
     for (int32_t n = 0; n < from_.size(); ++n) {
       const Node& node = from_.node(n);

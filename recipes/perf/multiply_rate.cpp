@@ -1,9 +1,12 @@
 #include "recipes/perf/multiply_rate.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "recipes/perf/rounds.h"
+#include "runtime/cpu/amx/tiles.h"
+#include "runtime/cpu/amx_available.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -22,8 +25,11 @@ constexpr float kFactor = 0.999f, kTerm = 0.001f;
 
 struct Work {
   float (*run)(int64_t rounds);
-  int64_t lanes;  // f32 numbers of one vector
+  int64_t operations;        // operations of one round
+  int64_t rounds = kRounds;  // rounds of one trial
 };
+
+constexpr int64_t of_chains(int64_t multiply_adds) { return 2 * kChains * multiply_adds; }
 
 #if defined(__x86_64__)
 [[gnu::target("avx512f")]] float chains512(int64_t rounds) {
@@ -51,6 +57,39 @@ struct Work {
   for (int c = 1; c < kChains; ++c) sums[0] = _mm256_add_ps(sums[0], sums[c]);
   return _mm256_cvtss_f32(sums[0]);
 }
+
+// Products in bf16, two for each f32 sum. Zeros take as long as other numbers.
+[[gnu::target("avx512f,avx512bf16")]] float chains512_bf16(int64_t rounds) {
+  __m512 sums[kChains];
+  const __m512bh factor = __m512bh(_mm512_setzero_si512());
+#pragma GCC unroll 12
+  for (int c = 0; c < kChains; ++c) sums[c] = _mm512_set1_ps(static_cast<float>(c));
+  for (int64_t r = 0; r < rounds; ++r) {
+#pragma GCC unroll 12
+    for (int c = 0; c < kChains; ++c) sums[c] = _mm512_dpbf16_ps(sums[c], factor, factor);
+  }
+#pragma GCC unroll 12
+  for (int c = 1; c < kChains; ++c) sums[0] = _mm512_add_ps(sums[0], sums[c]);
+  return _mm512_cvtss_f32(sums[0]);
+}
+
+// Four products of matrix tiles a round.
+float tiles(int64_t rounds) {
+  amx::MachineTiles tiles;
+  tiles.begin(amx::kDepth);
+  [&]<int... kT>(std::integer_sequence<int, kT...>) { (tiles.clear<kT>(), ...); }
+  (std::make_integer_sequence<int, 8>());
+  for (int64_t r = 0; r < rounds; ++r) {
+    tiles.multiply<0, 4, 6>();
+    tiles.multiply<1, 4, 7>();
+    tiles.multiply<2, 5, 6>();
+    tiles.multiply<3, 5, 7>();
+  }
+  float sums[amx::kTile];
+  tiles.store<0>(sums, 64);
+  tiles.end();
+  return sums[0];
+}
 #endif
 
 // Multiplies and then adds vectors of four numbers; it runs on every processor.
@@ -69,28 +108,39 @@ float chains128(int64_t rounds) {
   return total;
 }
 
-Work work() {
+Work work_in_f32() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f")) return {chains512, 16};
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return {chains256, 8};
+  if (__builtin_cpu_supports("avx512f")) return {chains512, of_chains(16)};
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return {chains256, of_chains(8)};
 #endif
-  return {chains128, 4};
+  return {chains128, of_chains(4)};
+}
+
+Work work_in(DType dtype) {
+#if defined(__x86_64__)
+  constexpr int64_t kTileOperations = 4 * 2 * amx::kTile * amx::kDepth, kTileRounds = kRounds / 8;
+  if (dtype == DType::bf16 && amx::available()) return {tiles, kTileOperations, kTileRounds};
+  if (dtype == DType::bf16 && __builtin_cpu_supports("avx512bf16")) return {chains512_bf16, of_chains(32)};
+#endif
+  Work work = work_in_f32();
+  if (dtype == DType::f64) work.operations /= 2;  // a vector has half as many
+  return work;
 }
 
 }  // namespace
 
-double measure_multiply_rate(Pool& pool) {
-  const Work unit = work();
+double measure_multiply_rate(Pool& pool, DType dtype) {
+  const Work work = work_in(dtype);
   const int threads = pool.threads();
   std::vector<float> sinks(static_cast<size_t>(threads));
   double best = 0;
   for (int trial = 0; trial < kMultiplyTrials; ++trial) {
     const double ms = milliseconds_of([&] {
       pool.parallel(threads, [&](int64_t begin, int64_t end, int) {
-        for (int64_t i = begin; i < end; ++i) sinks[static_cast<size_t>(i)] = unit.run(kRounds);
+        for (int64_t i = begin; i < end; ++i) sinks[static_cast<size_t>(i)] = work.run(work.rounds);
       });
     });
-    const double operations = 2.0 * kRounds * kChains * static_cast<double>(unit.lanes) * threads;
+    const double operations = static_cast<double>(work.operations * work.rounds * threads);
     best = std::max(best, 1e3 * operations / ms);
   }
   return best;

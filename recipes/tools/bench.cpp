@@ -36,14 +36,20 @@ struct Limits {
   double copy = 0, multiply = 0;  // bytes copied, and operations, per second
 };
 
-Limits measure_limits(int threads) {
+// Returns the dtype in which a CPU multiplies at a precision.
+DType product_dtype(Precision precision) {
+  if (precision == Precision::bf16) return DType::bf16;
+  return precision == Precision::f64 ? DType::f64 : DType::f32;
+}
+
+Limits measure_limits(int threads, DType products) {
   Limits limits;
   CopyBandwidth copy(kCopyBytes, threads);
   for (int trial = 0; trial < kProfiles; ++trial)
     for (auto way : {&CopyBandwidth::plain, &CopyBandwidth::streaming})
       limits.copy = std::max(limits.copy, 2e3 * kCopyBytes / milliseconds_of([&] { (copy.*way)(); }));
   Pool pool(threads);
-  limits.multiply = measure_multiply_rate(pool);
+  limits.multiply = measure_multiply_rate(pool, products);
   return limits;
 }
 
@@ -91,8 +97,8 @@ void print_limits(const Limits& limits, const std::string& marks) {
                kFewerProducts);
 }
 
-void print_table(Session& session, int threads) {
-  const Limits limits = measure_limits(threads);
+void print_table(Session& session, int threads, DType products) {
+  const Limits limits = measure_limits(threads, products);
   const std::vector<StepTime> times = profile(session);
   double total = 0;
   for (const StepTime& time : times) total += time.milliseconds;
@@ -204,7 +210,7 @@ int bench_command(const ToolArguments& arguments) {
                                     usable_columns(kTableColumns)));
     return 0;
   }
-  print_table(session, threads);
+  print_table(session, threads, product_dtype(config.arithmetic.precision));
   if (note.empty() || !is_mixed(config.arithmetic.precision))
     print_convolutions(session, threads, device.backend->target());
   else

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/error.h"
+#include "runtime/cpu/amx_available.h"
 #include "runtime/cpu/library_parts.h"
 #include "runtime/processor.h"
 

@@ -54,8 +54,8 @@ size_t packed_weight_bytes(LibraryContext& context, const ConvSpec& spec);
 // Plans the packing: in = {canonical (O, C/groups, KH, KW) weights}, out = {that form}.
 std::unique_ptr<LibraryOp> plan_pack_weights(LibraryContext& context, const ConvSpec& spec);
 
-// They do so for the weights b of a product whose spec is `packed`. Its form depends on the whole spec but bias and relu,
-// and on the shards.
+// They do so for the weights b of a product whose spec is `packed`. The form depends on all of the spec but bias and
+// relu, and on the shards.
 size_t packed_weight_bytes(LibraryContext& context, const MatmulSpec& spec, int shards);
 std::unique_ptr<LibraryOp> plan_pack_weights(LibraryContext& context, const MatmulSpec& spec, int shards);
 

@@ -131,7 +131,6 @@ std::unique_ptr<LibraryOp> plan_pack_weights(Engine& engine, const MatmulSpec& s
 // five times for the gradients of 1x1 convolutions' weights. It takes channels in multiples of 16, no dilation and one
 // group.
 namespace amx {
-bool available();  // whether this process may use tiles with products in bf16
 // Returns whether plan_conv computes this convolution or input gradient, and faster than oneDNN. The answer does not
 // depend on the number of samples, bias or ReLU.
 bool is_faster(const ConvSpec& spec);

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "runtime/cpu/amx/loops.h"
+#include "runtime/cpu/amx_available.h"
 #include "tests/runtime/library_runs.h"
 
 namespace kb::library_test {

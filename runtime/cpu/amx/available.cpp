@@ -1,5 +1,5 @@
 // Asks the processor and the system for matrix tiles.
-#include "runtime/cpu/library_parts.h"
+#include "runtime/cpu/amx_available.h"
 
 #if defined(__x86_64__) && defined(__linux__)
 #include <cpuid.h>
