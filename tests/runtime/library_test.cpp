@@ -179,20 +179,21 @@ BOOST_AUTO_TEST_CASE(large_matmuls_are_cut_along_every_axis) {
   }
 }
 
-// oneDNN has an order of its own for weights where it has AVX-512. The last product has so many rows that it wants
-// none.
+// oneDNN has an order of its own for weights at least where it has AVX-512. Products of more than 128 rows want none.
 BOOST_AUTO_TEST_CASE(products_of_packed_weights_equal_plain_loops_in_double) {
   LibraryContext context;
   Pool one(1), two(2);
   std::mt19937 random(11);
   const std::string isa = context.instruction_set();
+  const bool is_wide = context.engine() && (isa == "amx" || isa.starts_with("avx512"));
   for (const auto& [m, n, k] : {std::array{1, 40, 30}, {64, 512, 96}, {20, 200, 130}, {120, 48, 64}, {200, 64, 64}}) {
     for (int i = 0; i < 8; ++i) {
       MatmulSpec s{.dtype = i < 4 ? DType::f32 : DType::bf16, .wide = i == 5, .m = m, .n = n, .k = k, .packed = true};
       s.transpose_b = i % 2;
       const size_t bytes = packed_weight_bytes(context, s, 3);
-      BOOST_REQUIRE_EQUAL(bytes > 0, m <= 128 && compute_dtype(context, s.dtype) == s.dtype &&
-                                         (isa == "amx" || isa.starts_with("avx512")));
+      const bool may_be_packed = context.engine() && m <= 128 && compute_dtype(context, s.dtype) == s.dtype;
+      BOOST_REQUIRE(bytes == 0 || may_be_packed);
+      BOOST_REQUIRE(bytes > 0 || !may_be_packed || !is_wide);
       if (bytes == 0) continue;
       s.bias = s.relu = i % 4 > 1;
       const MatmulCase c(s, random);
