@@ -90,9 +90,12 @@ memory::desc result_of(const MatmulSpec& whole, const MatmulSpec& part, bool den
   return matrix(result_dtype(whole), part.batch, part.m, part.n, whole.m * whole.n, dense ? part.n : whole.n, 1);
 }
 
-// Returns the form in which oneDNN wants the weights of a part without a bias.
-memory::desc packed_weights_of(Engine& engine, const MatmulSpec& whole, const MatmulSpec& part, bool dense) {
-  const memory::desc any({whole.k, part.n}, data_type(whole.dtype), memory::format_tag::any);
+// Returns the form in which oneDNN wants the weights of some columns of `whole` without a bias. Shards of rows share
+// it, however many rows they have.
+memory::desc packed_weights_of(Engine& engine, const MatmulSpec& whole, int64_t columns, bool dense) {
+  MatmulSpec part = whole;
+  part.n = columns;
+  const memory::desc any({whole.k, columns}, data_type(whole.dtype), memory::format_tag::any);
   return primitive_desc<dnnl::matmul>(engine.engine, attributes(), source_of(whole, part), any,
                                       result_of(whole, part, dense))
       .weights_desc();
@@ -104,7 +107,7 @@ std::shared_ptr<Primitive> make(Engine& engine, const MatmulSpec& whole, const M
   OneThread one;
   auto made = std::make_shared<Primitive>();
   made->source = source_of(whole, part);
-  made->weights = whole.packed ? packed_weights_of(engine, whole, part, dense) : plain_weights_of(whole, part);
+  made->weights = whole.packed ? packed_weights_of(engine, whole, part.n, dense) : plain_weights_of(whole, part);
   made->result = result_of(whole, part, dense);
   // The bias is broadcast over the batch and the rows.
   const memory::dims bias = part.batch == 1 ? memory::dims{1, part.n} : memory::dims{1, 1, part.n};
@@ -160,11 +163,9 @@ std::vector<Pack> packs_of(Engine& engine, const MatmulSpec& spec, int shards) {
   std::vector<Pack> packs;
   for (size_t s = 0; s < count; ++s) {
     const MatmulShard part = matmul_shard(spec, parts, s);
-    const memory::desc to = packed_weights_of(engine, spec, part.spec, is_dense(spec, parts));
+    const memory::desc to = packed_weights_of(engine, spec, part.spec.n, is_dense(spec, parts));
     if (blocking_of(to).inner_blocks.empty()) return {};
-    MatmulSpec plain = spec;
-    plain.packed = false;
-    packs.push_back({plain_weights_of(plain, part.spec), to, part.b, layout.add(to.get_size())});
+    packs.push_back({plain_weights_of(spec, part.spec), to, part.b, layout.add(to.get_size())});
   }
   return packs;
 }
