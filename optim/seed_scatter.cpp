@@ -96,13 +96,15 @@ SeedScatter ScatterLaw::at(double minibatch) const {
           std::max(1.0, 2 / (level_variance + slope_variance * offset * offset))};
 }
 
-// The law's degrees of freedom here, without those that it has from these runs, and kLawDegrees add as variances of log
-// sigma^2 do.
+// The law's degrees of freedom here, without those that it has from these runs, and what it is worth beside them add as
+// variances of log sigma^2 do.
 SeedScatter ScatterLaw::with(const ScatterSample& own) const {
-  constexpr double kLawDegrees = 3;
+  constexpr double kLawDegrees = 4;
   const auto [deviation, degrees] = at(own.minibatch);
   const auto runs = static_cast<double>(own.degrees);
-  const double others = std::max(0.0, degrees - runs), law = kLawDegrees * others / (kLawDegrees + others);
+  const double beyond = std::max(1.0, own.squares / std::max(1.0, runs) / (deviation * deviation));
+  const double worth = kLawDegrees / (beyond * beyond), others = std::max(0.0, degrees - runs);
+  const double law = worth * others / (worth + others);
   return {std::sqrt((law * deviation * deviation + own.squares) / (law + runs)), std::max(1.0, law + runs)};
 }
 

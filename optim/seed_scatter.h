@@ -4,9 +4,11 @@
 // say more. sigma is a power of the minibatch, log sigma^2 = level + slope x (log B - middle), since seeds scatter more
 // where there are fewer steps or where trainings are near divergence. A study of few seeds hardly tells the slope, so
 // it is held back: a priori sigma grows or falls over the study's minibatches by a factor of 3, one standard deviation.
-// No power holds everywhere: a minibatch's own seeds count for its sigma too, and the law is worth at most three
-// degrees of freedom beside them (moderated variances; Smyth 2004, Stat. Appl. Genet. Mol. Biol. 3(1), 3), since a
-// priori sigma differs from the law by a factor of 1.6, one standard deviation.
+// No power holds everywhere: a minibatch's own seeds count for its sigma too, and the law is worth at most four degrees
+// of freedom beside them (moderated variances; Smyth 2004, Stat. Appl. Genet. Mol. Biol. 3(1), 3), since a priori sigma
+// differs from the law by a factor of 1.5, one standard deviation. Where they scatter more than the law says, it is
+// worth less, by the square of the ratio of the variances, so that a lone minibatch that scatters is not made to look
+// like the others (as in Phipson et al. 2016, Annals of Applied Statistics 10(2), 946, for hypervariable genes).
 #pragma once
 #include <cmath>
 #include <cstdint>

@@ -72,7 +72,7 @@ std::string scatter_note(const StudyAnswer& answer) {
   return fmt::format(
       "seeds do not scatter by a power of the minibatch (Bartlett's test, p = {:.2g}): by {:.2g} % at minibatch {}, "
       "where the power has {:.2g} %, by {:.2g} % at {}, where it has {:.2g} %. Where seeds scatter three times as "
-      "much as the power says, intervals of 95 % hold S in 80 to 93 % of simulated studies.",
+      "much as the power says, intervals of 95 % hold S in 86 to 94 % of simulated studies.",
       test->p, 100 * test->least.deviation, test->least.minibatch, 100 * test->least.of_law,
       100 * test->greatest.deviation, test->greatest.minibatch, 100 * test->greatest.of_law);
 }
