@@ -135,8 +135,9 @@ struct PseudoForms {
   }
 };
 
-Ratio ratio_of(double numerator, double denominator, const Vector& numerators, const Vector& denominators) {
-  return {numerator / denominator, fieller(MeanPair::of(numerators, denominators))};
+// Returns the ratio of a form's noise to its gradient, in which noise is a sum of squares and thus skewed.
+Ratio noise_ratio(const Form& form, const PseudoForms& pseudo) {
+  return {form.of_noise / form.at_gradient, fieller_of_positive(MeanPair::of(pseudo.of_noise, pseudo.at_gradient))};
 }
 
 }  // namespace
@@ -159,13 +160,14 @@ CurvatureNoise curvature_noise(const GradientGroups& gradients, int64_t per_mini
   const auto samples = static_cast<double>(gradients.minibatches() / groups * per_minibatch);
   const Form square = form_of(plain, samples), curvature = form_of(curved, samples);
   const PseudoForms squares(plain, samples), curvatures(curved, samples);
-  return {square.at_gradient,
-          square.of_noise,
-          curvature.at_gradient,
-          curvature.of_noise,
-          ratio_of(square.of_noise, square.at_gradient, squares.of_noise, squares.at_gradient),
-          ratio_of(curvature.of_noise, curvature.at_gradient, curvatures.of_noise, curvatures.at_gradient),
-          ratio_of(square.at_gradient, curvature.at_gradient, squares.at_gradient, curvatures.at_gradient)};
+  return {
+      square.at_gradient,
+      square.of_noise,
+      curvature.at_gradient,
+      curvature.of_noise,
+      noise_ratio(square, squares),
+      noise_ratio(curvature, curvatures),
+      {square.at_gradient / curvature.at_gradient, fieller(MeanPair::of(squares.at_gradient, curvatures.at_gradient))}};
 }
 
 }  // namespace kb

@@ -53,7 +53,8 @@ class GradientGroups {
 };
 
 /// A ratio with its interval of 95 %: pseudo-values of the jackknife over the groups (Tukey 1958) stand for independent
-/// pairs. With 16 groups it held 92 to 99 % of simulated ratios.
+/// pairs. With 3 to 16 groups it held 94 to 98 % of simulated noise scales, and 87 to 99 % of best rates, least often
+/// where noise hides |G|^2.
 struct Ratio {
   double value = 0;
   RatioInterval interval;

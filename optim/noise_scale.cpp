@@ -40,9 +40,9 @@ std::optional<NoiseScale> NoiseAverage::estimate() const {
     return (product / weight_ - a * b) / (count - 1);
   };
   const RatioInterval interval =
-      fieller({trace, gradient2, std::max(0.0, variance_of_mean(trace_squared_, trace, trace)),
-               std::max(0.0, variance_of_mean(gradient2_squared_, gradient2, gradient2)),
-               variance_of_mean(product_, trace, gradient2), std::max(1.0, count - 1)});
+      fieller_of_positive({trace, gradient2, std::max(0.0, variance_of_mean(trace_squared_, trace, trace)),
+                           std::max(0.0, variance_of_mean(gradient2_squared_, gradient2, gradient2)),
+                           variance_of_mean(product_, trace, gradient2), std::max(1.0, count - 1)});
   return NoiseScale{gradient2, trace, trace / gradient2, interval.low, interval.high};
 }
 

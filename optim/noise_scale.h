@@ -45,9 +45,9 @@ class NoiseAverage {
   /// Takes the estimates of a step. Those that are not finite (after a loss scale that was too large) are left out.
   void add(const NoiseSample& sample);
   /// Returns the noise scale; nothing before the second step. The interval is Fieller's (1954) for a ratio of means, by
-  /// Student's t: the degrees of freedom are the number of steps of equal weight that would say as much, less 1, but
-  /// not below 1. It takes the steps as independent and of one distribution, so that a noise scale that grows lies
-  /// outside it.
+  /// Student's t, whose upper end allows for a skewed trace (fieller_of_positive()): the degrees of freedom are the
+  /// number of steps of equal weight that would say as much, less 1, but not below 1. It takes the steps as independent
+  /// and of one distribution, so that a noise scale that grows lies outside it.
   std::optional<NoiseScale> estimate() const;
 
  private:

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "optim/distributions.h"
+#include "optim/mean_ends.h"
 
 namespace kb {
 
@@ -48,6 +49,18 @@ RatioInterval fieller(const MeanPair& m) {
     // This form of the smaller root also holds for square = 0.
     interval.low = std::max(0.0, constant / (linear + root));
   if (square > 0) interval.high = std::max(0.0, (linear + root) / square);
+  return interval;
+}
+
+RatioInterval fieller_of_positive(const MeanPair& m) {
+  RatioInterval interval = fieller(m);
+  const double half = student_t(kTail, m.degrees) * std::sqrt(m.numerator_variance);
+  if (!(m.numerator > 0 && half > 0)) return interval;
+  const double stretch = (log_ends(m.numerator, half).high - m.numerator) / half;
+  MeanPair above = m;
+  above.numerator_variance *= stretch * stretch;
+  above.covariance *= stretch;
+  interval.high = std::isfinite(stretch) ? fieller(above).high : std::nullopt;
   return interval;
 }
 

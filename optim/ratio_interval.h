@@ -24,4 +24,10 @@ struct MeanPair {
 /// Returns Fieller's interval (1954) of 95 % of a ratio that is not negative, by Student's t.
 RatioInterval fieller(const MeanPair& means);
 
+/// Returns the same for a numerator whose values are not negative, so that a few large ones may be missing: above, the
+/// numerator varies as far as its own interval on the logarithmic scale reaches (log_ends()), and the upper end of the
+/// ratio follows as by the method of variance estimates recovery (Donner and Zou 2012, Statistical Methods in Medical
+/// Research 21, 347). A numerator that is not above 0 has Fieller's interval.
+RatioInterval fieller_of_positive(const MeanPair& means);
+
 }  // namespace kb

@@ -1,5 +1,6 @@
 #include "recipes/trials/statistics.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -7,16 +8,19 @@
 
 namespace kb {
 
-std::optional<double> MeanOf::half_interval() const {
-  if (!stddev) return std::nullopt;
+std::optional<MeanEnds> MeanOf::interval(bool is_share) const {
+  if (!stddev || *stddev == 0) return std::nullopt;
   const auto n = static_cast<double>(count);
-  return student_t(0.025, n - 1) * *stddev / std::sqrt(n);
+  const double half = student_t(0.025, n - 1) * *stddev / std::sqrt(n);
+  if (is_share && mean > 0 && mean < 1) return logit_ends(mean, half);
+  return least > 0 ? log_ends(mean, half) : MeanEnds{mean - half, mean + half};
 }
 
 std::optional<MeanOf> mean_of(const std::vector<double>& values) {
   if (values.empty()) return std::nullopt;
   const auto count = static_cast<double>(values.size());
-  MeanOf result{std::accumulate(values.begin(), values.end(), 0.0) / count, std::nullopt, values.size()};
+  MeanOf result{std::accumulate(values.begin(), values.end(), 0.0) / count, std::nullopt, values.size(),
+                *std::min_element(values.begin(), values.end())};
   if (values.size() == 1) return result;
   double squares = 0;
   for (const double value : values) squares += (value - result.mean) * (value - result.mean);

@@ -14,15 +14,16 @@ namespace {
 
 constexpr double kRounding = 1e-9;  // tolerance for rounding errors of an epoch's number
 
-Json mean_json(const std::optional<MeanOf>& mean) {
+Json mean_json(const std::optional<MeanOf>& mean, bool is_share) {
   if (!mean) return nullptr;
-  return {
-      {"mean", mean->mean}, {"stddev", mean->stddev}, {"half_interval", mean->half_interval()}, {"count", mean->count}};
+  Json json = {{"mean", mean->mean}, {"stddev", mean->stddev}, {"interval", nullptr}, {"count", mean->count}};
+  if (const auto ends = mean->interval(is_share)) json["interval"] = {{"low", ends->low}, {"high", ends->high}};
+  return json;
 }
 
 // Returns the goal at the end, with the part of the data on which it was measured.
 Json final_json(const Summary& summary) {
-  Json json = mean_json(summary.last);
+  Json json = mean_json(summary.last, summary.goal_kind.is_share);
   if (summary.last) json["part"] = summary.result_part;
   return json;
 }
@@ -51,13 +52,13 @@ std::string time_text(double seconds) { return std::isfinite(seconds) ? fmt::for
 
 // Returns "\n  95 % interval of the mean: 7.46 to 8.80 %"; nothing where a single run counts.
 std::string interval_text(const Summary& summary) {
-  const std::optional<double> half = summary.last ? summary.last->half_interval() : std::nullopt;
-  if (!half) return "";
-  const double mean = summary.last->mean;
-  const std::string ends = summary.goal_kind.is_share
-                               ? fmt::format("{:.2f} to {:.2f} %", 100 * (mean - *half), 100 * (mean + *half))
-                               : fmt::format("{:.4g} to {:.4g}", mean - *half, mean + *half);
-  return "\n  95 % interval of the mean: " + ends;
+  if (!summary.last || !summary.last->stddev) return "";
+  const bool is_share = summary.goal_kind.is_share;
+  const std::optional<MeanEnds> ends = summary.last->interval(is_share);
+  if (!ends) return "\n  no interval of the mean: runs that are all equal do not tell how far others lie";
+  return "\n  95 % interval of the mean: " + (is_share
+                                                  ? fmt::format("{:.2f} to {:.2f} %", 100 * ends->low, 100 * ends->high)
+                                                  : fmt::format("{:.4g} to {:.4g}", ends->low, ends->high));
 }
 
 std::string loss_text(double loss) { return std::isfinite(loss) ? fmt::format("{:.4f}", loss) : "-"; }
@@ -149,8 +150,8 @@ std::string summary_json(const Summary& summary, const std::string& command) {
                {"goal", summary.goal},
                {"evaluated_on", summary.part},
                {"final", final_json(summary)},
-               {"median_of_last_5", mean_json(summary.median)},
-               {"train_loss", mean_json(summary.train_loss)},
+               {"median_of_last_5", mean_json(summary.median, summary.goal_kind.is_share)},
+               {"train_loss", mean_json(summary.train_loss, false)},
                {"diverged", summary.diverged},
                {"failed", summary.failed},
                {"runs", Json::array()}};
