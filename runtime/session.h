@@ -48,7 +48,7 @@ class Session {
   void set_scalar(std::string_view name, double value);
 
   // Returns whether the session has a table of this name. A table without values of its own (InitKind::constant) is
-  // zero until its user fills its first bytes.
+  // zero until its user fills its first bytes. So is a cache (graph/functions.h).
   bool has_table(const std::string& name) const { return own_.contains(name); }
   void fill_table(const std::string& name, const void* data, int64_t bytes);
 

@@ -111,15 +111,12 @@ View whole_samples(int64_t length) {
               }};
 }
 
-// Returns the logits of the next token, [rows, vocabulary]. The keys and values of the tokens before are kept.
+// Returns the logits of the token behind each that the step reads, [rows x tokens, vocabulary].
 Tensor next_token(DecoderStep& step, const GptOptions& options) {
-  const View one{.positions = [&](Tensor table) { return gather(table, step.place()); },
-                 .attend =
-                     [&](const std::string& layer, Tensor q, Tensor k, Tensor v, AttentionOptions seen) {
-                       seen.lengths = step.seen();
-                       return attention(q, step.kept(layer + ".keys", k), step.kept(layer + ".values", v), seen);
-                     }};
-  return reshape(gpt_logits(step.tokens(), step.real(), options, one), {-1, options.vocabulary});
+  const View read{.positions = [&](Tensor table) { return gather(table, step.places()); },
+                  .attend = [&](const std::string& layer, Tensor q, Tensor k, Tensor v,
+                                AttentionOptions seen) { return step.attend(layer, q, k, v, seen); }};
+  return reshape(gpt_logits(step.tokens(), step.real(), options, read), {-1, options.vocabulary});
 }
 
 // The model predicts each token of a sample but the first from those before it.

@@ -146,9 +146,8 @@ std::vector<Memory> encode_step(Inputs& in, const TranslationOptions& options) {
 Tensor looks_back(DecoderStep& step, int64_t layer, Tensor x, const TranslationOptions& options) {
   const Scope scope("self_attn");
   const std::vector<Tensor> parts = project(in_projection(x, options.layer.init), x, 0, 3);
-  const Tensor keys = step.kept(keys_name(layer), parts[1]), values = step.kept(values_name(layer), parts[2]);
-  return out_projection(attention(parts[0], keys, values, {.heads = options.layer.heads, .lengths = step.seen()}),
-                        options.layer.init);
+  const Tensor heads = step.attend(layer_name(layer), parts[0], parts[1], parts[2], {.heads = options.layer.heads});
+  return out_projection(heads, options.layer.init);
 }
 
 Tensor looks_at_source(DecoderStep& step, int64_t layer, Tensor x, const TranslationOptions& options) {
@@ -162,7 +161,7 @@ Tensor looks_at_source(DecoderStep& step, int64_t layer, Tensor x, const Transla
 // Returns the logits of the next token, [rows, vocabulary].
 Tensor decode_step(DecoderStep& step, const TranslationOptions& options) {
   const Tensor tokens = step.tokens(), table = target_table(tokens.graph(), step.real(), options);
-  Tensor x = embedded("target", table, tokens, sinusoids(step.place(), options.dim, step.real()), options);
+  Tensor x = embedded("target", table, tokens, sinusoids(step.places(), options.dim, step.real()), options);
   {
     const Scope scope("decoder");
     for (int64_t layer = 0; layer < options.layers; ++layer) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "data/text/sequence_pairs.h"
+#include "graph/functions.h"
 #include "recipes/task/task.h"
 
 namespace kb {
@@ -19,33 +20,36 @@ struct Memory {
 
 // The sizes of a decoder's program.
 struct DecoderSizes {
-  int64_t rows;        // sequences that are written side by side
-  int64_t steps;       // most tokens of a sequence
-  int64_t vocabulary;  // number of different tokens
+  int64_t rows;         // sequences that are written side by side
+  int64_t steps;        // most tokens of a sequence
+  int64_t vocabulary;   // number of different tokens
+  int64_t prefill = 0;  // tokens of each sequence, from its first on, that a prefill reads at once; 0: a step of one
 };
 
-// The inputs of a decoder's step over `rows` sequences, and what the steps keep for those after them. A step after the
-// first may continue other rows than its own: row i goes on with the sequence that row parents[i] has written.
+// The tokens that a program of a decoder reads, T of each of `rows` sequences, and what it keeps for those after them:
+// the last token, or in a prefill the first ones. A step after the first may continue other rows than its own: row i
+// goes on with the sequence that row parents[i] has written.
 class DecoderStep {
  public:
   // `memory`: names and types of what an encoder gives, with as many rows as the step; empty without an encoder.
   DecoderStep(Graph& graph, const std::vector<std::pair<std::string, Type>>& memory, const DecoderSizes& sizes,
               DType real);
 
-  Tensor tokens() const { return tokens_; }  // i32 [rows, 1] in [0, vocabulary): the last token of each sequence
-  Tensor place() const { return place_; }    // i32 [1]: number of the step, from 0
-  Tensor seen() const;                       // i32 [rows]: place + 1, how many tokens a sequence has
+  Tensor tokens() const { return tokens_; }  // i32 [rows, T] in [0, vocabulary)
+  Tensor places() const { return places_; }  // i32 [T]: which tokens of their sequences they are, from 0
   Tensor memory(const std::string& name) const;
-  // Takes a value of this step, [rows, 1, ...], and returns those of all steps, [rows, steps, ...]: of places after
-  // this one whatever an earlier call left.
-  Tensor kept(const std::string& name, Tensor value);
+  // Attention of q, k and v [rows, T, features]: each token sees itself and those before it, also those that earlier
+  // programs have read, whose keys and values are kept. `name` tells the attentions of a scope apart.
+  Tensor attend(const std::string& name, Tensor q, Tensor k, Tensor v, AttentionOptions options);
   DType real() const { return real_; }
 
  private:
+  Tensor kept(const std::string& name, Tensor value);
+
   Graph& graph_;
   const DecoderSizes sizes_;
   DType real_;
-  Tensor tokens_, place_, parents_;
+  Tensor tokens_, places_, parents_;
   std::vector<Memory> memory_;
 };
 
@@ -65,5 +69,8 @@ Graph build_encoder_graph(const Task& task, const SequenceModel& model, BatchSha
 // `encoder`: the program whose outputs the step takes as its memory; null without an encoder.
 Graph build_step_graph(const Task& task, const NextToken& next, const Graph* encoder, const DecoderSizes& sizes,
                        DType real);
+// The program that reads the first sizes.prefill tokens of each sequence. Its outputs have the names of a step's caches
+// (Session::fill_table), and are their values for these tokens.
+Graph build_prefill_graph(const Task& task, const NextToken& next, const DecoderSizes& sizes, DType real);
 
 }  // namespace kb

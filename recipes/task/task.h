@@ -21,7 +21,7 @@ namespace kb {
 struct SequenceModel;
 class DecoderStep;
 
-// Returns logits [rows, vocabulary] of the token behind the last one of each sequence (recipes/task/sequence_model.h).
+// Returns logits [rows x T, vocabulary] of the token behind each that is read (recipes/task/sequence_model.h).
 using NextToken = std::function<Tensor(DecoderStep&)>;
 
 struct Task {

@@ -69,6 +69,9 @@ int sample_command(const ToolArguments& arguments) {
   const bool are_bytes = sampler.vocabulary() == kByteVocabulary;
   if (call.prompt.empty()) call.prompt = are_bytes ? "\n" : "0";
   const std::vector<int32_t> prompt = tokens_of(call.prompt, are_bytes);
+  if (std::ssize(prompt) + call.tokens - 1 > sampler.context())
+    print_error(fmt::format("sample: each token after the first {} costs a pass over as many, the model's context",
+                            sampler.context()));
   bool has_begun = false;
   sampler.write(prompt, call.tokens, call.options, [&](int32_t token) {
     if (!std::exchange(has_begun, true)) fmt::print("{}", call.prompt);

@@ -33,12 +33,27 @@ struct RepeatingText {
 
   static void silent(const std::string&) {}
 
-  std::vector<int32_t> written(const std::vector<int32_t>& prompt, const SampleOptions& options,
-                               const std::optional<Recipe>& own = {}) const {
-    Sampler sampler({run}, own, silent);
+  static std::vector<int32_t> written(Sampler& sampler, const std::vector<int32_t>& prompt,
+                                      const SampleOptions& options, int64_t count = 30) {
     std::vector<int32_t> tokens;
-    sampler.write(prompt, 30, options, [&](int32_t token) { tokens.push_back(token); });
+    sampler.write(prompt, count, options, [&](int32_t token) { tokens.push_back(token); });
     return tokens;
+  }
+  std::vector<int32_t> written(const std::vector<int32_t>& prompt, const SampleOptions& options) const {
+    Sampler sampler({run}, {}, silent);
+    return written(sampler, prompt, options);
+  }
+
+  // The recipe of a model that knows no step, so that every token takes a pass over the whole context.
+  static Recipe of_windows() {
+    Recipe recipe = find_recipe("gpt");
+    recipe.task = [](const TaskRequest& request) {
+      Task task = find_recipe("gpt").task(request);
+      BOOST_REQUIRE(task.next_token);
+      task.next_token = {};
+      return task;
+    };
+    return recipe;
   }
 
   test::TemporaryDirectory directory;
@@ -62,20 +77,17 @@ BOOST_FIXTURE_TEST_CASE(a_learned_text_goes_on, RepeatingText) {
   BOOST_CHECK_EXCEPTION(sampler.write({256}, 1, {}, ignore), Error, test::says("tokens in [0, 256), got 256"));
 }
 
-// Eight tokens fit into the context; those behind them are computed over whole windows by both.
-BOOST_FIXTURE_TEST_CASE(steps_write_what_whole_windows_do, RepeatingText) {
-  Recipe windows = find_recipe("gpt");
-  windows.task = [](const TaskRequest& request) {
-    Task task = find_recipe("gpt").task(request);
-    BOOST_REQUIRE(task.next_token);
-    task.next_token = {};
-    return task;
-  };
-  for (const std::vector<int32_t>& prompt : {std::vector<int32_t>{'c'}, {'x', 'a', 'b', 'q'}})
-    for (const uint64_t seed : {1, 2, 3}) {
-      const SampleOptions options{.temperature = 2, .seed = seed};
-      BOOST_TEST(written(prompt, options) == written(prompt, options, windows));
-    }
+// Eight tokens fit into the context. A text that stays within it is read by steps alone, or its prompt by a prefill of
+// two or four tokens; a longer one by prefills of eight.
+BOOST_FIXTURE_TEST_CASE(steps_and_prefills_write_what_whole_windows_do, RepeatingText) {
+  Sampler steps({run}, {}, silent), windows({run}, of_windows(), silent);
+  const std::vector<int32_t> begun = {'x', 'a', 'b', 'q'}, longer = {'e', 'd', 'c', 'b', 'a', 'e', 'x', 'a', 'b', 'q'};
+  for (const std::vector<int32_t>& prompt : {std::vector<int32_t>{'c'}, {'x', 'a', 'b'}, begun, longer})
+    for (const int64_t count : {5, 30})
+      for (const int64_t prefill_bytes : {int64_t{1}, SampleOptions().prefill_bytes})
+        for (const SampleOptions& options : {SampleOptions{.temperature = 2, .prefill_bytes = prefill_bytes},
+                                             {.temperature = 0, .prefill_bytes = prefill_bytes}})
+          BOOST_TEST(written(steps, prompt, options, count) == written(windows, prompt, options, count));
 }
 
 BOOST_AUTO_TEST_CASE(tokens_are_drawn_by_their_probabilities) {
