@@ -169,10 +169,11 @@ void print_convolutions(Session& session, int threads, const Target& target) {
 }  // namespace
 
 int bench_command(const ToolArguments& arguments) {
-  bool json = false, turns = false;
+  bool json = false, turns = false, evaluates = false;
   std::optional<ToolCall> call = parse_tool_call(
       arguments, "Times a recipe's compiled training step on synthetic input.",
       {{{"--json", "", "one JSON object in place of the table"}, &json},
+       {{"--evaluate", "", "times the evaluation of a minibatch in place of a training step"}, &evaluates},
        {{"--turns", "",
          "after the JSON object, lets a rival step in turns: for each number of milliseconds that stands on a line of "
          "standard input, steps for so long and writes a list of the milliseconds per step"},
@@ -185,7 +186,8 @@ int bench_command(const ToolArguments& arguments) {
   Programs programs =
       compile_programs(task, settle_for_one_step(config, device.backend->target(), config.machine.processes));
   StateStore store(*device.backend);
-  Session session(*device.backend, store, std::move(programs.update()));
+  const Use use = evaluates ? Use::evaluate : Use::update;
+  Session session(*device.backend, store, *programs.find(use));
   store.initialise(static_cast<uint32_t>(config.arithmetic.seed));
   fill_timed_inputs(session, task, config);
   const StepTimes times = time_steps(session, config.length.steps);

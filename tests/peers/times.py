@@ -5,6 +5,7 @@
     times.py resnet50 --precision f32      one of them
     times.py --rounds 5 --json times.json
     times.py --device cuda resnet50        on a GPU
+    times.py --evaluate resnet50           the evaluation of a minibatch, beside inference_mode; not with JAX
     times.py --jax PYTHON mlp128           beside JAX too, which that interpreter has (not lenet, bert, transformer)
 
 PyTorch runs as it is (eager) and by torch.compile; on a CPU with malloc as it is and with one that keeps its pages, on a
@@ -101,7 +102,8 @@ def measure(case, precision, way, arguments):
     recipe, minibatch, flags = CASES[case]
     if arguments.device == "cuda":
         minibatch = GPU_MINIBATCH.get(case, minibatch)
-    common = [recipe, *flags, "--minibatch", str(minibatch), "--precision", precision, "--device", arguments.device, "--turns"]
+    common = [recipe, *flags, "--minibatch", str(minibatch), "--precision", precision, "--device", arguments.device, "--turns",
+              *(["--evaluate"] if arguments.evaluate else [])]
     name, environment, way_flags = way
     peer = [arguments.jax, HERE / "jax_steps.py"] if way == JAX else [sys.executable, HERE / "torch_steps.py"]
     formats = FORMATS[:1] if recipe in ONE_FORMAT else FORMATS[1:] if way == JAX else arguments.formats
@@ -139,6 +141,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=9, help="turns of each side (%(default)s)")
     parser.add_argument("--threads", type=int, default=0, help="of both sides; 0 = as many as bench takes")
     parser.add_argument("--device", choices=list(WAYS), default="cpu")
+    parser.add_argument("--evaluate", action="store_true", help="evaluations of a minibatch in place of training steps")
     parser.add_argument("--ways", default="", help="how a peer is run; all where not given")
     parser.add_argument("--formats", default=",".join(FORMATS), help="memory formats of PyTorch")
     parser.add_argument("--jax", metavar="PYTHON", help="interpreter that has JAX; on a CPU")
@@ -149,6 +152,8 @@ def main():
     ways = [*WAYS[arguments.device], *([JAX] if arguments.jax and not cuda else [])]
     ways = [way for way in ways if not arguments.ways or way[0] in arguments.ways.split(",")]
     arguments.formats = [name for name in FORMATS if name in arguments.formats.split(",")]
+    if arguments.evaluate and arguments.jax:
+        parser.error("--evaluate: expected no --jax")
     if not ways or not arguments.formats:
         parser.error("expected ways of " + ", ".join(way[0] for way in [*WAYS[arguments.device], JAX]) +
                      " and formats of " + ", ".join(FORMATS))

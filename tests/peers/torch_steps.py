@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times whole training steps in PyTorch; one JSON object. Called by times.py, once a process.
+"""Times whole training steps or evaluations in PyTorch; one JSON object. Called by times.py, once a process.
 
 The optimizer is fused. On a GPU no step waits for its loss: steps are timed in groups, each from one wait for the device
 to the next.
@@ -77,12 +77,20 @@ PARTS = {"gpt": gpt_parts, "transformer": transformer_parts, "bert": bert_parts}
 
 
 def stepper(arguments, net, optimizer, loss_of):
-    """Returns a function that makes a training step of the net, compiled if the arguments ask for it."""
+    """Returns a function that makes a step of the net, compiled if the arguments ask for it: a training step or an evaluation."""
     cuda = arguments.device == "cuda"
     if arguments.compile:  # the loss too
         loss_of = torch.compile(loss_of, mode="reduce-overhead" if cuda else "default")
     low = arguments.precision == "bf16"
     cast = (lambda: torch.autocast(arguments.device, torch.bfloat16)) if low else contextlib.nullcontext
+
+    def evaluation():
+        with torch.inference_mode(), cast():
+            loss_of(net)
+
+    if arguments.evaluate:
+        net.eval()
+        return evaluation
 
     def step():
         if arguments.compile and cuda:
@@ -114,6 +122,7 @@ def parsed(words=None):
     parser.add_argument("--optimizer", choices=["adamw"], help="what bench takes")
     parser.add_argument("--norm", choices=["pre", "post"], default="pre", help="of transformer")
     parser.add_argument("--turns", action="store_true", help="step for so many milliseconds for each line of standard input")
+    parser.add_argument("--evaluate", action="store_true", help="evaluate the loss, without gradients, in place of training")
     parser.add_argument("--first", action="store_true", help="end after a first step, which is told")
     parser.add_argument("--data", choices=["synthetic"], help="what bench takes")
     return parser.parse_args(words)

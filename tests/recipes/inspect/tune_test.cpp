@@ -136,6 +136,17 @@ BOOST_AUTO_TEST_CASE(the_library_is_asked_for_its_instruction_set) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(bench_times_an_evaluation_which_keeps_no_activations) {
+  const auto peak_bytes = [](std::vector<std::string> more) {
+    more.insert(more.begin(),
+                {KB_BIN "/bench", "mlp_mnist", "--device", "cpu", "--minibatch", "64", "--steps", "1", "--json"});
+    const ProcessResult bench = Process(more).wait();
+    BOOST_REQUIRE_MESSAGE(bench.status == 0, bench.output);
+    return nlohmann::json::parse(bench.output).at("peak_bytes").get<int64_t>();
+  };
+  BOOST_TEST(2 * peak_bytes({"--evaluate"}) < peak_bytes({}));
+}
+
 // oneDNN has its kernels for AMX in NHWC alone.
 BOOST_AUTO_TEST_CASE(amx_takes_bf16_in_nhwc) {
   BOOST_TEST(table_block("amx", DType::bf16) == 0);
