@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(sizes_are_rounded_up) {
   BOOST_TEST((live_bytes(schedule, 2) == std::vector<int64_t>{3 * kAlignment, 5 * kAlignment}));
 }
 
-BOOST_AUTO_TEST_CASE(no_two_live_buffers_overlap) {
+BOOST_AUTO_TEST_CASE(no_two_live_buffers_overlap_and_none_lies_higher_than_it_must) {
   std::mt19937 random(5);
   const auto draw = [&](int64_t least, int64_t most) {
     return least + static_cast<int64_t>(random() % static_cast<uint64_t>(most - least + 1));
@@ -97,9 +97,13 @@ BOOST_AUTO_TEST_CASE(no_two_live_buffers_overlap) {
     for (const Buffer& a : schedule.buffers) {
       BOOST_TEST(a.offset % kAlignment == 0);
       BOOST_TEST((a.offset >= 0 && a.offset + a.bytes <= schedule.arena_bytes));
+      bool is_lowest = a.offset == 0;
       for (const Buffer& b : schedule.buffers)
-        if (&a != &b && a.first <= b.last && b.first <= a.last)
+        if (&a != &b && a.first <= b.last && b.first <= a.last) {
           BOOST_TEST((a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset));
+          is_lowest = is_lowest || b.offset + b.bytes == a.offset;
+        }
+      BOOST_TEST(is_lowest);  // a buffer lies on the ground or on another one
     }
   }
 }
