@@ -284,6 +284,25 @@ BOOST_AUTO_TEST_CASE(a_mean_of_gradients_needs_a_rate_over_one_minus_momentum) {
   BOOST_TEST(!same(sum, wrong, "w"));
 }
 
+// Keras' l2(x) adds x |w|^2 to the loss, of which the gradient is 2 x w. Goyal et al. 2017, remark 1: the decay lambda
+// stands for lambda / 2 |w|^2.
+BOOST_AUTO_TEST_CASE(a_term_x_w_squared_of_the_loss_is_a_decay_of_2x) {
+  constexpr double kX = 0.03;
+  for (const std::string optimizer : {"momentum", "nesterov", "adam"}) {
+    RuleRun term(optimizer, {{"weight_decay", 0}}, kLayers), twice(optimizer, {{"weight_decay", 2 * kX}}, kLayers),
+        once(optimizer, {{"weight_decay", kX}}, kLayers);
+    for (const double rate : kChangingRates) {
+      std::vector<Vector> gradients = gradients_at(term);
+      for (size_t i = 0; i < gradients[0].size(); ++i) gradients[0][i] += 2 * kX * term["w"][i];
+      term.step(rate, gradients);
+      twice.step(rate, gradients_at(twice));
+      once.step(rate, gradients_at(once));
+    }
+    BOOST_TEST(apart(term, twice) < 1e-14, optimizer);
+    BOOST_TEST(apart(term, once) > 1e-3, optimizer);
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace kb::facts_test
