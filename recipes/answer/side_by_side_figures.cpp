@@ -18,7 +18,7 @@ std::string curve_color_of(size_t number) { return numbered_stroke(number).color
 class SharedFrame {
  public:
   SharedFrame(const std::string& title, const std::vector<NamedStudy>& studies, ValueAxis x, ValueAxis y,
-              const ScatterChart::Titles& titles)
+              const AxisTitles& titles)
       : studies_(studies),
         top_(60 + kLine * static_cast<double>(studies.size())),
         svg_(kWidth, kHeight + top_ - 60),

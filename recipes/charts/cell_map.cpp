@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "graph/error.h"
-#include "recipes/report/count_text.h"
 #include "recipes/report/curve_chart.h"
 #include "recipes/report/svg.h"
 
@@ -67,22 +66,20 @@ class CellMap {
       for (const double end : cell_ends(rows_of(column))) rows.take(end);
     }
     ends_ = cell_ends(places);
-    x_ = {ends_.front(), ends_.back(), true, places};
-    y_ = logarithmic_values(rows);
+    axes_.x = {ends_.front(), ends_.back(), true, places};
+    axes_.y = logarithmic_values(rows);
   }
 
   std::string str(const MapWords& words) {
     svg_.text(16, 24, words.title, {.size = 15, .bold = true});
     draw_scale(words);
-    for (size_t i = 0; i < columns_.size(); ++i) draw_column(columns_[i], x_at(ends_[i]), x_at(ends_[i + 1]));
-    draw_axes(words);
+    for (size_t i = 0; i < columns_.size(); ++i)
+      draw_column(columns_[i], axes_.x_at(ends_[i]), axes_.x_at(ends_[i + 1]));
+    axes_.draw(svg_, {words.x, words.y}, ChartTicks::beside);
     return svg_.str();
   }
 
  private:
-  double x_at(double value) const { return kMapLeft + kMapAcross * x_.part(value); }
-  double y_at(double value) const { return kMapTop + kMapDown * (1 - y_.part(value)); }
-
   void draw_scale(const MapWords& words) {
     constexpr double kLegendLeft = 16, kScaleTop = 36, kKeysTop = 58;
     double x = kLegendLeft;
@@ -113,7 +110,7 @@ class CellMap {
     const std::vector<double> ends = cell_ends(rows_of(column));
     for (size_t i = 0; i < column.cells.size(); ++i) {
       constexpr double kGap = 0.5;  // pixels to each side
-      draw_cell(column.cells[i], left + kGap, right - kGap, y_at(ends[i + 1]) + kGap, y_at(ends[i]) - kGap);
+      draw_cell(column.cells[i], left + kGap, right - kGap, axes_.y_at(ends[i + 1]) + kGap, axes_.y_at(ends[i]) - kGap);
     }
   }
 
@@ -129,25 +126,9 @@ class CellMap {
                  {.color = "#e69f00", .width = 2.5});
   }
 
-  void draw_axes(const MapWords& words) {
-    constexpr double kBottom = kMapTop + kMapDown;
-    const std::vector<std::string> rows = tick_texts(y_.ticks);
-    for (size_t i = 0; i < rows.size(); ++i) {
-      const double at = y_at(y_.ticks[i]);
-      svg_.line(kMapLeft - 4, at, kMapLeft, at, {});
-      svg_.text(kMapLeft - 7, at + 4, rows[i], {.anchor = "end", .color = kQuietColor});
-    }
-    draw_tick_texts(
-        svg_, x_, [&](double tick) { return x_at(tick); }, kBottom + 17, 12);
-    svg_.line(kMapLeft, kMapTop, kMapLeft, kBottom, {});
-    svg_.line(kMapLeft, kBottom, kMapLeft + kMapAcross, kBottom, {});
-    svg_.text(kMapLeft + kMapAcross / 2, kBottom + 38, words.x, {.size = 13, .anchor = "middle"});
-    svg_.text(16, kMapTop + kMapDown / 2, words.y, {.size = 13, .anchor = "middle", .turn = -90});
-  }
-
   const std::vector<MapColumn>& columns_;
   std::vector<double> ends_;  // ends of the columns
-  ValueAxis x_, y_;
+  ChartAxes axes_{{kMapLeft, kMapTop, kMapAcross, kMapDown}, {}, {}};
   Svg svg_{kMapWidth, kMapHeight};
 };
 

@@ -7,7 +7,7 @@
 
 #include "graph/error.h"
 #include "recipes/charts/optimizer_paths.h"
-#include "recipes/report/svg.h"
+#include "recipes/report/chart_axes.h"
 
 namespace kb {
 namespace {
@@ -63,19 +63,26 @@ std::vector<double> spread(std::vector<double> wanted, double top, double bottom
 class Chart {
  public:
   Chart(Svg& svg, double left, const std::vector<OptimizerPath>& paths, Distances distances)
-      : svg_(svg), left_(left), paths_(paths), distances_(distances) {
+      : svg_(svg),
+        axes_{{left, kTop, kChartWidth, kChartHeight}, {1, kPathSteps}, {}},
+        paths_(paths),
+        distances_(distances) {
     double least = INFINITY, most = 0;
     for (const OptimizerPath& path : paths) {
       least = std::min(least, (path.*distances)[1]);
       most = std::max(most, *std::max_element((path.*distances).begin(), (path.*distances).end()));
     }
-    low_ = std::floor(std::log10(least));
-    high_ = std::ceil(std::log10(most));
+    for (int64_t step = 1; step <= kPathSteps; ++step) axes_.x.ticks.push_back(static_cast<double>(step));
+    for (double decade = std::floor(std::log10(least)); decade <= std::ceil(std::log10(most)); ++decade)
+      axes_.y.ticks.push_back(std::pow(10, decade));
+    axes_.y.low = axes_.y.ticks.front();
+    axes_.y.high = axes_.y.ticks.back();
+    axes_.y.is_logarithmic = true;
   }
 
   void draw(const std::string& title) {
-    svg_.text(left_ - 44, kTop - 16, title, {.size = 13, .bold = true});
-    draw_axes();
+    svg_.text(axes_.box.left - 44, kTop - 16, title, {.size = 13, .bold = true});
+    axes_.draw(svg_, {.x = "steps"});
     const std::vector<size_t> lines = lines_of(paths_, distances_);
     for (size_t i = 0; i < paths_.size(); ++i)
       if (lines[i] == i) draw_line(i);
@@ -83,31 +90,13 @@ class Chart {
   }
 
  private:
-  double x(double step) const { return left_ + (step - 1) / (kPathSteps - 1) * kChartWidth; }
-  double y(double distance) const { return kTop + (high_ - std::log10(distance)) / (high_ - low_) * kChartHeight; }
-  double end_of(size_t path) const { return y((paths_[path].*distances_).back()); }
-
-  void draw_axes() {
-    constexpr const char* kGrid = "#e4e4e4";
-    const double bottom = kTop + kChartHeight, right = left_ + kChartWidth;
-    for (double decade = low_; decade <= high_; ++decade) {
-      const double at = y(std::pow(10, decade));
-      svg_.line(left_, at, right, at, {.color = kGrid});
-      svg_.text(left_ - 8, at + 4, fmt::format("{:.{}f}", std::pow(10, decade), std::max(0, static_cast<int>(-decade))),
-                {.size = 11, .anchor = "end", .color = "#555"});
-    }
-    for (int64_t step = 1; step <= kPathSteps; ++step)
-      svg_.text(x(static_cast<double>(step)), bottom + 18, std::to_string(step),
-                {.size = 11, .anchor = "middle", .color = "#555"});
-    svg_.line(left_, bottom, right, bottom, {});
-    svg_.line(left_, kTop, left_, bottom, {});
-    svg_.text(left_ + kChartWidth / 2, bottom + 38, "steps", {.anchor = "middle", .color = "#555"});
-  }
+  double end_of(size_t path) const { return axes_.y_at((paths_[path].*distances_).back()); }
 
   void draw_line(size_t path) {
     Svg::Points points;
     for (int64_t step = 1; step <= kPathSteps; ++step)
-      points.emplace_back(x(static_cast<double>(step)), y((paths_[path].*distances_)[static_cast<size_t>(step)]));
+      points.emplace_back(axes_.x_at(static_cast<double>(step)),
+                          axes_.y_at((paths_[path].*distances_)[static_cast<size_t>(step)]));
     svg_.lines(points, stroke_of(path));
   }
 
@@ -121,7 +110,7 @@ class Chart {
     std::vector<double> heights;
     for (const size_t path : order) heights.push_back(end_of(lines[path]));
     heights = spread(heights, kTop, kTop + kChartHeight);
-    const double end = left_ + kChartWidth, label = end + kLabelLeft;
+    const double end = axes_.box.right(), label = end + kLabelLeft;
     for (size_t i = 0; i < order.size(); ++i) {
       const size_t line = lines[order[i]];
       const std::string color = stroke_of(line).color;
@@ -131,7 +120,7 @@ class Chart {
   }
 
   Svg& svg_;
-  double left_ = 0, low_ = 0, high_ = 1;
+  ChartAxes axes_;
   const std::vector<OptimizerPath>& paths_;
   Distances distances_;
 };
@@ -146,8 +135,9 @@ std::string paths_picture(const std::vector<OptimizerPath>& paths) {
       20, 50,
       "How far each optimizer has moved a parameter, |w_t - w_0|. The learning rate grows from a tenth of its peak "
       "to the peak over five steps; weight decay 0.1.",
-      {.color = "#555"});
-  svg.text(20, 67, "Optimizers that coincide share one line; their labels lead to the same end.", {.color = "#555"});
+      {.color = kQuietColor});
+  svg.text(20, 67, "Optimizers that coincide share one line; their labels lead to the same end.",
+           {.color = kQuietColor});
   Chart(svg, kLeft, paths, &OptimizerPath::weight).draw("a weight of norm 2: decayed, adapted");
   Chart(svg, kLeft + kAcross, paths, &OptimizerPath::bias).draw("a bias that begins at 0: neither decayed nor adapted");
   return svg.str();

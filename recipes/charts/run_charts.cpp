@@ -82,12 +82,13 @@ class SpreadChart {
   SpreadChart(const RunsPlot& plot, const std::vector<ChartedLine>& lines)
       : plot_(plot),
         lines_(lines),
-        x_(axis_of(plot)),
         row_(std::max(kLeastRow, (kRunsHeight - kAround) / static_cast<double>(lines.size()))),
+        axes_{{kNamesLeft, kRunsTop, kRunsWidth - kRunsRight - kNamesLeft, down()}, axis_of(plot), {}},
         svg_(kRunsWidth, kAround + down()) {}
 
   std::string str() {
-    draw_frame();
+    svg_.text(kRunsLeft, kRunsTop - 12, plot_.title, {.size = 13, .bold = true});
+    axes_.draw(svg_, {});
     for (size_t i = 0; i < lines_.size(); ++i)
       if (!plot_.curves[i].mean.empty()) draw_line(i);
     return svg_.str();
@@ -108,16 +109,6 @@ class SpreadChart {
   }
 
   double down() const { return row_ * static_cast<double>(lines_.size()); }
-  double x_at(double value) const { return kNamesLeft + (kRunsWidth - kRunsRight - kNamesLeft) * x_.part(value); }
-
-  void draw_frame() {
-    svg_.text(kRunsLeft, kRunsTop - 12, plot_.title, {.size = 13, .bold = true});
-    for (const double tick : x_.ticks)
-      svg_.line(x_at(tick), kRunsTop, x_at(tick), kRunsTop + down(), {.color = kGridColor});
-    draw_tick_texts(
-        svg_, x_, [&](double tick) { return x_at(tick); }, kRunsTop + down() + 16, 11);
-    svg_.line(kNamesLeft, kRunsTop, kNamesLeft, kRunsTop + down(), {});
-  }
 
   void draw_line(size_t i) {
     constexpr double kLetters = 9.5;
@@ -128,8 +119,8 @@ class SpreadChart {
     svg_.begin_group(fmt::format("class=\"run\" data-run=\"{}\"", i), lines_[i].name);
     svg_.text(kNamesLeft - 6, y + 3.5, shortened(lines_[i].name, kNamesLeft - 10, kLetters),
               {.size = kLetters, .anchor = "end", .color = kQuietColor});
-    svg_.line(x_at(most.low), y, x_at(most.high), y, {.color = stroke.color, .width = 3});
-    svg_.circle(x_at(median), y, 3.5, stroke.color,
+    svg_.line(axes_.x_at(most.low), y, axes_.x_at(most.high), y, {.color = stroke.color, .width = 3});
+    svg_.circle(axes_.x_at(median), y, 3.5, stroke.color,
                 fmt::format("{}: {:.6g}, nine tenths of the steps {:.6g} to {:.6g}", lines_[i].name, median, most.low,
                             most.high));
     svg_.end_group();
@@ -137,8 +128,8 @@ class SpreadChart {
 
   const RunsPlot& plot_;
   const std::vector<ChartedLine>& lines_;
-  const ValueAxis x_;
   const double row_;
+  const ChartAxes axes_;
   Svg svg_;
 };
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "recipes/report/count_text.h"
 #include "recipes/report/curve_points.h"
 
 namespace kb {
@@ -42,12 +41,6 @@ CurveRange range_of_most(const Curve& curve, double outliers) {
   return range;
 }
 
-double ValueAxis::part(double value) const {
-  const double at =
-      is_logarithmic ? std::log(std::max(value, low) / low) / std::log(high / low) : (value - low) / (high - low);
-  return std::clamp(at, 0.0, 1.0);
-}
-
 ValueAxis linear_values(const CurveRange& range) {
   ValueAxis axis;
   axis.ticks = round_ticks(range.is_empty() ? 1 : std::max(range.high, 0.0));
@@ -78,24 +71,10 @@ ValueAxis values_of_range(const CurveRange& range, double ratio) {
   return axis;
 }
 
-void draw_tick_texts(Svg& svg, const ValueAxis& axis, const std::function<double(double)>& x_at, double y,
-                     double letters) {
-  constexpr double kApart = 6;
-  const std::vector<std::string> texts = tick_texts(axis.ticks);
-  double free_from = 0;
-  for (size_t i = 0; i < texts.size(); ++i) {
-    const double at = x_at(axis.ticks[i]), half = text_width(texts[i], letters) / 2;
-    if (at - half < free_from) continue;
-    svg.text(at, y, texts[i], {.size = letters, .anchor = "middle", .color = kQuietColor});
-    free_from = at + half + kApart;
-  }
-}
-
-CourseAxis::CourseAxis(const CurveRange& last_points, double CurvePoint::*place)
-    : at(place),
-      ticks(round_ticks(last_points.is_empty() ? 1 : last_points.high)),
-      last(last_points.is_empty() || last_points.high < 1e-9 ? ticks.back() : last_points.high) {
-  while (ticks.back() > last * (1 + 1e-9)) ticks.pop_back();
+CourseAxis::CourseAxis(const CurveRange& last_points, double CurvePoint::*place) : at(place) {
+  places.ticks = round_ticks(last_points.is_empty() ? 1 : last_points.high);
+  places.high = last_points.is_empty() || last_points.high < 1e-9 ? places.ticks.back() : last_points.high;
+  while (places.ticks.back() > places.high * (1 + 1e-9)) places.ticks.pop_back();
 }
 
 Svg::Stroke numbered_stroke(size_t number) {
@@ -106,24 +85,14 @@ Svg::Stroke numbered_stroke(size_t number) {
 }
 
 void CurveChart::draw_axes(const std::string& title) {
-  svg_.text(box_.left, box_.top - 12, title, {.size = 13, .bold = true});
-  const std::vector<std::string> values = tick_texts(values_.ticks), places = tick_texts(course_.ticks);
-  for (const double place : course_.ticks) svg_.line(x(place), box_.top, x(place), bottom(), {.color = kGridColor});
-  for (size_t i = 0; i < values.size(); ++i) {
-    const double at = y(values_.ticks[i]);
-    svg_.line(box_.left, at, box_.left + box_.across, at, {.color = kGridColor});
-    svg_.text(box_.left - 8, at + 4, values[i], {.size = 11, .anchor = "end", .color = kQuietColor});
-  }
-  for (size_t i = 0; i < places.size(); ++i)
-    svg_.text(x(course_.ticks[i]), bottom() + 16, places[i], {.size = 11, .anchor = "middle", .color = kQuietColor});
-  svg_.line(box_.left, bottom(), box_.left + box_.across, bottom(), {});
-  svg_.line(box_.left, box_.top, box_.left, bottom(), {});
+  svg_.text(axes_.box.left, axes_.box.top - 12, title, {.size = 13, .bold = true});
+  axes_.draw(svg_, {});
 }
 
 void CurveChart::line(const Curve& curve, const Svg::Stroke& stroke) {
   Svg::Points points;
   for (const CurvePoint& point : curve)
-    if (std::isfinite(point.*course_.at)) points.emplace_back(x(point.*course_.at), y(point.value));
+    if (std::isfinite(point.*at_)) points.emplace_back(axes_.x_at(point.*at_), axes_.y_at(point.value));
   if (points.size() > 1) svg_.lines(points, stroke);
 }
 
@@ -131,7 +100,7 @@ void CurveChart::band(const Curve& low, const Curve& high, const std::string& co
   constexpr double kOpacity = 0.18;
   Svg::Points corners;
   const auto add = [&](const CurvePoint& point) {
-    if (std::isfinite(point.*course_.at)) corners.emplace_back(x(point.*course_.at), y(point.value));
+    if (std::isfinite(point.*at_)) corners.emplace_back(axes_.x_at(point.*at_), axes_.y_at(point.value));
   };
   std::for_each(low.begin(), low.end(), add);
   std::for_each(high.rbegin(), high.rend(), add);
@@ -146,8 +115,8 @@ void CurveChart::evaluations(const Curve& curve, const Svg::Stroke& stroke, cons
 
 void CurveChart::dots(const Curve& curve, const std::string& color, double radius, const std::string& what) {
   for (const CurvePoint& point : curve)
-    if (std::isfinite(point.*course_.at))
-      svg_.circle(x(point.*course_.at), y(point.value), radius, color,
+    if (std::isfinite(point.*at_))
+      svg_.circle(axes_.x_at(point.*at_), axes_.y_at(point.value), radius, color,
                   fmt::format("epoch {:.4g}: {} {:.4g}", point.epoch, what, point.value));
 }
 

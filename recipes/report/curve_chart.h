@@ -1,10 +1,9 @@
 // A chart of curves over epochs or steps: axes, lines, and dots with tooltips that say their values.
 #pragma once
-#include <functional>
 #include <limits>
 #include <string>
-#include <vector>
 
+#include "recipes/report/chart_axes.h"
 #include "recipes/report/curves.h"
 #include "recipes/report/svg.h"
 
@@ -22,14 +21,6 @@ struct CurveRange {
 // its points is left out on each side.
 CurveRange range_of_most(const Curve& curve, double outliers);
 
-// The vertical axis of a chart.
-struct ValueAxis {
-  double low = 0, high = 1;
-  bool is_logarithmic = false;
-  std::vector<double> ticks = {};
-  double part(double value) const;  // returns 0 at the low end and below, 1 at the high end and above
-};
-
 // Returns an axis from 0 to at least the range's high end.
 ValueAxis linear_values(const CurveRange& range);
 // Returns an axis with ticks at 1, 2 and 5 times the powers of ten, or at the powers alone if it spans many decades.
@@ -38,17 +29,11 @@ ValueAxis logarithmic_values(const CurveRange& range);
 // axis from the least value on if that is below 0 (the loss of a density) or no value is positive; else one from 0 on.
 ValueAxis values_of_range(const CurveRange& range, double ratio);
 
-// Draws the texts of an axis' ticks in a line at `y`, each in the middle of its `x_at`; those that would touch the text
-// before are left out.
-void draw_tick_texts(Svg& svg, const ValueAxis& axis, const std::function<double(double)>& x_at, double y,
-                     double letters);
-
 // The horizontal axis of a chart, in epochs or in steps. It ends at the last point of the curves.
 struct CourseAxis {
   explicit CourseAxis(const CurveRange& last_points, double CurvePoint::*place = &CurvePoint::epoch);
   double CurvePoint::*at;  // member with the place of a point: CurvePoint::epoch or CurvePoint::step
-  std::vector<double> ticks;
-  double last = 1;  // place of the right end
+  ValueAxis places;
 };
 
 // Returns the stroke of the run or configuration of this number, from 0 on: ten colours with a solid line, then the ten
@@ -56,19 +41,13 @@ struct CourseAxis {
 Svg::Stroke numbered_stroke(size_t number);
 
 constexpr size_t kMostCurvePoints = 400;  // greatest number of points of a drawn line
-constexpr const char *kQuietColor = "#555", *kGridColor = "#e4e4e4";
-
-// The place of a chart in a picture, in pixels.
-struct ChartBox {
-  double left, top, across, down;
-};
 
 // Draws one chart into a picture.
 class CurveChart {
  public:
-  // `svg` and `course` must outlive the chart.
+  // `svg` must outlive the chart.
   CurveChart(Svg& svg, const ChartBox& box, ValueAxis values, const CourseAxis& course)
-      : svg_(svg), box_(box), values_(std::move(values)), course_(course) {}
+      : svg_(svg), axes_{box, course.places, std::move(values)}, at_(course.at) {}
 
   void draw_axes(const std::string& title);
   void line(const Curve& curve, const Svg::Stroke& stroke);
@@ -79,16 +58,10 @@ class CurveChart {
   // Draws a dot of `radius` pixels per point, without a line; `what` as for evaluations().
   void dots(const Curve& curve, const std::string& color, double radius, const std::string& what);
 
-  double bottom() const { return box_.top + box_.down; }
-
  private:
-  double x(double place) const { return box_.left + box_.across * place / course_.last; }
-  double y(double value) const { return box_.top + box_.down * (1 - values_.part(value)); }
-
   Svg& svg_;
-  const ChartBox box_;
-  const ValueAxis values_;
-  const CourseAxis& course_;
+  const ChartAxes axes_;
+  double CurvePoint::*const at_;
 };
 
 }  // namespace kb

@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "recipes/report/count_text.h"
-
 namespace kb {
 namespace {
 
@@ -23,29 +21,11 @@ ValueAxis axis_at(const std::vector<double>& values) {
 }
 
 void ScatterChart::shade(double from, double to, const std::string& fill, const std::string& label) {
-  const double left = x_at(from), right = x_at(to);
-  svg_.rect(left, box_.top, right - left, box_.down, fill);
+  const double left = axes_.x_at(from), right = axes_.x_at(to);
+  svg_.rect(left, axes_.box.top, right - left, axes_.box.down, fill);
   if (text_width(label, kScatterLetters) < right - left)
-    svg_.text((left + right) / 2, box_.top - 6, label,
+    svg_.text((left + right) / 2, axes_.box.top - 6, label,
               {.size = kScatterLetters, .anchor = "middle", .color = kQuietColor});
-}
-
-void ScatterChart::draw_axes(const Titles& titles) {
-  for (const double tick : x_axis_.ticks) svg_.line(x_at(tick), box_.top, x_at(tick), bottom(), {.color = kGridColor});
-  draw_tick_texts(
-      svg_, x_axis_, [&](double tick) { return x_at(tick); }, bottom() + 17, kScatterLetters);
-  const std::vector<std::string> texts = tick_texts(y_axis_.ticks);
-  for (size_t i = 0; i < texts.size(); ++i) {
-    const double tick = y_axis_.ticks[i];
-    svg_.line(box_.left, y_at(tick), box_.left + box_.across, y_at(tick), {.color = kGridColor});
-    svg_.text(box_.left - 7, y_at(tick) + 4, texts[i],
-              {.size = kScatterLetters, .anchor = "end", .color = kQuietColor});
-  }
-  svg_.line(box_.left, bottom(), box_.left + box_.across, bottom(), {});
-  svg_.line(box_.left, box_.top, box_.left, bottom(), {});
-  svg_.text(box_.left + box_.across / 2, bottom() + 38, titles.x, {.size = 13, .anchor = "middle"});
-  if (!titles.y.empty())
-    svg_.text(16, box_.top + box_.down / 2, titles.y, {.size = 13, .anchor = "middle", .turn = -90});
 }
 
 void ScatterChart::curve(const std::function<double(double)>& y, const Svg::Stroke& stroke) {
@@ -53,39 +33,42 @@ void ScatterChart::curve(const std::function<double(double)>& y, const Svg::Stro
   Svg::Points points;
   for (int i = 0; i <= kPieces; ++i) {
     const double part = static_cast<double>(i) / kPieces;
-    const double x = x_axis_.is_logarithmic ? x_axis_.low * std::pow(x_axis_.high / x_axis_.low, part)
-                                            : x_axis_.low + part * (x_axis_.high - x_axis_.low);
+    const double x = axes_.x.is_logarithmic ? axes_.x.low * std::pow(axes_.x.high / axes_.x.low, part)
+                                            : axes_.x.low + part * (axes_.x.high - axes_.x.low);
     const double value = y(x);
-    if (value >= y_axis_.low && value <= y_axis_.high) points.emplace_back(x_at(x), y_at(value));
+    if (value >= axes_.y.low && value <= axes_.y.high) points.emplace_back(axes_.x_at(x), axes_.y_at(value));
   }
   if (points.size() > 1) svg_.lines(points, stroke);
 }
 
 void ScatterChart::line(const std::vector<std::pair<double, double>>& values, const Svg::Stroke& stroke) {
   Svg::Points points;
-  for (const auto& [x, y] : values) points.emplace_back(x_at(x), y_at(y));
+  for (const auto& [x, y] : values) points.emplace_back(axes_.x_at(x), axes_.y_at(y));
   if (points.size() > 1) svg_.lines(points, stroke);
 }
 
 void ScatterChart::clipped_line(const std::vector<std::pair<double, double>>& values, const Svg::Stroke& stroke) {
   std::vector<std::pair<double, double>> inside;
   for (const auto& value : values)
-    if (value.second >= y_axis_.low && value.second <= y_axis_.high) inside.push_back(value);
+    if (value.second >= axes_.y.low && value.second <= axes_.y.high) inside.push_back(value);
   line(inside, stroke);
 }
 
 void ScatterChart::whisker(double x, double low, double high, const std::string& color) {
   constexpr double kHalf = 4;
-  svg_.line(x_at(x), y_at(low), x_at(x), y_at(high), {.color = color, .width = 1.5});
+  svg_.line(axes_.x_at(x), axes_.y_at(low), axes_.x_at(x), axes_.y_at(high), {.color = color, .width = 1.5});
   for (const double end : {low, high})
-    svg_.line(x_at(x) - kHalf, y_at(end), x_at(x) + kHalf, y_at(end), {.color = color, .width = 1.5});
+    svg_.line(axes_.x_at(x) - kHalf, axes_.y_at(end), axes_.x_at(x) + kHalf, axes_.y_at(end),
+              {.color = color, .width = 1.5});
 }
 
 void ScatterChart::dot(double x, double y, const std::string& color, const std::string& tip) {
-  svg_.circle(x_at(x), y_at(y), 4, color, tip);
+  svg_.circle(axes_.x_at(x), axes_.y_at(y), 4, color, tip);
 }
 
-void ScatterChart::cross(double x, double y, const std::string& color) { draw_cross(svg_, x_at(x), y_at(y), color); }
+void ScatterChart::cross(double x, double y, const std::string& color) {
+  draw_cross(svg_, axes_.x_at(x), axes_.y_at(y), color);
+}
 
 void draw_entries(Svg& svg, double x, double y, double right, const std::vector<ChartEntry>& entries) {
   constexpr double kMark = 22, kToWords = 6, kToNext = 18, kToNextLine = 18;

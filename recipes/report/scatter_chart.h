@@ -19,25 +19,21 @@ ValueAxis axis_at(const std::vector<double>& values);
 
 class ScatterChart {
  public:
-  struct Titles {
-    std::string x, y;  // that of y stands at the left end of the picture; none is drawn if it is empty
-  };
   // `svg` must outlive this object.
   ScatterChart(Svg& svg, const ChartBox& box, ValueAxis x, ValueAxis y)
-      : svg_(svg), box_(box), x_axis_(std::move(x)), y_axis_(std::move(y)) {}
-  const ValueAxis& x() const { return x_axis_; }
+      : svg_(svg), axes_{box, std::move(x), std::move(y)} {}
+  const ValueAxis& x() const { return axes_.x; }
 
   // Shades the range from one x to another, cut at the ends of the axis; its label stands above the chart. Call it
   // before what is drawn on it.
   void shade(double from, double to, const std::string& fill, const std::string& label);
-  // Draws both axes. Ticks of x whose labels would touch have none.
-  void draw_axes(const Titles& titles);
+  void draw_axes(const AxisTitles& titles) { axes_.draw(svg_, titles); }
 
   // Draws a function over the whole of x; leaves out what is outside the axis of y.
   void curve(const std::function<double(double)>& y, const Svg::Stroke& stroke);
   void line(const std::vector<std::pair<double, double>>& values, const Svg::Stroke& stroke);
-  void level(double y, const Svg::Stroke& stroke) { line({{x_axis_.low, y}, {x_axis_.high, y}}, stroke); }
-  void upright(double x, const Svg::Stroke& stroke) { line({{x, y_axis_.low}, {x, y_axis_.high}}, stroke); }
+  void level(double y, const Svg::Stroke& stroke) { line({{axes_.x.low, y}, {axes_.x.high, y}}, stroke); }
+  void upright(double x, const Svg::Stroke& stroke) { line({{x, axes_.y.low}, {x, axes_.y.high}}, stroke); }
   // Draws a line; leaves out the points that are outside the axis of y.
   void clipped_line(const std::vector<std::pair<double, double>>& values, const Svg::Stroke& stroke);
   void whisker(double x, double low, double high, const std::string& color);
@@ -45,13 +41,8 @@ class ScatterChart {
   void cross(double x, double y, const std::string& color);
 
  private:
-  double x_at(double value) const { return box_.left + box_.across * x_axis_.part(value); }
-  double y_at(double value) const { return box_.top + box_.down * (1 - y_axis_.part(value)); }
-  double bottom() const { return box_.top + box_.down; }
-
   Svg& svg_;
-  const ChartBox box_;
-  const ValueAxis x_axis_, y_axis_;
+  const ChartAxes axes_;
 };
 
 enum class ChartMark : uint8_t { line, dot, cross };
