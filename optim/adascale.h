@@ -50,6 +50,8 @@ class AdaScale {
   /// restart the earliest is the step before.
   const ScaledStep& at(int64_t step) const;
 
+  const AdaScaleSizes& sizes() const { return sizes_; }
+
   static constexpr size_t kStateDigits = 9 * 16;
   /// Returns all that later gains depend on, as kStateDigits hexadecimal digits.
   std::string state() const;

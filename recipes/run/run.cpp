@@ -122,8 +122,11 @@ int64_t Run::updates_ahead(const RunPlan& plan) const {
 
 RunSchedule Run::first_schedule(const Ready& ready) const {
   const Settled& settled = ready.settled;
-  return make_run_schedule(rules_of(recipe_), learning_of_groups(settled.config, ready.programs.metrics.groups),
-                           settled.batch, settled.plan, first_step(settled.plan), schedule_state());
+  RunSchedule schedule =
+      make_run_schedule(rules_of(recipe_), learning_of_groups(settled.config, ready.programs.metrics.groups),
+                        settled.batch, settled.plan);
+  schedule.go_to(first_step(settled.plan), schedule_state());
+  return schedule;
 }
 
 void Run::tell_device() {

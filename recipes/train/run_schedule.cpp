@@ -45,23 +45,16 @@ std::span<const NamedScalar> RunScalars::rates(int64_t step) {
 
 namespace {
 
-// Returns AdaScale's state at `step` of a run with this optimizer; nothing if the learning rate has no gains.
-std::optional<AdaScale> make_adascale(const Optimizer& optimizer, const Learning& learning, const BatchPlan& batch,
-                                      int64_t step, const std::string& state) {
-  const bool has_gains = reference_rate(learning).has_gains();
-  if (has_gains && optimizer.schedule_free)
+// Returns AdaScale's state at the begin of a run with this optimizer; nothing if the learning rate has no gains.
+std::optional<AdaScale> make_adascale(const Optimizer& optimizer, const Learning& learning, const BatchPlan& batch) {
+  if (!reference_rate(learning).has_gains()) return std::nullopt;
+  if (optimizer.schedule_free)
     throw Error(
         fmt::format("learning.scaling: expected learning rates that are known before the run beside learning.optimizer "
                     "= {}, whose mean weighs "
                     "steps by them, got adascale\n  hint: learning.scaling = linear",
                     optimizer.name));
-  if (has_gains != !state.empty() && (step > 0 || !state.empty()))
-    throw Error(
-        fmt::format("learning.scaling: expected a state {} AdaScale's place in its schedule, got one {} it at step {}",
-                    has_gains ? "with" : "without", has_gains ? "without" : "with", step));
-  if (!has_gains) return std::nullopt;
-  const AdaScaleSizes sizes{learning.base_minibatch, batch.workers(), batch.per_worker};
-  return state.empty() ? AdaScale(sizes) : AdaScale(sizes, step, state);
+  return AdaScale({learning.base_minibatch, batch.workers(), batch.per_worker});
 }
 
 // Throws Error for a schedule-free optimizer where an order applies the gradients: its gradients are those at a point
@@ -105,12 +98,22 @@ int64_t RunSchedule::steps_left(int64_t done) const {
   return static_cast<int64_t>(std::ceil(std::max(total() - next.iterations, 0.0) / next.gain));
 }
 
+void RunSchedule::go_to(int64_t step, const std::string& state, int64_t ahead) {
+  const bool has_gains = adascale_.has_value();
+  if (has_gains != !state.empty() && (step > 0 || !state.empty()))
+    throw Error(
+        fmt::format("learning.scaling: expected a state {} AdaScale's place in its schedule, got one {} it at step {}",
+                    has_gains ? "with" : "without", has_gains ? "without" : "with", step));
+  if (!state.empty()) adascale_ = AdaScale(adascale_->sizes(), step, state);
+  ahead_ = ahead;
+}
+
 void RunSchedule::take(const std::optional<GradientNorms>& norms) {
   if (adascale_) adascale_->add(norms.value());
 }
 
 RunSchedule make_run_schedule(const Rules& own, const std::vector<GroupLearning>& groups, const BatchPlan& batch,
-                              const RunPlan& plan, int64_t step, const std::string& state, int64_t ahead) {
+                              const RunPlan& plan) {
   for (const auto& [group, learning] : groups)
     if (!is_frozen(learning)) check_order(find_optimizer(own.optimizers, learning.optimizer), plan);
   for (const auto& [group, learning] : groups)
@@ -121,7 +124,7 @@ RunSchedule make_run_schedule(const Rules& own, const std::vector<GroupLearning>
                       groups.size(), group.empty() ? "" : " for " + group));
   const Learning& learning = groups.front().learning;
   return {RunScalars(own, groups, plan),
-          make_adascale(find_optimizer(own.optimizers, learning.optimizer), learning, batch, step, state), ahead};
+          make_adascale(find_optimizer(own.optimizers, learning.optimizer), learning, batch)};
 }
 
 std::string ScheduleHash::up_to(int64_t step) {

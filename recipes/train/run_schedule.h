@@ -55,9 +55,12 @@ struct Update {
 
 class RunSchedule {
  public:
-  // Without `adascale` every step advances the schedule by one step. `ahead`: see ahead().
-  RunSchedule(RunScalars scalars, std::optional<AdaScale> adascale, int64_t ahead = 0)
-      : scalars_(std::move(scalars)), adascale_(std::move(adascale)), ahead_(ahead) {}
+  // Begins at step 0. Without `adascale` every step advances the schedule by one step.
+  RunSchedule(RunScalars scalars, std::optional<AdaScale> adascale)
+      : scalars_(std::move(scalars)), adascale_(std::move(adascale)) {}
+  // Goes to `step`. `state` is the text that state() returned at that step; it is empty at the begin of a run and
+  // without AdaScale. `ahead`: see ahead(). Throws Error if the state is missing with AdaScale, or given without it.
+  void go_to(int64_t step, const std::string& state, int64_t ahead = 0);
 
   // Returns the update that a step is.
   Update update_of(int64_t step) const { return {step, std::max<int64_t>(step - 1, 0), step + ahead_}; }
@@ -88,16 +91,14 @@ class RunSchedule {
 
   RunScalars scalars_;
   std::optional<AdaScale> adascale_;
-  int64_t ahead_;
+  int64_t ahead_ = 0;
 };
 
-// Returns the schedule of a run at `step`. `state` is the text that state() returned at that step; it is empty at the
-// begin of a run and without AdaScale. `ahead`: see RunSchedule::ahead(). `groups` tells how each group learns; a
-// single group may lack a name. Throws Error if the state is missing with AdaScale, or given without AdaScale; for
-// AdaScale with several groups; and for a schedule-free optimizer with AdaScale, or where an order applies the
-// gradients.
+// Returns the schedule of a run, at step 0. `groups` tells how each group learns; a single group may lack a name.
+// Throws Error for AdaScale with several groups; and for a schedule-free optimizer with AdaScale, or where an order
+// applies the gradients.
 RunSchedule make_run_schedule(const Rules& own, const std::vector<GroupLearning>& groups, const BatchPlan& batch,
-                              const RunPlan& plan, int64_t step, const std::string& state, int64_t ahead = 0);
+                              const RunPlan& plan);
 
 // Computes SHA-256 over the scalars of the schedule's first steps. Two schedules have the same hash if they agree in
 // all steps so far. With AdaScale these are steps of the schedule, not of the run.

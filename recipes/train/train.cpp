@@ -123,25 +123,32 @@ void check_step(const LoopStart& start, const RunPlan& plan) {
                     plan.steps, start.step));
 }
 
+// What gives the steps of a run, and the joins of its replicas, their scalars.
+struct CourseScalars {
+  RunSchedule schedule;
+  std::optional<JoinScalars> join;
+};
+
 // Throws the errors of the schedule, of the outer optimizer and of the order of gradients, which need no state.
-void check_steps(const Ready& ready) {
+CourseScalars make_course(const Ready& ready) {
   const Settled& settled = ready.settled;
-  make_run_schedule(rules_of(ready.task), learning_of_groups(settled.config, ready.programs.metrics.groups),
-                    settled.batch, settled.plan, 0, "");
-  if (ready.programs.find(Use::join))
-    JoinScalars(rules_of(ready.task), settled.config, ready.programs.metrics.groups, settled.plan);
+  const Rules rules = rules_of(ready.task);
+  const std::vector<std::string>& groups = ready.programs.metrics.groups;
+  CourseScalars course{
+      make_run_schedule(rules, learning_of_groups(settled.config, groups), settled.batch, settled.plan), {}};
+  if (ready.programs.find(Use::join)) course.join.emplace(rules, settled.config, groups, settled.plan);
   if (settled.plan.ordered > 0) check_gradient_order(settled, ready.machine.world.size());
+  return course;
 }
 
-CopyPrograms copy_programs(const Ready& ready) {
+CopyPrograms copy_programs(const Ready& ready, std::optional<JoinScalars> scalars) {
   const RunPlan& plan = ready.settled.plan;
   const ParameterCopies number = plan.copies(ready.machine.world.rank());
   if (number.all == 0) return {};
   CopyPrograms copies{.sessions = ready.programs.all(Use::replica),
                       .join = ready.programs.find(Use::join),
+                      .scalars = std::move(scalars),
                       .apply = ready.programs.find(Use::apply)};
-  if (copies.join)
-    copies.scalars.emplace(rules_of(ready.task), ready.settled.config, ready.programs.metrics.groups, plan);
   StateStore& store = ready.programs.store;
   const auto name = copies.join ? replica_name : worker_part;
   for (int64_t copy = 0; copy < number.all && ready.machine.world.leads(); ++copy)
@@ -179,7 +186,7 @@ class PartedTeam {
   Communicator* team_;
 };
 
-LoopResult run_loop(const Ready& ready, const LoopStart& start, Observer& observer) {
+LoopResult run_loop(const Ready& ready, const LoopStart& start, CourseScalars course, Observer& observer) {
   const auto& [task, settled, machine, programs] = ready;
   const auto make_check = [&](const LoopParts& parts, size_t phase, size_t bucket) {
     const ParameterSpace& space = programs.update().compiled().space;
@@ -189,14 +196,14 @@ LoopResult run_loop(const Ready& ready, const LoopStart& start, Observer& observ
     programs.store.initialise(weights_seed(settled.config.arithmetic));
     if (start.load_state) start.load_state();
   };
-  CopyPrograms copies = copy_programs(ready);  // by the rank among all processes
+  course.schedule.go_to(start.step, start.schedule_state, start.updates_ahead);
+  CopyPrograms copies = copy_programs(ready, std::move(course.join));  // by the rank among all processes
   const PartedTeam team(machine.world, settled.plan);
   LoopParts parts{settled,
                   settled.config,
                   settled.plan,
                   settled.batch,
-                  make_run_schedule(rules_of(task), learning_of_groups(settled.config, programs.metrics.groups),
-                                    settled.batch, settled.plan, start.step, start.schedule_state, start.updates_ahead),
+                  std::move(course.schedule),
                   task,
                   settled.loader_threads,
                   programs.all(Use::update),
@@ -229,10 +236,10 @@ Result train(const Task& given, const TrainConfig& config, Machine machine, Obse
   StateStore& store = all.programs->store;
   const Ready ready{all.task, all.settled, machine, *all.programs};
   LoopStart start = start_at(from, store);
-  check_steps(ready);
+  CourseScalars course = make_course(ready);
   if (!observer.ready(ready, start)) return {};
   check_step(start, all.settled.plan);
-  Result result{run_loop(ready, start, observer), {}};
+  Result result{run_loop(ready, start, std::move(course), observer), {}};
   observer.ended(ready, result.loop);
   if (observer.wants_state()) result.state = {result.loop.steps, store.canonical(), result.loop.schedule_state};
   return result;

@@ -222,7 +222,7 @@ BOOST_AUTO_TEST_CASE(a_schedule_free_optimizer_needs_rates_that_are_known) {
       parse(lenet_mnist(), {"--optimizer", "schedule-free", "--base-lr", "0.1", "--base-minibatch", "64", "--minibatch",
                             "256", "--per-worker", "64", "--scaling", "adascale"});
   BOOST_TEST(test::error_of([&] {
-               make_run_schedule({}, {{"", config.learning}}, batch_plan(config), make_plan(config, 60000), 0, "");
+               make_run_schedule({}, {{"", config.learning}}, batch_plan(config), make_plan(config, 60000));
              }) ==
              "learning.scaling: expected learning rates that are known before the run beside learning.optimizer = "
              "schedule-free, whose "
