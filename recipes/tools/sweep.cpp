@@ -43,8 +43,7 @@ struct SweepWork {
 
 std::string ending_of(const PlannedTrial& trial, const TrialOutcome& outcome) {
   const TrialStanding& standing = trial.standing;
-  if (outcome.end == TrialEnd::failed)
-    return "failed: " + outcome.message.substr(0, outcome.message.find_last_not_of('\n') + 1);
+  if (outcome.end == TrialEnd::failed) return "failed";
   if (trial.state == TrialState::reached) return fmt::format("target after {} steps", standing.target_step);
   if (trial.state == TrialState::diverged) return fmt::format("diverged after {} steps", standing.steps);
   if (trial.state == TrialState::hopeless) return fmt::format("hopeless after {} steps: stopped", standing.steps);
@@ -63,8 +62,8 @@ class SweepConsole : public TrialObserver {
     const PlannedTrial* planned = view_.plan().find(trial.name);
     if (!planned) return;
     const std::string values = values_text(*planned);
-    console_.line(fmt::format("{}{}{}: {}  ({})", trial.name, values.empty() ? "" : ", ", values,
-                              ending_of(*planned, outcome), standing()));
+    console_.line(ended_text(trial.name + (values.empty() ? "" : ", ") + values, ending_of(*planned, outcome),
+                             standing(), outcome));
   }
 
   void waits(const Trial& trial, const std::filesystem::path& folder) override {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <thread>
 #include <utility>
 
@@ -249,6 +250,14 @@ bool run_trials(TrialSource& source, const ExecutorOptions& options, TrialObserv
 
 std::string waiting_text(const Trial& trial, const fs::path& folder) {
   return fmt::format("waiting for {}: its folder is in use by another process: {}", trial.name, folder.string());
+}
+
+std::string ended_text(const std::string& trial, const std::string& ending, const std::string& standing,
+                       const TrialOutcome& outcome) {
+  std::string text = fmt::format("{}: {}  ({})", trial, ending, standing);
+  std::istringstream said(outcome.message);
+  for (std::string line; std::getline(said, line);) text += line.empty() ? "\n" : "\n  " + line;
+  return text.substr(0, text.find_last_not_of('\n') + 1);
 }
 
 int choose_jobs(int64_t asked, size_t trials, int processes, bool on_gpu) {

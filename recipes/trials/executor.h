@@ -78,6 +78,11 @@ bool run_trials(TrialSource& source, const ExecutorOptions& options, TrialObserv
 // Returns a line for the console which tells that a trial waits for its run folder.
 std::string waiting_text(const Trial& trial, const std::filesystem::path& folder);
 
+// Returns what the console says of a trial that ended: a line "TRIAL: ENDING  (STANDING)" and, indented below it, what
+// a failed trial said.
+std::string ended_text(const std::string& trial, const std::string& ending, const std::string& standing,
+                       const TrialOutcome& outcome);
+
 // Returns how many trials, of `processes` processes each, run at once: `asked` if it is above 0, else one on a GPU and
 // as many on a CPU as leave each process a processor. The number is at least 1, and never above that of the trials.
 int choose_jobs(int64_t asked, size_t trials, int processes, bool on_gpu);

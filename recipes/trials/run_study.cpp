@@ -12,8 +12,7 @@
 namespace kb {
 
 std::string outcome_text(const std::filesystem::path& folder, const TrialOutcome& outcome) {
-  if (outcome.end == TrialEnd::failed)
-    return "failed: " + outcome.message.substr(0, outcome.message.find_last_not_of('\n') + 1);
+  if (outcome.end == TrialEnd::failed) return "failed";
   const RunReport run = read_run(folder);
   if (outcome.end == TrialEnd::diverged) return fmt::format("diverged after {} steps", run.steps);
   const Summary alone = summary_of({run});
@@ -32,8 +31,9 @@ class StudyConsole : public TrialObserver {
 
   void ended(const Trial& trial, const TrialOutcome& outcome) override {
     ++ended_;
-    console_.line(fmt::format("{}: {}{}  ({} of {} done{})", trial.name, outcome_text(store_ / trial.name, outcome),
-                              outcome.was_done ? ", before" : "", ended_, trials_, time_left()));
+    console_.line(ended_text(trial.name,
+                             outcome_text(store_ / trial.name, outcome) + (outcome.was_done ? ", before" : ""),
+                             fmt::format("{} of {} done{}", ended_, trials_, time_left()), outcome));
   }
 
   void progress(double done, size_t running) override {

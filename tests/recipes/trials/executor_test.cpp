@@ -143,6 +143,14 @@ BOOST_AUTO_TEST_CASE(a_killed_trial_starts_once_more) {
   BOOST_TEST(test::contains(outcomes->at(1).message, "signal 9 ended it 2 times"));
 }
 
+BOOST_AUTO_TEST_CASE(what_a_failed_trial_said_stands_below_its_line) {
+  const TrialOutcome full{TrialEnd::failed, false, "lenet_mnist: a full disk\n  kept: no checkpoint\n  hint: room\n"};
+  BOOST_TEST(ended_text("seed-2", "failed", "1 of 2 done", full) ==
+             "seed-2: failed  (1 of 2 done)\n  lenet_mnist: a full disk\n    kept: no checkpoint\n    hint: room");
+  BOOST_TEST(ended_text("seed-1", "error 3 %", "2 of 2 done", {TrialEnd::trained}) ==
+             "seed-1: error 3 %  (2 of 2 done)");
+}
+
 BOOST_AUTO_TEST_CASE(as_many_at_once_as_asked) {
   watch.stop_behind = store / "c" / "waits";
   BOOST_TEST(!run({{"a", {"wait"}}, {"b", {"wait"}}, {"c", {"wait"}}, {"d", {"wait"}}}, 3));
