@@ -24,8 +24,15 @@ namespace {
                           to_string(values.type()), hint));
 }
 
+[[noreturn]] void refuse_none(const std::string& recipe, const std::string& what, const char* expected) {
+  throw Error(fmt::format(
+      "recipe {}: {} of the model\n  expected: {}\n  got:      none\n  hint:     the model function sets them in the "
+      "ModelOutput that it returns; classification() makes one",
+      recipe, what, expected));
+}
+
 void check_given(const std::string& recipe, const std::string& what, Tensor values) {
-  if (!values.valid()) throw Error(fmt::format("recipe {}: the model returned no {}", recipe, what));
+  if (!values.valid()) refuse_none(recipe, what, "a tensor");
 }
 
 void check_per_sample(const std::string& recipe, const std::string& what, Tensor values, int64_t minibatch) {
@@ -75,7 +82,7 @@ void check_metric_name(const std::string& task, const std::string& name) {
 }
 
 void check_losses(const std::string& task, const Losses& losses, int64_t minibatch) {
-  if (losses.empty()) throw Error(fmt::format("recipe {}: the model returned no loss", task));
+  if (losses.empty()) refuse_none(task, "losses", "one, or several with different names");
   const bool has_names = losses.size() > 1;
   for (const Loss& loss : losses) {
     if (has_names) check_metric_name(task, loss.name);

@@ -123,7 +123,8 @@ BOOST_AUTO_TEST_CASE(a_model_that_reduces_over_samples_is_refused) {
       test::error_of([] { build_inference_graph(image_task(recipe(reduced_metric), tiny_input(), {}), 2); });
   test::golden("reduced_metric.txt", metric + "\n");
   BOOST_TEST(test::error_of([] { build_training_graph(image_task(recipe(no_loss), tiny_input(), {}), 2); }) ==
-             "recipe tiny: the model returned no loss");
+             "recipe tiny: losses of the model\n  expected: one, or several with different names\n  got:      none\n"
+             "  hint:     the model function sets them in the ModelOutput that it returns; classification() makes one");
 }
 
 // Returns the error of a model whose metric has this name.

@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(losses_need_names_and_scopes_of_their_own) {
     };
     BOOST_CHECK_EXCEPTION(trained(task_of(model), config_of_run(), silent), Error, says(text));
   };
-  refuses([](Losses& losses) { losses.clear(); }, "the model returned no loss");
+  refuses([](Losses& losses) { losses.clear(); }, "losses of the model\n  expected: one, or several");
   refuses([](Losses& losses) { losses[1].name = "lr"; }, "a metric is called 'lr'");
   refuses([](Losses& losses) { losses[1].values = mean(losses[1].values); }, "loss 'judge_loss' of the model");
   refuses([](Losses& losses) { losses[1].group = "critic"; }, "parameter \"judge.fc.weight\" belongs to no group");
