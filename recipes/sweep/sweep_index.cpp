@@ -117,7 +117,10 @@ void add_row(Insert& insert, const RunReport& run, const MinibatchPlan& plan, co
   insert.add(is_reached ? std::optional(trial.standing.target_step) : std::nullopt);
   insert.add(is_reached ? std::optional(std::llround(trial.standing.samples)) : std::nullopt);
   const bool is_tested = run.is_done() && run.result_part == kTestPart;
-  run.recipe.empty() ? insert.add_null() : insert.add(run.goal);
+  if (run.recipe.empty())
+    insert.add_null();
+  else
+    insert.add(run.goal);
   insert.add(is_tested ? run.result : std::nan("")).add(is_tested ? run.loss : std::nan(""));
   insert.add(run.train_seconds).add(run.state_sha256);
   insert.row();
