@@ -8,7 +8,6 @@
 
 #include "graph/error.h"
 #include "recipes/compare/report_runs.h"
-#include "recipes/config/target_figure.h"
 #include "recipes/run/run_folder.h"
 #include "runtime/json_reader.h"
 
@@ -30,13 +29,13 @@ std::map<std::string, std::vector<std::string>> values_by_flag(std::span<const E
 
 }  // namespace
 
-EpochsToGoal epochs_to_goal(const std::filesystem::path& run, double goal, GoalBy by) {
+EpochsToGoal epochs_to_goal(const std::filesystem::path& run, const TargetFigure& goal, GoalBy by) {
   EpochsToGoal found{read_run(run), flags_of_manifest(read_json(run / kManifest))};
-  const TargetFigure target{found.goal, found.goal_kind.is_share ? goal / 100 : goal};
+  const bool higher_is_better = kind_of_target(found, goal).value_or(MetricKind{}).higher_is_better;
   for (const EvaluationPoint& point : found.evaluations) {
-    const bool is_equal = point.goal == target.value;
-    if (!target.is_reached_by(point.goal, found.goal_kind.higher_is_better) && !(by == GoalBy::equal && is_equal))
-      continue;
+    const double figure = figure_at(found, point, goal.metric);
+    const bool is_equal = figure == goal.value;
+    if (!goal.is_reached_by(figure, higher_is_better) && !(by == GoalBy::equal && is_equal)) continue;
     found.epochs = point.epoch;
     break;
   }

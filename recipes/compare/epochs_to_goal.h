@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "recipes/config/target_figure.h"
 #include "recipes/trials/run_reader.h"
 
 namespace kb {
@@ -23,9 +24,9 @@ struct EpochsToGoal : RunReport {
 // same figure, too (equal: MLPerf's rules, which ask for 75.9 % or more).
 enum class GoalBy : uint8_t { better, equal };
 
-// Reads manifest.json and metrics.jsonl of a run folder. `goal`: a figure of the metric that judges the run, in per
-// cent if it is a share. Throws Error, which names the file, if the manifest is missing or damaged.
-EpochsToGoal epochs_to_goal(const std::filesystem::path& run, double goal, GoalBy by = GoalBy::better);
+// Reads manifest.json and metrics.jsonl of a run folder. Throws Error, which names the file, if the manifest is missing
+// or damaged.
+EpochsToGoal epochs_to_goal(const std::filesystem::path& run, const TargetFigure& goal, GoalBy by = GoalBy::better);
 
 // Throws Error unless all runs are of one recipe, one minibatch, one part and one metric.
 void check_comparable(std::span<const EpochsToGoal> runs);

@@ -27,6 +27,13 @@ double parse_figure(const std::string& flag, std::string number, const std::stri
 
 std::string TargetFigure::text() const { return fmt::format("{}={}", metric, value); }
 
+std::string TargetFigure::share_fault(bool higher_is_better) const {
+  if (divides_shares(higher_is_better)) return "";
+  return fmt::format("expected a share that some training can be better than, and not every one, {}, got {}{}",
+                     higher_is_better ? "from 0 and below 1" : "above 0 and up to 1", text(),
+                     value > 1 ? fmt::format("\n  hint:     {}%", text()) : "");
+}
+
 std::string TargetFigure::plain_metric() const {
   return is_of_averages() ? metric.substr(std::string_view(kAveragedPrefix).size()) : metric;
 }

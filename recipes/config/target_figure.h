@@ -24,6 +24,8 @@ struct TargetFigure {
   bool divides_shares(bool higher_is_better) const {
     return is_reached_by(0, higher_is_better) != is_reached_by(1, higher_is_better);
   }
+  // Returns what is wrong with a target of a share that no training or every one is better than; else "".
+  std::string share_fault(bool higher_is_better) const;
   std::string text() const;  // "error=0.03"
   bool operator==(const TargetFigure&) const = default;
 };

@@ -1,11 +1,12 @@
 // summary: epochs and samples of runs to a goal; with --rcp MLPerf's test of convergence
 //
-// ./run compare RUN... --goal 24.1 prints mean and standard deviation over the runs, which must have one recipe and one
-// minibatch. With --rcp the mean is judged by the reference convergence points of MLPerf's ResNet-50
+// ./run compare RUN... --goal error=24.1% prints mean and standard deviation over the runs, which must have one recipe
+// and one minibatch. With --rcp the mean is judged by the reference convergence points of MLPerf's ResNet-50
 // (recipes/papers/reference_check.h): runs that take too few epochs fail, because their training must differ
 // from the reference's. Runs of several policies (--policy), of any minibatches, are compared by their final errors
 // instead, and claims of papers are judged by them.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <limits>
@@ -24,7 +25,6 @@ namespace kb {
 namespace {
 
 constexpr double kReferenceError = 24.1;  // per cent: 100 - kReferenceTarget without its rounding error
-constexpr double kMostGoal = 1e9;
 
 void print_verdict(const char* name, Deviation deviation, int64_t minibatch, std::span<const double> epochs) {
   const ConvergenceVerdict v = check_convergence(resnet_points(deviation), minibatch, epochs);
@@ -38,14 +38,22 @@ void print_verdict(const char* name, Deviation deviation, int64_t minibatch, std
 
 // Returns the goal that was asked for, or the reference's error where the run is judged by an error. Throws UsageError
 // if the run's metric cannot have it.
-double goal_of(const RunReport& run, std::optional<double> asked) {
-  const MetricKind& kind = run.goal_kind;
-  if (!asked && (!kind.is_share || kind.higher_is_better))
-    throw UsageError(fmt::format("--goal: expected one for {}, which judges these runs: [{}] is an error in per cent",
+TargetFigure goal_of(const RunReport& run, const std::string& asked) {
+  const MetricKind& judging = run.goal_kind;
+  if (asked.empty() && (!judging.is_share || judging.higher_is_better))
+    throw UsageError(fmt::format("--goal: expected one for {}, which judges these runs: [error={}%] is of an error",
                                  run.goal, kReferenceError));
-  const double goal = asked.value_or(kReferenceError);
-  if (kind.is_share && goal > 100)
-    throw UsageError(fmt::format("--goal: expected at most 100, as {} is in per cent, got {}", run.goal, goal));
+  if (asked.empty()) return {run.goal, kReferenceError / 100};
+  const TargetFigure goal = parse_target("--goal", asked);
+  const std::optional<MetricKind> kind = kind_of_target(run, goal);
+  if (!kind) {
+    std::vector<std::string> names = {kLossName};
+    for (const auto& [name, other] : run.metric_kinds) names.push_back(name);
+    throw UsageError(
+        fmt::format("--goal: expected a metric of these runs: {}; got '{}'", fmt::join(names, ", "), goal.metric));
+  }
+  if (const std::string fault = goal.share_fault(kind->higher_is_better); kind->is_share && !fault.empty())
+    throw UsageError("--goal: " + fault);
   return goal;
 }
 
@@ -68,7 +76,7 @@ void judge_convergence(const std::vector<EpochsToGoal>& runs, std::vector<double
       "fail the first test in 2 to 11 %, the second one in 1 to 5 %\n");
 }
 
-int compare(const std::vector<std::string>& folders, double goal, bool wants_reference) {
+int compare(const std::vector<std::string>& folders, const TargetFigure& goal, bool wants_reference) {
   std::vector<EpochsToGoal> runs;
   std::vector<double> epochs, samples;
   for (const std::string& folder : folders) {
@@ -86,8 +94,9 @@ int compare(const std::vector<std::string>& folders, double goal, bool wants_ref
   check_comparable(runs);
   for (const std::string& note : pooled_notes(runs)) fmt::print("NOTE: {}\n", note);
   const EpochsToGoal& first = runs.front();
-  fmt::print("{}, kn {}: {} of {} runs reached a {} {} of {}{}\n", first.recipe, first.minibatch, epochs.size(),
-             runs.size(), first.part, first.goal, goal, first.goal_kind.is_share ? " %" : "");
+  const bool is_share = kind_of_target(first, goal).value_or(MetricKind{}).is_share;
+  fmt::print("{}, kn {}: {} of {} runs reached a {} {} of {:.12g}{}\n", first.recipe, first.minibatch, epochs.size(),
+             runs.size(), first.part, goal.metric, is_share ? 100 * goal.value : goal.value, is_share ? " %" : "");
   if (epochs.empty()) return 1;
   if (const size_t missed = runs.size() - epochs.size())
     fmt::print("NOTE: {} run{} did not reach it and {} left out of the mean, which is too low\n", missed,
@@ -127,12 +136,12 @@ bool differ_in_policy(const std::vector<std::string>& folders) {
   return policies.size() > 1;
 }
 
-int compare_any(const std::vector<std::string>& folders, std::optional<double> goal, bool wants_reference) {
+int compare_any(const std::vector<std::string>& folders, const std::string& goal, bool wants_reference) {
   if (!differ_in_policy(folders))
     return compare(folders, goal_of(read_manifest(folders.front()), goal), wants_reference);
-  if (goal || wants_reference)
+  if (!goal.empty() || wants_reference)
     throw UsageError(fmt::format("{}: expected runs of one --policy, got several, whose final errors are compared",
-                                 goal ? "--goal" : "--rcp"));
+                                 goal.empty() ? "--rcp" : "--goal"));
   const ReportedRuns runs = read_runs({folders.begin(), folders.end()});
   for (const std::string& left_out : runs.left_out) fmt::print("NOTE: {}\n", left_out);
   return compare_policies(runs.runs);
@@ -142,19 +151,19 @@ int compare_any(const std::vector<std::string>& folders, std::optional<double> g
 
 int compare_command(const ToolArguments& arguments) {
   std::vector<std::string> folders;
-  std::optional<double> goal;
+  std::string goal;
   bool wants_reference = false;
   CommandLine line("Epochs and samples that runs took to a goal; of runs of several policies, their final errors.",
-                   "./run compare RUN... [--goal X] [--rcp]");
+                   "./run compare RUN... [--goal METRIC=X] [--rcp]");
   line.texts({"RUN", "",
               "run folders, of one recipe, one minibatch and one part of the data; of several --policy, they may have "
               "several minibatches"},
              folders)
       .required()
-      .positive({"--goal", "X",
-                 "figure that an evaluation in the run's course is to be better than, of the metric that judges the "
-                 "runs, in per cent where it is a share; with --rcp it may be the same [24.1 of an error]"},
-                goal, kMostGoal)
+      .text({"--goal", "METRIC=X",
+             "figure that an evaluation in the run's course is to be better than, as --target takes it: error=0.241, "
+             "error=24.1%, loss=0.1, ema_loss=0.1; with --rcp it may be the same [24.1% of an error]"},
+            goal)
       .flag("--rcp", wants_reference,
             "judge the mean by MLPerf's reference convergence points of ResNet-50; at least 3 runs");
   if (!line.parse(arguments.words)) return 0;

@@ -54,12 +54,9 @@ void check_target(const TrainConfig& config, const std::vector<NamedMetric>& met
                     "  hint:     judging.eval_ema, and learning.ema = 0.999 for the averages",
                     target->text()));
   for (const auto& [name, kind] : metrics)
-    if (name == target->plain_metric() && kind.is_share && !target->divides_shares(kind.higher_is_better))
-      throw Error(
-          fmt::format("length.target: expected a share that some training can be better than, and not every one, {}, "
-                      "got {}{}",
-                      kind.higher_is_better ? "from 0 and below 1" : "above 0 and up to 1", target->text(),
-                      target->value > 1 ? fmt::format("\n  hint:     {}%", target->text()) : ""));
+    if (name == target->plain_metric() && kind.is_share)
+      if (const std::string fault = target->share_fault(kind.higher_is_better); !fault.empty())
+        throw Error("length.target: " + fault);
   const std::vector<std::string> names = target_names(metrics, config.judging.eval_ema);
   if (std::find(names.begin(), names.end(), target->metric) != names.end()) return;
   throw Error(fmt::format("length.target: expected a metric of the model: {}; got '{}'{}", fmt::join(names, ", "),

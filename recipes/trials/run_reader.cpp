@@ -233,9 +233,14 @@ double figure_at(const RunReport& run, const EvaluationPoint& point, const std::
   return other == point.others.end() ? std::numeric_limits<double>::quiet_NaN() : other->second;
 }
 
-std::optional<int64_t> step_reaching(const RunReport& run, const TargetFigure& target) {
+std::optional<MetricKind> kind_of_target(const RunReport& run, const TargetFigure& target) {
   const auto kind = run.metric_kinds.find(target.plain_metric());
-  const bool higher_is_better = kind != run.metric_kinds.end() && kind->second.higher_is_better;
+  if (kind != run.metric_kinds.end()) return kind->second;
+  return target.plain_metric() == kLossName ? std::optional(MetricKind{}) : std::nullopt;
+}
+
+std::optional<int64_t> step_reaching(const RunReport& run, const TargetFigure& target) {
+  const bool higher_is_better = kind_of_target(run, target).value_or(MetricKind{}).higher_is_better;
   for (const EvaluationPoint& point : run.evaluations)
     if (point.step > 0 && target.is_reached_by(figure_at(run, point, target.metric), higher_is_better))
       return point.step;

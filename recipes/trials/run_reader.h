@@ -97,6 +97,9 @@ double share_of_run(const std::filesystem::path& folder);
 // Returns the figure of a metric at an evaluation; NaN if the run's metrics lack it.
 double figure_at(const RunReport& run, const EvaluationPoint& point, const std::string& metric);
 
+// Returns the kind of a target's metric; nothing if the run has no such metric.
+std::optional<MetricKind> kind_of_target(const RunReport& run, const TargetFigure& target);
+
 // Returns the number of steps after which an evaluation first reached a target, be it the run's own or another;
 // nothing if none did. An evaluation before the first step does not count.
 std::optional<int64_t> step_reaching(const RunReport& run, const TargetFigure& target);
