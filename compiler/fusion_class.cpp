@@ -1,12 +1,11 @@
 #include "compiler/fusion_class.h"
 
-#include <cstddef>
-#include <iterator>
+#include "graph/enum_table.h"
 
 namespace kb {
 namespace {
 
-constexpr FusionTraits kTraits[] = {
+constexpr EnumTable<FusionClass, FusionTraits> kTraits({
     // class, name, kind, shared, computes_again, stores_by_element
     {FusionClass::pointwise, "pointwise", StepKind::kernel, true, true, true},
     {FusionClass::row_reduce, "row_reduce", StepKind::kernel, true, true, true},
@@ -20,17 +19,17 @@ constexpr FusionTraits kTraits[] = {
     {FusionClass::carry, "carry", StepKind::kernel, false, false, true},
     {FusionClass::exchange, "exchange", StepKind::exchange, false, false, false},
     {FusionClass::wait, "wait", StepKind::wait, false, false, false},
-};
+});
 
 constexpr bool rows_stand_in_order() {
-  for (size_t i = 0; i < std::size(kTraits); ++i)
-    if (static_cast<size_t>(kTraits[i].cls) != i) return false;
-  return std::size(kTraits) == static_cast<size_t>(FusionClass::wait) + 1;
+  for (const FusionTraits& row : kTraits)
+    if (&kTraits[row.cls] != &row) return false;
+  return true;
 }
 static_assert(rows_stand_in_order());
 
 }  // namespace
 
-const FusionTraits& traits(FusionClass cls) { return kTraits[static_cast<size_t>(cls)]; }
+const FusionTraits& traits(FusionClass cls) { return kTraits[cls]; }
 
 }  // namespace kb

@@ -1,11 +1,12 @@
 // Element types of tensors: their names, widths and classes, and the rounding of a double to each of them, to nearest
 // even.
 #pragma once
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "graph/enum_table.h"
 
 namespace kb {
 
@@ -22,8 +23,7 @@ struct DTypeInfo {
   bool is_signed;
 };
 
-// The table has a row for each dtype, in the order of DType.
-inline constexpr std::array kDTypes{
+inline constexpr EnumTable<DType, DTypeInfo> kDTypes({
     DTypeInfo{DType::f64, "f64", 64, DTypeClass::floating, true},
     DTypeInfo{DType::f32, "f32", 32, DTypeClass::floating, true},
     DTypeInfo{DType::bf16, "bf16", 16, DTypeClass::floating, true},
@@ -33,9 +33,9 @@ inline constexpr std::array kDTypes{
     DTypeInfo{DType::u8, "u8", 8, DTypeClass::integer, false},
     DTypeInfo{DType::boolean, "bool", 1, DTypeClass::boolean, false},
     DTypeInfo{DType::i64, "i64", 64, DTypeClass::integer, true},
-};
+});
 
-constexpr const DTypeInfo& info(DType dtype) { return kDTypes[static_cast<size_t>(dtype)]; }
+constexpr const DTypeInfo& info(DType dtype) { return kDTypes[dtype]; }
 constexpr std::string_view name(DType dtype) { return info(dtype).name; }
 // Returns the bytes of one element in memory; a boolean takes 1.
 constexpr int64_t size_of(DType dtype) { return (info(dtype).bits + 7) / 8; }

@@ -17,6 +17,7 @@
 
 #include "graph/attrs.h"
 #include "graph/dtype.h"
+#include "graph/enum_table.h"
 #include "graph/error.h"
 #include "graph/ops.h"
 #include "graph/type.h"
@@ -59,24 +60,24 @@ struct Node {
 
 // Each enumeration below that the graph's text writes has its values' names in a table, in their order.
 enum class Role : uint8_t { none, weight, bias, norm_scale, norm_shift, embedding };
-inline constexpr std::string_view kRoleNames[] = {"none", "weight", "bias", "norm_scale", "norm_shift", "embedding"};
-inline std::string_view name(Role role) { return kRoleNames[static_cast<size_t>(role)]; }
+inline constexpr EnumNames<Role> kRoleNames({"none", "weight", "bias", "norm_scale", "norm_shift", "embedding"});
+inline std::string_view name(Role role) { return kRoleNames[role]; }
 
 // The use of a variable. parameter: it is trained. state: running statistics. slot: a vector of the optimizer. table:
 // constant data of the compiler, for example the decay of each block. prepared: computed from the parameters once a
 // step, by the `prepare` program. partial: a sum over some of a step's workers, on its way to the update. cache: values
 // that a program carries from one call to the next, in no checkpoint.
 enum class VariableKind : uint8_t { parameter, state, slot, table, prepared, partial, cache };
-inline constexpr std::string_view kVariableKindNames[] = {"parameter", "state",   "slot", "table",
-                                                          "prepared",  "partial", "cache"};
-inline std::string_view name(VariableKind kind) { return kVariableKindNames[static_cast<size_t>(kind)]; }
+inline constexpr EnumNames<VariableKind> kVariableKindNames({"parameter", "state", "slot", "table", "prepared",
+                                                             "partial", "cache"});
+inline std::string_view name(VariableKind kind) { return kVariableKindNames[kind]; }
 
 // The distribution of a variable's initial values. normal: N(a, b^2); uniform: [a, b); constant: a; runs:
 // `Variable::values`; truncated_normal: N(a, b^2) where it lies within a +- 2 b; orthogonal: b times a matrix, of the
 // first axis and all others, whose rows, or columns if these are fewer, are orthonormal.
 enum class InitKind : uint8_t { constant, normal, uniform, runs, truncated_normal, orthogonal };
-inline constexpr std::string_view kInitKindNames[] = {"constant", "normal",           "uniform",
-                                                      "runs",     "truncated_normal", "orthogonal"};
+inline constexpr EnumNames<InitKind> kInitKindNames({"constant", "normal", "uniform", "runs", "truncated_normal",
+                                                     "orthogonal"});
 struct Init {
   InitKind kind = InitKind::constant;
   double a = 0;
@@ -116,8 +117,8 @@ struct Variable {
 
 // How the workers' values of an output become one: their sum, the value of global worker 0, or one row a sample.
 enum class Merge : uint8_t { sum, first, per_sample };
-inline constexpr std::string_view kMergeNames[] = {"sum", "first", "per_sample"};
-inline std::string_view name(Merge merge) { return kMergeNames[static_cast<size_t>(merge)]; }
+inline constexpr EnumNames<Merge> kMergeNames({"sum", "first", "per_sample"});
+inline std::string_view name(Merge merge) { return kMergeNames[merge]; }
 
 // The use of an output. result: whatever the model gives. loss: it is minimised. gradient: of the loss, by a
 // parameter. layer: about the layers, for log_layers.
@@ -140,8 +141,8 @@ struct StateWrite {
 // In `statistics`, batch norm normalises by the minibatch as in training and records its mean and variance; all other
 // functions act as in inference.
 enum class Mode : uint8_t { training, inference, statistics };
-inline constexpr std::string_view kModeNames[] = {"training", "inference", "statistics"};
-inline std::string_view name(Mode mode) { return kModeNames[static_cast<size_t>(mode)]; }
+inline constexpr EnumNames<Mode> kModeNames({"training", "inference", "statistics"});
+inline std::string_view name(Mode mode) { return kModeNames[mode]; }
 
 class Graph {
  public:

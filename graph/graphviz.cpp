@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "graph/enum_table.h"
 #include "graph/text.h"
 #include "graph/text_buffer.h"
 
@@ -19,9 +20,8 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-// The colours of the classes of ops stand in the order of OpClass.
-constexpr const char* kColours[] = {"lightyellow",   "white",   "gray90",      "lightblue",
-                                    "paleturquoise", "thistle", "lightsalmon", "palegreen"};
+constexpr EnumNames<OpClass> kColours({"lightyellow", "white", "gray90", "lightblue", "paleturquoise", "thistle",
+                                       "lightsalmon", "palegreen"});
 
 // A scope with the scopes and nodes in it.
 struct Cluster {
@@ -34,8 +34,7 @@ void put_node(TextBuffer& out, const Graph& graph, size_t index, int depth) {
   std::string label = fmt::format("%{} {}", index, name(node.op));
   if (node.op == Op::input || node.op == Op::variable) label += fmt::format("\\n{}", escaped(node.attrs.text("name")));
   for (const Type& type : node.outputs) label += fmt::format("\\n{}", escaped(to_string(type)));
-  put(out, "{:{}}n{} [label=\"{}\", fillcolor={}];\n", "", 2 * depth, index, label,
-      kColours[static_cast<size_t>(info(node.op).cls)]);
+  put(out, "{:{}}n{} [label=\"{}\", fillcolor={}];\n", "", 2 * depth, index, label, kColours[info(node.op).cls]);
 }
 
 void put_cluster(TextBuffer& out, const Graph& graph, const Cluster& cluster, int& clusters, int depth) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <variant>
 
+#include "graph/enum_table.h"
 #include "graph/infer_rules.h"
 
 namespace kb {
@@ -129,15 +130,19 @@ void check_tensor(const Type& type) {
                   ""};
 }
 
+namespace {
+
+std::vector<Type> infer_marker(Op, std::span<const Type> in, const Attrs&) { return {in[0]}; }
+
+}  // namespace
+
 std::vector<Type> infer(Op op, std::span<const Type> inputs, const Attrs& attrs) {
   check_arity(op, inputs.size());
   check_numbers(attrs);
-  // They stand in the order of OpClass; a marker's result has the type of its input.
-  constexpr decltype(&infer_leaf) kRules[] = {infer_leaf,   infer_pointwise, infer_movement, infer_reduction,
-                                              infer_window, infer_indexed,   infer_library};
-  const OpClass cls = info(op).cls;
-  std::vector<Type> results =
-      cls == OpClass::marker ? std::vector{inputs[0]} : kRules[static_cast<size_t>(cls)](op, inputs, attrs);
+  constexpr EnumTable<OpClass, decltype(&infer_leaf)> kRules({infer_leaf, infer_pointwise, infer_movement,
+                                                              infer_reduction, infer_window, infer_indexed,
+                                                              infer_library, infer_marker});
+  std::vector<Type> results = kRules[info(op).cls](op, inputs, attrs);
   for (const Type& type : results) check_tensor(type);
   return results;
 }

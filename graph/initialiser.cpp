@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "graph/enum_table.h"
 #include "graph/report.h"
 
 namespace kb {
@@ -9,11 +10,9 @@ namespace {
 
 using Rule = Initialiser::Rule;
 
-// The rules' names stand in the order of Rule.
-constexpr std::string_view kNames[] = {
-    "he_normal(fan_in)", "he_normal(fan_out)", "normal", "uniform_fan_in", "glorot_uniform", "zeros", "ones",
-    "truncated_normal",  "orthogonal"};
-std::string_view name(Rule rule) { return kNames[static_cast<size_t>(rule)]; }
+constexpr EnumNames<Rule> kNames({"he_normal(fan_in)", "he_normal(fan_out)", "normal", "uniform_fan_in",
+                                  "glorot_uniform", "zeros", "ones", "truncated_normal", "orthogonal"});
+std::string_view name(Rule rule) { return kNames[rule]; }
 
 double real_fan(std::string_view op, Rule rule, double fan) {
   if (fan == 0)

@@ -96,7 +96,7 @@ void put_node(TextBuffer& out, const Graph& graph, size_t index, const TextOptio
 void put_variable(TextBuffer& out, const Variable& variable) {
   const Init& init = variable.init;
   put(out, "  {} : {} {} {} {}(", quoted(variable.name), to_string(variable.type), name(variable.kind),
-      name(variable.role), kInitKindNames[static_cast<size_t>(init.kind)]);
+      name(variable.role), kInitKindNames[init.kind]);
   const std::vector<double> numbers =
       init.kind == InitKind::runs ? variable.values : std::vector<double>{init.a, init.b};
   put_list(out, numbers, [&](double d) { put_real(out, d); });

@@ -20,7 +20,7 @@ class GraphParser {
   Graph run() {
     word("graph");
     graph_.name = string();
-    graph_.mode = choose<Mode>(kModeNames);
+    graph_.mode = choose(kModeNames);
     if (accept("variables")) {
       while (token_.kind == GraphToken::Kind::string) variable();
     }
@@ -76,10 +76,10 @@ class GraphParser {
   std::string string() { return take(GraphToken::Kind::string, "a quoted name").text; }
 
   // Reads one of the names of an enumeration and returns its value.
-  template <class Enum, size_t count>
-  Enum choose(const std::string_view (&names)[count]) {
-    for (size_t i = 0; i < count; ++i)
-      if (accept(names[i])) return static_cast<Enum>(i);
+  template <class Enum>
+  Enum choose(const EnumNames<Enum>& names) {
+    for (size_t i = 0; i < names.size(); ++i)
+      if (const auto value = static_cast<Enum>(i); accept(names[value])) return value;
     fail(fmt::format("{}", fmt::join(names, " | ")));
   }
 
@@ -251,9 +251,9 @@ class GraphParser {
     if (graph_.find_variable(variable.name) != nullptr) fail(line, "each variable once", variable.name);
     mark(':');
     variable.type = type();
-    variable.kind = choose<VariableKind>(kVariableKindNames);
-    variable.role = choose<Role>(kRoleNames);
-    variable.init.kind = choose<InitKind>(kInitKindNames);
+    variable.kind = choose(kVariableKindNames);
+    variable.role = choose(kRoleNames);
+    variable.init.kind = choose(kInitKindNames);
     mark('(');
     std::vector<double> numbers = reals();
     const bool runs = variable.init.kind == InitKind::runs;
@@ -278,7 +278,7 @@ class GraphParser {
       if (other.name == output.name) fail(line, "each output once", output.name);
     mark('=');
     output.value = value();
-    output.merge = choose<Merge>(kMergeNames);
+    output.merge = choose(kMergeNames);
     graph_.outputs.push_back(std::move(output));
   }
 

@@ -1,10 +1,12 @@
 #include "optim/scaling_regions.h"
 
+#include "graph/enum_table.h"
+
 namespace kb {
 
 const char* text_of(ScalingRegion region) {
-  constexpr const char* kTexts[] = {"perfect scaling", "diminishing returns", "no gain"};
-  return kTexts[static_cast<size_t>(region)];
+  constexpr EnumTable<ScalingRegion, const char*> kTexts({"perfect scaling", "diminishing returns", "no gain"});
+  return kTexts[region];
 }
 
 ConfidenceInterval told_about(const Estimate& end) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <numeric>
 
+#include "graph/enum_table.h"
 #include "graph/image_layout.h"
 
 namespace kb {
@@ -110,14 +111,13 @@ AttentionSpec attention_spec(const Graph& graph, const Node& node) {
 }
 
 std::string text(const ConvSpec& s) {
-  constexpr const char* kNames[] = {"conv2d", "conv2d_input_grad", "conv2d_weight_grad"};
+  constexpr EnumNames<ConvKind> kNames({"conv2d", "conv2d_input_grad", "conv2d_weight_grad"});
   const bool weight_grad = s.kind == ConvKind::weight_grad;
   return fmt::format(
       "{} {} n{} c{}/{} {}x{} o{}/{} {}x{} stride {}x{} padding {}x{} dilation {}x{} groups {}{}{}{}{}{}",
-      kNames[static_cast<size_t>(s.kind)], name(s.dtype), s.n, s.c, s.block_in, s.h, s.w, s.o, s.block_out, s.kh, s.kw,
-      s.stride[0], s.stride[1], s.padding[0], s.padding[1], s.dilation[0], s.dilation[1], s.groups,
-      s.weights_last ? " last" : "", weight_grad && s.wide ? " wide" : "", s.tf32 ? " tf32" : "",
-      s.bias ? " +bias" : "", s.relu ? " +relu" : "");
+      kNames[s.kind], name(s.dtype), s.n, s.c, s.block_in, s.h, s.w, s.o, s.block_out, s.kh, s.kw, s.stride[0],
+      s.stride[1], s.padding[0], s.padding[1], s.dilation[0], s.dilation[1], s.groups, s.weights_last ? " last" : "",
+      weight_grad && s.wide ? " wide" : "", s.tf32 ? " tf32" : "", s.bias ? " +bias" : "", s.relu ? " +relu" : "");
 }
 
 std::string text(const MatmulSpec& s) {

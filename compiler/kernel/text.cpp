@@ -4,20 +4,21 @@
 #include <cmath>
 
 #include "compiler/kernel_ir.h"
+#include "graph/enum_table.h"
 #include "graph/text.h"
 #include "graph/text_buffer.h"
 
 namespace kb::ir {
 namespace {
 
-constexpr std::string_view kCodeNames[] = {
-    "constant",  "argument",   "tile",       "index_add",     "index_sub",  "index_mul",   "index_div", "index_mod",
-    "index_min", "index_max",  "index_lt",   "index_mul_add", "compute",    "fma",         "bitcast",   "convert",
-    "load",      "store",      "store_bits", "local",         "local_load", "local_store", "loop",      "branch",
-    "barrier",   "last_block", "tile_copy",  "tile_group",    "tile_wait",  "tile_mma",    "tile_store"};
-constexpr std::string_view kAccessNames[] = {"uniform", "contiguous", "gather"};
-constexpr std::string_view kStorageNames[] = {"", " block", " accumulators", " matrices"};
-constexpr std::string_view kBindNames[] = {"serial", "threads", "lanes"};
+constexpr EnumNames<Code> kCodeNames(
+    {"constant",  "argument",   "tile",       "index_add",     "index_sub",  "index_mul",   "index_div", "index_mod",
+     "index_min", "index_max",  "index_lt",   "index_mul_add", "compute",    "fma",         "bitcast",   "convert",
+     "load",      "store",      "store_bits", "local",         "local_load", "local_store", "loop",      "branch",
+     "barrier",   "last_block", "tile_copy",  "tile_group",    "tile_wait",  "tile_mma",    "tile_store"});
+constexpr EnumNames<Access> kAccessNames({"uniform", "contiguous", "gather"});
+constexpr EnumNames<Storage> kStorageNames({"", " block", " accumulators", " matrices"});
+constexpr EnumNames<Bind> kBindNames({"serial", "threads", "lanes"});
 
 std::string number_text(double number) {
   if (std::isnan(number)) return "nan";
@@ -55,14 +56,14 @@ class Writer {
 
   void place(const Instr& instr) {
     const bool local = instr.code == Code::local_load || instr.code == Code::local_store;
-    put("{}{}[r{} {}{}]", local ? 'l' : 'b', instr.buffer, instr.a, kAccessNames[static_cast<int>(instr.access)],
+    put("{}{}[r{} {}{}]", local ? 'l' : 'b', instr.buffer, instr.a, kAccessNames[instr.access],
         instr.aligned ? " aligned" : "");
   }
 
   void line(const Instr& instr) {
     if (instr.dst != kNone && instr.code != Code::loop)
       put("r{}:{}{} = ", instr.dst, name(instr.type), instr.lane_varying ? "*" : "");
-    const std::string_view code = kCodeNames[static_cast<int>(instr.code)];
+    const std::string_view code = kCodeNames[instr.code];
     switch (instr.code) {
       case Code::constant:
         if (instr.type == DType::i64) return put("{}", instr.integer);
@@ -90,13 +91,12 @@ class Writer {
       case Code::store_bits:
         return put("{} b{}[r{}] = r{}", code, instr.buffer, instr.a, instr.b);
       case Code::local:
-        put("local l{}:{}[{}]{}", instr.buffer, name(instr.type), instr.integer,
-            kStorageNames[static_cast<int>(instr.storage)]);
+        put("local l{}:{}[{}]{}", instr.buffer, name(instr.type), instr.integer, kStorageNames[instr.storage]);
         if (instr.tile.rows > 0) put(" {} x {}", instr.tile.rows, instr.tile.columns);
         if (instr.tile.panel > 0) put(" in panels of {}", instr.tile.panel);
         return;
       case Code::loop:
-        put("{} r{} = r{} .. r{}", kBindNames[static_cast<int>(instr.bind)], instr.dst, instr.a, instr.b);
+        put("{} r{} = r{} .. r{}", kBindNames[instr.bind], instr.dst, instr.a, instr.b);
         if (instr.integer != 1) put(" by {}", instr.integer);
         if (instr.valid != kNone) put(" {}valid r{}", instr.part ? "part " : "", instr.valid);
         if (instr.unroll != 1) put(" unroll {}", instr.unroll);

@@ -9,7 +9,7 @@ namespace cpp {
 namespace {
 
 constexpr Dialect kDialect = {
-    .types = {"double", "float", "u16", "u16", "int", "u32", "u8", "u8", "long"},
+    .types = {{"double", "float", "u16", "u16", "int", "u32", "u8", "u8", "long"}},
     .narrow_index_type = "long",
     .argument = "e[{}]",
     .narrow_argument = "e[{}]",

@@ -9,7 +9,7 @@ namespace cuda {
 namespace {
 
 constexpr Dialect kDialect = {
-    .types = {"double", "float", "bf16", "f16", "int", "u32", "u8", "bool", "long long"},
+    .types = {{"double", "float", "bf16", "f16", "int", "u32", "u8", "bool", "long long"}},
     .narrow_index_type = "int",
     .argument = "e{}",
     .narrow_argument = "(int)e{}",

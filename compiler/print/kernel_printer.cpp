@@ -24,7 +24,7 @@ void KernelPrinter::find_definitions(const std::vector<Instr>& body) {
 
 std::string_view KernelPrinter::memory_type(DType type) const {
   if (type == DType::i64 && kernel_.narrow_index) return dialect_.narrow_index_type;
-  return dialect_.types[static_cast<size_t>(type)];
+  return dialect_.types[type];
 }
 
 std::string KernelPrinter::literal(DType type, double number, int64_t integer) const {

@@ -20,7 +20,7 @@ struct Dialect {
   struct Special {
     std::string_view nan, infinity, minus_infinity;
   };
-  std::string_view types[kDTypes.size()];                         // types of elements in memory, in the order of DType
+  EnumNames<DType> types;                                         // types of elements in memory
   std::string_view narrow_index_type, argument, narrow_argument;  // narrow_: in kernels whose indices have 32 bits
   std::string_view wide_integer;                                  // literal of over 32 bits; empty: like any other
   std::string_view no, yes;                                       // the booleans

@@ -4,11 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "compiler/passes/parameter_space.h"
 #include "compiler/schedule/step_phases.h"
+#include "graph/enum_table.h"
 
 namespace kb {
 namespace {
@@ -327,8 +327,8 @@ std::string first_letters(const std::string& text, size_t letters) {
 }  // namespace
 
 std::string_view name(Phase phase) {
-  constexpr std::array<std::string_view, 4> kNames{"prepare", "forward", "backward", "update"};
-  return kNames[static_cast<size_t>(phase)];
+  constexpr EnumNames<Phase> kNames({"prepare", "forward", "backward", "update"});
+  return kNames[phase];
 }
 
 std::string StepDescription::text(size_t columns) const {

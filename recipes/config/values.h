@@ -4,9 +4,9 @@
 #include <array>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "graph/enum_table.h"
 #include "graph/error.h"
 
 namespace kb {
@@ -47,18 +47,10 @@ struct Choice {
   Value value = {};
 };
 
-// Returns whether an enumeration has a name for the value. Compilers print one that has none as a cast, "(Policy)5".
-template <auto value>
-consteval bool is_enumerator() {
-  const std::string_view text = __PRETTY_FUNCTION__;  // "... is_enumerator() [with auto value = kb::Policy::sync]"
-  return text[text.find("value = ") + std::string_view("value = ").size()] != '(';
-}
-
 // Returns the choices of an enumeration, given a word for each of its values, which count from 0.
 template <class Value, size_t count>
 consteval std::array<Choice<Value>, count> choices(const char* const (&words)[count]) {
-  static_assert(is_enumerator<static_cast<Value>(count - 1)>(), "a word stands for no value");
-  static_assert(!is_enumerator<static_cast<Value>(count)>(), "a value has no word");
+  static_assert(count == enumerators<Value>(), "a word for each value of the enumeration");
   std::array<Choice<Value>, count> all{};
   for (size_t i = 0; i < count; ++i) all[i] = {words[i], static_cast<Value>(i)};
   return all;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "compiler/passes/layout_table.h"
+#include "graph/enum_table.h"
 #include "recipes/perf/rounds.h"
 
 namespace kb {
@@ -39,8 +40,8 @@ std::vector<ConvLayer> resnet50_convolutions(int64_t n, DType dtype) {
 }
 
 const char* name(ConvKind kind) {
-  constexpr const char* kNames[] = {"forward", "input_grad", "weight_grad"};
-  return kNames[static_cast<int>(kind)];
+  constexpr EnumTable<ConvKind, const char*> kNames({"forward", "input_grad", "weight_grad"});
+  return kNames[kind];
 }
 
 bool trains(const ConvLayer& layer, ConvKind kind) { return kind != ConvKind::input_grad || layer.spec.c > 3; }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "compiler/schedule/plan_memory.h"
+#include "graph/enum_table.h"
 #include "runtime/three_digits.h"
 
 namespace kb {
@@ -129,8 +130,8 @@ void add_program(Timeline& timeline, const Schedule& schedule, std::span<const S
 }  // namespace
 
 std::string_view name(Lane lane) {
-  constexpr std::string_view kNames[] = {"compute", "communication", "copy"};
-  return kNames[static_cast<size_t>(lane)];
+  constexpr EnumNames<Lane> kNames({"compute", "communication", "copy"});
+  return kNames[lane];
 }
 
 std::string milliseconds_text(double milliseconds) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "graph/enum_table.h"
 #include "recipes/report/svg.h"
 #include "runtime/three_digits.h"
 
@@ -28,10 +29,10 @@ constexpr Colour kColours[] = {
     {"wait", "#d4464a"},
 };
 // Colours by Phase; they are light enough for dark letters.
-constexpr std::string_view kPhaseFills[] = {"#d9d9d9", "#cfe2f6", "#fbdcc0", "#d3ecc9"};
+constexpr EnumNames<Phase> kPhaseFills({"#d9d9d9", "#cfe2f6", "#fbdcc0", "#d3ecc9"});
 constexpr Phase kPhases[] = {Phase::prepare, Phase::forward, Phase::backward, Phase::update};
 
-std::string_view fill_of(Phase phase) { return kPhaseFills[static_cast<size_t>(phase)]; }
+std::string_view fill_of(Phase phase) { return kPhaseFills[phase]; }
 
 // Returns the kind with spaces for underscores: "column reduce" for "column_reduce".
 std::string words_of_kind(std::string_view kind) {

@@ -8,6 +8,7 @@
 #include "data/class_folders.h"
 #include "data/images/image_set.h"
 #include "data/images/pack.h"
+#include "graph/enum_table.h"
 #include "recipes/config/command_line.h"
 #include "recipes/config/values.h"
 #include "recipes/perf/memory_answer.h"
@@ -21,7 +22,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* kStageWords[] = {"confirmed", "packed", "verified"};  // words of each PackStage
+constexpr EnumNames<PackStage> kStageWords({"confirmed", "packed", "verified"});
 
 // Prints the progress on standard error: rewrites one line on a terminal, prints a line per minute elsewhere.
 class ProgressLine {
@@ -38,7 +39,7 @@ class ProgressLine {
     const std::chrono::duration<double> seconds = now - began_;
     const double speed = static_cast<double>(images - begun_with_) / std::max(seconds.count(), 1e-9);
     fmt::print(stderr, "{}{} {} of {} images, {}, {:.0f} images/s, {} left{}", terminal_ ? "\r\x1b[K" : "",
-               kStageWords[static_cast<size_t>(stage)], images, of, bytes_text(bytes), speed,
+               kStageWords[stage], images, of, bytes_text(bytes), speed,
                speed > 0 ? time_left_text(static_cast<double>(of - images) / speed) : "?",
                terminal_ && images < of ? "" : "\n");
   }

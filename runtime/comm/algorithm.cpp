@@ -1,13 +1,12 @@
 #include "runtime/comm/algorithm.h"
 
-#include <array>
-#include <cstddef>
+#include "graph/enum_table.h"
 
 namespace kb {
 
 std::string_view name(Algorithm algorithm) {
-  constexpr std::array<std::string_view, 5> kNames{"halving-doubling", "ring", "mpi", "mpi-blocking", "nccl"};
-  return kNames[static_cast<size_t>(algorithm)];
+  constexpr EnumNames<Algorithm> kNames({"halving-doubling", "ring", "mpi", "mpi-blocking", "nccl"});
+  return kNames[algorithm];
 }
 
 }  // namespace kb
