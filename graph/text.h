@@ -1,7 +1,6 @@
-// A graph as text, which parses back to the same graph; a graph in Graphviz's language; and its content hash.
+// A graph as text, from which it could be made again; a graph in Graphviz's language; and its content hash.
 #pragma once
 #include <string>
-#include <string_view>
 
 #include "graph/graph.h"
 
@@ -12,10 +11,9 @@ struct TextOptions {
 };
 // Returns a finite number exactly, in the form of printf's "%a": 0x1.8p+1.
 std::string hexadecimal(double value);
-// Prints a graph. Floats are hexadecimal, with the decimal in a comment beside them.
+// Prints a graph, with its scopes and without source lines. Floats are hexadecimal, with the decimal in a comment
+// beside them.
 std::string to_text(const Graph& graph, const TextOptions& options = {});
-// Throws Error with line number, expected and got. The text keeps scopes, and no source lines.
-Graph parse_graph(std::string_view text);
 std::string to_graphviz(const Graph& graph);
 // Returns 32 hex digits over ops, attributes, dtypes, shapes, wiring, the names of inputs, variables, outputs and
 // states, and the bits of constants. Scopes, places and dimension letters do not count.

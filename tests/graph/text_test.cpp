@@ -7,6 +7,7 @@
 #include "graph/interpreter.h"
 #include "graph/layers.h"
 #include "graph/scope.h"
+#include "tests/support/graph_parser.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/says.h"
 #include "tests/support/support.h"
@@ -31,7 +32,7 @@ Graph small_model() {
 
 void check_round_trip(const Graph& graph) {
   const std::string text = to_text(graph);
-  const Graph parsed = parse_graph(text);
+  const Graph parsed = test::parse_graph(text);
   BOOST_TEST(test::first_difference(text, to_text(parsed)) == "");
   BOOST_TEST(content_hash(parsed) == content_hash(graph));
   verify(parsed);
@@ -72,7 +73,7 @@ BOOST_AUTO_TEST_CASE(round_trip_of_random_graphs) {
 
 // A parsed graph computes the values of the original graph from the same bindings by name.
 BOOST_AUTO_TEST_CASE(parsed_graph_computes_the_same) {
-  const Graph graph = small_model(), parsed = parse_graph(to_text(graph));
+  const Graph graph = small_model(), parsed = test::parse_graph(to_text(graph));
   const Interpretation a = interpret(graph, random_bindings(graph, 5)),
                        b = interpret(parsed, random_bindings(graph, 5));
   BOOST_TEST(a.outputs.at("logits").data == b.outputs.at("logits").data);
@@ -84,7 +85,7 @@ BOOST_AUTO_TEST_CASE(rates_of_parameters) {
   const Tensor x = linear("fc", input(g, "x", DType::f32, {4, 3}, "NC"), 5, {.rate = 0.1});
   g.outputs.push_back({"sum", sum(x).value(), Merge::first});
   check_round_trip(g);
-  const Graph parsed = parse_graph(to_text(g));
+  const Graph parsed = test::parse_graph(to_text(g));
   BOOST_TEST(parsed.find_variable("fc.weight")->rate == 0.1);
   BOOST_TEST(parsed.find_variable("fc.bias")->rate == 1);
 }
@@ -99,19 +100,19 @@ BOOST_AUTO_TEST_CASE(awkward_names_and_numbers) {
     g.outputs.push_back({"sum # of all", sum(c).value(), Merge::first});
   }
   check_round_trip(g);
-  BOOST_TEST(test::contains(to_text(parse_graph(to_text(g))), "@\"2nd block/with blanks.0\""));
-  const Graph parsed = parse_graph(to_text(g));
+  BOOST_TEST(test::contains(to_text(test::parse_graph(to_text(g))), "@\"2nd block/with blanks.0\""));
+  const Graph parsed = test::parse_graph(to_text(g));
   BOOST_TEST(parsed.name == g.name);
   BOOST_TEST((parsed.mode == Mode::inference));
   g.mode = Mode::statistics;
-  BOOST_TEST((parse_graph(to_text(g)).mode == Mode::statistics));
+  BOOST_TEST((test::parse_graph(to_text(g)).mode == Mode::statistics));
 }
 
 BOOST_AUTO_TEST_CASE(places) {
   const Graph g = small_model();
   const std::string text = to_text(g, {.places = true});
   BOOST_TEST(test::contains(text, "# text_test.cpp:"));
-  BOOST_TEST(test::first_difference(to_text(g), to_text(parse_graph(text))) == "");
+  BOOST_TEST(test::first_difference(to_text(g), to_text(test::parse_graph(text))) == "");
 }
 
 // Numbers that would be used as an index or a size are checked, whatever a text claims.
@@ -120,7 +121,7 @@ BOOST_AUTO_TEST_CASE(forged_numbers_are_refused) {
       "graph \"g\" training /* a comment\nof two lines */\nnodes\n  %0 = input {dtype=f32, kind=\"sample\", "
       "name=\"x\", "
       "names=\"\", shape=[1,1,2,2]} : f32[1,1,2,2]\n  %1 = ";
-  const auto refused = [](const std::string& text) { return test::error_of([&] { parse_graph(text); }); };
+  const auto refused = [](const std::string& text) { return test::error_of([&] { test::parse_graph(text); }); };
   const auto sum_pool_grad = [&](const std::string& window) {
     return refused(head + "sum_pool_grad %0 {axes=[2,3], dilation=[1,1], " + window + "} : f32[1,1,9,9]");
   };
@@ -151,7 +152,7 @@ BOOST_AUTO_TEST_CASE(errors_name_line_expected_and_got) {
       "graph \"g\" training\nnodes\n  %0 = input {dtype=f32, kind=\"sample\", name=\"x\", names=\"\", shape=[2,3]} : "
       "f32[2,3]\n";
   const auto check = [](const std::string& text, const std::string& message) {
-    BOOST_CHECK_EXCEPTION(parse_graph(text), Error, [&](const Error& error) {
+    BOOST_CHECK_EXCEPTION(test::parse_graph(text), Error, [&](const Error& error) {
       BOOST_TEST(error.what() == message);
       return true;
     });

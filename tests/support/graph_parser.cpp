@@ -1,4 +1,5 @@
-// The parser of a graph's text, which reads one section after another.
+#include "tests/support/graph_parser.h"
+
 #include <charconv>
 #include <cstdlib>
 #include <optional>
@@ -8,11 +9,12 @@
 #include "graph/infer.h"
 #include "graph/parsed_number.h"
 #include "graph/text.h"
-#include "graph/text_lexer.h"
+#include "tests/support/graph_lexer.h"
 
-namespace kb {
+namespace kb::test {
 namespace {
 
+// Reads one section of the text after another.
 class GraphParser {
  public:
   explicit GraphParser(std::string_view text) : lexer_(text), token_(lexer_.next()) {}
@@ -311,4 +313,4 @@ Graph parse_graph(std::string_view text) {
   }
 }
 
-}  // namespace kb
+}  // namespace kb::test

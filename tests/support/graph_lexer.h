@@ -10,7 +10,7 @@
 
 #include "graph/error.h"
 
-namespace kb {
+namespace kb::test {
 
 struct GraphToken {
   enum class Kind : uint8_t { end, word, number, value, string, mark };
@@ -96,4 +96,4 @@ class GraphLexer {
   int line_ = 1;
 };
 
-}  // namespace kb
+}  // namespace kb::test
