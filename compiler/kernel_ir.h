@@ -1,5 +1,5 @@
 // KernelIR: one kernel as structured instructions over virtual registers. `lower` writes it for a Target; printers
-// (C++, CUDA C++) turn it into text one-to-one and decide nothing; the interpreter (kernel/interpreter.h) runs it in
+// (C++, CUDA C++) turn it into text one-to-one and decide nothing; an interpreter (tests/interpreters) runs it in
 // double and defines what it means.
 //
 // Shape of a kernel: a list of phases; a phase is a number of tiles and a body run for each (loop variable `tile`). All
@@ -176,8 +176,5 @@ int64_t panel_of(int64_t columns);
 // Gives the kernel as text, for golden tests and dumps. Equal kernels have equal text, in which the name does not
 // occur.
 std::string to_text(const Kernel& kernel);
-// Checks that every register is set once and before its uses, types fit, buffers exist, lane_varying is consistent, and
-// barriers stand only outside thread loops. Throws InternalError.
-void verify(const Kernel& kernel);
 
 }  // namespace kb::ir

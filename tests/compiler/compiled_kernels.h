@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/kernel/interpreter.h"
 #include "compiler/kernel_ir.h"
+#include "tests/interpreters/kernel_interpreter.h"
 #include "tests/support/support.h"
 
 namespace kb::test {

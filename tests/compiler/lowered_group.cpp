@@ -9,8 +9,9 @@
 #include "compiler/fuse/fuse.h"
 #include "compiler/passes/passes.h"
 #include "compiler/print/cuda.h"
-#include "compiler/schedule/interpreter.h"
 #include "graph/text.h"
+#include "tests/interpreters/schedule_interpreter.h"
+#include "tests/interpreters/verify_kernel.h"
 
 namespace kb::test {
 namespace {

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "compiler/kernel/interpreter.h"
 #include "compiler/lower/lower.h"
 #include "graph/functions.h"
 #include "graph/interpreter.h"
 #include "tests/compiler/sample_graphs.h"
+#include "tests/interpreters/kernel_interpreter.h"
 
 namespace kb::test {
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <thread>
 
-#include "compiler/schedule/interpreter.h"
 #include "runtime/session.h"
+#include "tests/interpreters/schedule_interpreter.h"
 #include "tests/runtime/session_check.h"
 #include "tests/support/compile_check.h"
 #include "tests/support/random_graph.h"

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <random>
 
-#include "compiler/schedule/interpreter.h"
 #include "graph/infer.h"
 #include "runtime/cpu/library.h"
+#include "tests/interpreters/schedule_interpreter.h"
 
 namespace kb::library_plan_test {
 

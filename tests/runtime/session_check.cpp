@@ -4,9 +4,9 @@
 #include <boost/test/unit_test.hpp>
 #include <optional>
 
-#include "compiler/schedule/interpreter.h"
 #include "graph/text.h"
 #include "runtime/session.h"
+#include "tests/interpreters/schedule_interpreter.h"
 
 namespace kb::test {
 namespace {

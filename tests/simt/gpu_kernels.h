@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/schedule/interpreter.h"
+#include "tests/interpreters/schedule_interpreter.h"
 
 namespace kb::test {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "compiler/schedule/interpreter.h"
+#include "tests/interpreters/schedule_interpreter.h"
 
 namespace kb::test {
 

@@ -57,7 +57,6 @@ class Machine : private ProductMemory {
   void check_launch() const;
   void add_memory(std::span<const Region> memory);
   void add_region(const Region& region);
-  int64_t element_of(const Region& region, std::string& name) const;
 
   void block(uint32_t number);
   void resume(uint32_t thread);

@@ -5,10 +5,10 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
-#include "compiler/schedule/interpreter.h"
 #include "graph/layers.h"
 #include "graph/text.h"
 #include "optim/update_rules.h"
+#include "tests/interpreters/schedule_interpreter.h"
 
 namespace kb::test {
 namespace {

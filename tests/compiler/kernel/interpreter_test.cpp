@@ -1,11 +1,12 @@
 // Tests which kernels the KernelIR interpreter refuses, and runs kernels of thread blocks, which need a GPU elsewhere.
-#include "compiler/kernel/interpreter.h"
+#include "tests/interpreters/kernel_interpreter.h"
 
 #include <boost/test/unit_test.hpp>
 
 #include "graph/error.h"
 #include "tests/compiler/compiled_kernels.h"
 #include "tests/compiler/sample_kernels.h"
+#include "tests/interpreters/verify_kernel.h"
 
 namespace kb::kernel_interpreter_test {
 namespace {

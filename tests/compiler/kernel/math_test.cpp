@@ -12,6 +12,7 @@
 #include "compiler/print/cpp.h"
 #include "tests/compiler/compiled_kernels.h"
 #include "tests/compiler/sample_kernels.h"
+#include "tests/interpreters/verify_kernel.h"
 
 namespace kb::kernel_math_test {
 namespace {

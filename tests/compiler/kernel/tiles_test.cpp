@@ -3,10 +3,11 @@
 #include <boost/test/unit_test.hpp>
 #include <random>
 
-#include "compiler/kernel/interpreter.h"
 #include "graph/error.h"
 #include "tests/compiler/compiled_kernels.h"
 #include "tests/compiler/sample_kernels.h"
+#include "tests/interpreters/kernel_interpreter.h"
+#include "tests/interpreters/verify_kernel.h"
 
 namespace kb::kernel_tiles_test {
 namespace {

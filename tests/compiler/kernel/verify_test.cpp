@@ -4,6 +4,7 @@
 
 #include "graph/error.h"
 #include "tests/compiler/sample_kernels.h"
+#include "tests/interpreters/verify_kernel.h"
 #include "tests/support/says.h"
 #include "tests/support/support.h"
 

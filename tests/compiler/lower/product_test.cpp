@@ -4,8 +4,8 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "compiler/schedule/interpreter.h"
 #include "tests/compiler/sample_graphs.h"
+#include "tests/interpreters/schedule_interpreter.h"
 #include "tests/support/compile_check.h"
 
 namespace kb::product_test {

@@ -10,6 +10,7 @@
 #include "graph/index_order.h"
 #include "tests/compiler/compiled_kernels.h"
 #include "tests/compiler/lowered_group.h"
+#include "tests/interpreters/verify_kernel.h"
 #include "tests/support/compile_check.h"
 
 namespace kb::scatter_test {

@@ -7,6 +7,7 @@
 
 #include "tests/compiler/compiled_kernels.h"
 #include "tests/compiler/sample_kernels.h"
+#include "tests/interpreters/verify_kernel.h"
 
 namespace kb::print_cpp_test {
 namespace {

@@ -8,10 +8,10 @@
 #include <cmath>
 #include <random>
 
-#include "compiler/schedule/interpreter.h"
 #include "graph/interpreter.h"
 #include "tests/gpu/checks/checks.h"
 #include "tests/gpu/checks/device_block.h"
+#include "tests/interpreters/schedule_interpreter.h"
 
 namespace kb::test {
 namespace {

@@ -7,11 +7,11 @@
 #include <mutex>
 #include <utility>
 
-#include "compiler/schedule/interpreter.h"
 #include "graph/interpreter.h"
 #include "runtime/cpu/library.h"
 #include "runtime/cuda/alignment.h"
 #include "runtime/cuda/trials.h"
+#include "tests/interpreters/schedule_interpreter.h"
 
 namespace kb::test {
 namespace {

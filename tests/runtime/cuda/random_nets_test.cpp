@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 
-#include "compiler/schedule/interpreter.h"
 #include "recipes/inspect/device_kernels.h"
 #include "runtime/options.h"
 #include "runtime/session.h"
 #include "tests/gpu/checks/net_session.h"
+#include "tests/interpreters/schedule_interpreter.h"
 #include "tests/runtime/cuda/fake_backend.h"
 #include "tests/support/random_net.h"
 #include "tests/support/random_numbers.h"

@@ -1,4 +1,4 @@
-#include "compiler/kernel/scalar.h"
+#include "tests/interpreters/scalar.h"
 
 #include <cmath>
 

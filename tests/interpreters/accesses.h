@@ -3,7 +3,7 @@
 #pragma once
 #include <vector>
 
-#include "compiler/kernel/scalar.h"
+#include "tests/interpreters/scalar.h"
 
 namespace kb::ir {
 

@@ -4,9 +4,9 @@
 #pragma once
 #include <functional>
 
-#include "compiler/kernel/interpreter.h"
 #include "compiler/schedule.h"
 #include "graph/interpreter.h"
+#include "tests/interpreters/kernel_interpreter.h"
 
 namespace kb {
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <span>
 
-#include "compiler/kernel/scalar.h"
 #include "compiler/kernel_ir.h"
+#include "tests/interpreters/scalar.h"
 
 namespace kb::ir {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "compiler/kernel/accesses.h"
+#include "tests/interpreters/accesses.h"
 
 namespace kb::ir {
 

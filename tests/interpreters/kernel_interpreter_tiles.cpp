@@ -1,4 +1,4 @@
-#include "compiler/kernel/interpreter_tiles.h"
+#include "tests/interpreters/kernel_interpreter_tiles.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "compiler/kernel/interpreter.h"
+#include "tests/interpreters/kernel_interpreter.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <bit>
 #include <cstdlib>
 
-#include "compiler/kernel/interpreter_tiles.h"
 #include "graph/error.h"
+#include "tests/interpreters/kernel_interpreter_tiles.h"
 
 namespace kb::ir {
 namespace {

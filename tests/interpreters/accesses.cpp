@@ -1,4 +1,4 @@
-#include "compiler/kernel/accesses.h"
+#include "tests/interpreters/accesses.h"
 
 namespace kb::ir {
 namespace {

@@ -1,4 +1,4 @@
-#include "compiler/schedule/interpreter.h"
+#include "tests/interpreters/schedule_interpreter.h"
 
 #include <cstring>
 

@@ -1,8 +1,8 @@
-// Checks the rules that every kernel must satisfy, whoever wrote it; printers and the interpreter rely on them.
+#include "tests/interpreters/verify_kernel.h"
+
 #include <fmt/format.h>
 
 #include "compiler/kernel/math.h"
-#include "compiler/kernel_ir.h"
 #include "graph/error.h"
 
 namespace kb::ir {
