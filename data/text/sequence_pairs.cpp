@@ -33,12 +33,6 @@ void RaggedTokens::append(std::span<const int32_t> sequence) {
   offsets.push_back(static_cast<int64_t>(values.size()));
 }
 
-std::vector<int64_t> RaggedTokens::lengths() const {
-  std::vector<int64_t> lengths;
-  for (size_t i = 1; i < offsets.size(); ++i) lengths.push_back(offsets[i] - offsets[i - 1]);
-  return lengths;
-}
-
 std::string fingerprint_of(const SequencePairs& pairs) {
   if (pairs.train.count() == 0)
     throw DataError({pairs.name, "no pairs to train on", "a training pair or more", "none", ""});

@@ -20,7 +20,6 @@ struct RaggedTokens {
   int64_t count() const { return static_cast<int64_t>(offsets.size()) - 1; }
   std::span<const int32_t> operator[](int64_t sequence) const;
   void append(std::span<const int32_t> sequence);
-  std::vector<int64_t> lengths() const;
 };
 
 /// A part of a data set: sequence i of `source` belongs to sequence i of `target`. No sequence is empty, and none has

@@ -15,8 +15,6 @@
 
 namespace kb {
 
-inline constexpr const char* kOrderFile = "order.jsonl";
-
 // Reads an order, and checks that it keeps to the rules of its policy: every gradient is of a worker that computes, and
 // has the number, version, fate, piece and begin that follow from the lines before it.
 class OrderReader {

@@ -64,10 +64,4 @@ std::vector<Session*> LoadedPrograms::all(Use use) const {
   return sessions;
 }
 
-std::vector<const Compiled*> all_of(const LoadedPrograms& programs) {
-  std::vector<const Compiled*> all;
-  for (const LoadedProgram& program : programs.list) all.push_back(&program.session->compiled());
-  return all;
-}
-
 }  // namespace kb

@@ -39,6 +39,4 @@ struct LoadedPrograms : ProgramFacts {
   std::vector<LoadedProgram> list;  // in the order of Programs::list
 };
 
-std::vector<const Compiled*> all_of(const LoadedPrograms& programs);
-
 }  // namespace kb

@@ -321,12 +321,6 @@ const Compiled* Programs::find(Use use, size_t phase, size_t bucket) const {
   return at == list.end() ? nullptr : &at->compiled;
 }
 
-std::vector<const Compiled*> all_of(const Programs& programs) {
-  std::vector<const Compiled*> all;
-  for (const CompiledProgram& program : programs.list) all.push_back(&program.compiled);
-  return all;
-}
-
 int64_t total_memory(const Programs& programs, const ParameterCopies& copies, Processor processor) {
   std::vector<const Compiled*> all;
   const int64_t kept = processor == Processor::cpu ? copies.all : copies.own;

@@ -56,9 +56,6 @@ struct Programs : ProgramFacts {
   const Compiled& evaluate() const { return *find(Use::evaluate); }
 };
 
-// Returns all programs, in the order of Programs::list.
-std::vector<const Compiled*> all_of(const Programs& programs);
-
 // Compiles the programs of a training, and keeps the texts that `dump` names. Hashes of graphs do not depend on the
 // residency. The program that estimates statistics reads no tables, since it gets few batches. If all programs together
 // take more than kFitShare of the device's memory, training steps compute some activations again in place of keeping

@@ -74,8 +74,6 @@ int64_t PolicyFlags::workers(int64_t minibatch) const {
   return std::max<int64_t>(1, per_worker > 0 ? minibatch / per_worker : processes);
 }
 
-bool PolicyFlags::operator==(const PolicyFlags& other) const { return policy_words(*this) == policy_words(other); }
-
 bool set_policy_flag(PolicyFlags& policy, const std::string& flag, const std::string& value) {
   try {
     return any_flag(policy, [&](const char* name, auto& member) {

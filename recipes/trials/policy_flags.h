@@ -20,7 +20,6 @@ struct PolicyFlags {
   int64_t workers(int64_t minibatch) const;
   // Returns R, the number of replicas of local training there.
   int64_t replicas(int64_t minibatch) const { return sync.replicas > 0 ? sync.replicas : workers(minibatch); }
-  bool operator==(const PolicyFlags& other) const;
 };
 
 // Sets the member of a flag, whose name has no dashes. Returns false, and changes nothing, if no member has this flag

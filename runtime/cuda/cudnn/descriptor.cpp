@@ -65,15 +65,6 @@ int64_t Descriptor::get_integer(cudnnBackendAttributeName_t name) const {
   return value;
 }
 
-std::string Descriptor::get_text(cudnnBackendAttributeName_t name) const {
-  int64_t length = 0;
-  check(cudnnBackendGetAttribute(raw_, name, CUDNN_TYPE_CHAR, 0, &length, nullptr), "cudnnBackendGetAttribute(text)");
-  std::string text(static_cast<size_t>(length), '\0');
-  get(name, CUDNN_TYPE_CHAR, length, text.data());
-  while (!text.empty() && text.back() == '\0') text.pop_back();
-  return text;
-}
-
 std::vector<Descriptor> Descriptor::get_descriptors(cudnnBackendAttributeName_t name, cudnnBackendDescriptorType_t type,
                                                     int64_t room) const {
   std::vector<Descriptor> values;

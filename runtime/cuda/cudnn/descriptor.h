@@ -54,7 +54,6 @@ class Descriptor {
   // Reads an attribute of at most `room` elements into `data`; returns their number.
   int64_t get(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t room, void* data) const;
   int64_t get_integer(cudnnBackendAttributeName_t name) const;
-  std::string get_text(cudnnBackendAttributeName_t name) const;
   template <class T>
   std::vector<T> get_all(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t room) const {
     std::vector<T> values(static_cast<size_t>(room));

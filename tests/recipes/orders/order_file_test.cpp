@@ -26,7 +26,7 @@ std::vector<int64_t> numbers_of(const OrderState& state) {
 
 struct OrderFileFixture {
   test::TemporaryDirectory directory;
-  std::filesystem::path path = directory / kOrderFile;
+  std::filesystem::path path = directory / "order.jsonl";
 
   void write(const OrderPlan& plan, int64_t count) {
     std::filesystem::remove(path);

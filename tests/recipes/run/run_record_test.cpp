@@ -22,7 +22,7 @@ struct RecordFixture {
     return {folder, goes_on, 0, store, {}, {}, 1, [](const std::string&) {}};
   }
   std::vector<GradientRecord> in_file() const {
-    OrderReader reader(folder.file(kOrderFile));
+    OrderReader reader(folder.file(kOrder));
     std::vector<GradientRecord> all;
     while (const std::optional<GradientRecord> one = reader.next()) all.push_back(*one);
     return all;

@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using test::lines_of, test::of_kind, test::run, test::small_recipe, test::state_sha256, test::trace;
 
-constexpr double kBase = 5, kScale = 4, kWorkers = 4, kPerWorker = 5, kIterations = 40, kBaseRate = 0.1;
+constexpr double kBase = 5, kScale = 4, kWorkers = 4, kIterations = 40, kBaseRate = 0.1;
 
 // A minibatch of 20 samples, on 4 workers, has a base minibatch of 5: 2 epochs are 40 scale-invariant iterations, which
 // take 10 to 40 steps, and an epoch has 5 steps.

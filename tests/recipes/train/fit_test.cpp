@@ -20,6 +20,12 @@ namespace {
 
 using test::run;
 
+std::vector<const Compiled*> compiled_of(const Programs& programs) {
+  std::vector<const Compiled*> all;
+  for (const CompiledProgram& program : programs.list) all.push_back(&program.compiled);
+  return all;
+}
+
 struct FitFixture {
   test::TemporaryDirectory directory;
   const Recipe recipe = test::small_recipe();
@@ -32,7 +38,7 @@ struct FitFixture {
         declared_task(recipe, config), settle_for_one_step(config, backend->target(), config.machine.processes));
     const MemoryAnswer training = memory_answer(programs.update());
     int64_t bytes = training.parameters + training.optimizer + training.statistics, arena = 0;
-    for (const Compiled* one : all_of(programs)) {
+    for (const Compiled* one : compiled_of(programs)) {
       const MemoryAnswer own = memory_answer(*one);
       bytes += own.prepared + own.partial_sums + own.data + own.inputs;
       arena = std::max(arena, own.arena);
@@ -70,8 +76,8 @@ BOOST_AUTO_TEST_CASE(every_program_counts) {
                                      "--eval-ema", "--recompute-bn", "2", "--minibatch-schedule", "1ep:x2"});
   const Programs programs =
       compile_programs(declared_task(recipe, all), settle_for_one_step(all, backend->target(), all.machine.processes));
-  BOOST_TEST(all_of(programs).size() == 5u);
-  BOOST_TEST(total_memory(all_of(programs)) == bytes_with(all, 10));
+  BOOST_TEST(compiled_of(programs).size() == 5u);
+  BOOST_TEST(total_memory(compiled_of(programs)) == bytes_with(all, 10));
   BOOST_TEST(bytes_with(all, 10) > bytes_with(plain, 10));
   BOOST_TEST(this->fit(all, int64_t{1} << 40).bytes == bytes_with(all, 20));
 }
@@ -88,7 +94,7 @@ BOOST_AUTO_TEST_CASE(the_largest_is_found_where_activations_are_computed_again) 
     target.memory_bytes = memory;
     const Programs programs = compile_programs(task, settle_for_one_step(one, target, one.machine.processes));
     again = !programs.update().recomputed.empty();
-    return total_memory(all_of(programs));
+    return total_memory(compiled_of(programs));
   };
   bool again = false;
   const int64_t kept = total(16, int64_t{1} << 40, again);
