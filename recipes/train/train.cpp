@@ -123,7 +123,7 @@ void check_step(const LoopStart& start, const RunPlan& plan) {
                     plan.steps, start.step));
 }
 
-// What gives the steps of a run, and the joins of its replicas, their scalars.
+// The scalars of a run: the schedule gives them to its steps, and `join` to the joins of its replicas.
 struct CourseScalars {
   RunSchedule schedule;
   std::optional<JoinScalars> join;
