@@ -139,6 +139,7 @@ BOOST_AUTO_TEST_CASE(everything_is_freed) {
     BOOST_TEST(gpu.gpu.live_allocations() == 1);  // the block that transfers go through
   }
   BOOST_TEST(gpu.gpu.live_allocations() == 0);
+  BOOST_TEST(gpu.gpu.live_handles() == 0);
 }
 
 // ---- planted faults ----
@@ -291,6 +292,15 @@ BOOST_FIXTURE_TEST_CASE(a_lost_device_ends_a_capture_for_good, OnFake) {
 BOOST_AUTO_TEST_CASE(without_a_device_it_says_what_is_missing) {
   FakeTestGpu gpu({.devices = 0});
   BOOST_CHECK_EXCEPTION(gpu.backend(), Error, says("missing: a device\n  got:     cuInit failed: "));
+}
+
+BOOST_AUTO_TEST_CASE(the_device_of_the_number_is_opened) {
+  FakeTestGpu gpu({.devices = 2});
+  gpu.backend({.device = 1, .cache_directory = ""});
+  BOOST_TEST(count(gpu.gpu.log, "cuDevicePrimaryCtxRetain 1") == 1);
+  BOOST_TEST(count(gpu.gpu.log, "cuDevicePrimaryCtxRelease_v2 1") == 1);
+  BOOST_CHECK_EXCEPTION(gpu.backend({.device = 2, .cache_directory = ""}), Error,
+                        says("got:     2 devices, of which number 2 was asked for\n"));
 }
 
 // The copy is so large that it reads nothing which the cache still holds from the copy before.

@@ -97,6 +97,13 @@ int64_t FakeGpu::live_allocations() const {
   return std::count_if(allocations_.begin(), allocations_.end(), [](const auto& at) { return at.second.live; });
 }
 
+int64_t FakeGpu::live_handles() const {
+  const auto live = [](const auto& all) {
+    return std::count_if(all.begin(), all.end(), [](const auto& one) { return one.live; });
+  };
+  return live(streams_) + live(events_) + live(modules_) + live(graphs_) + live(execs_) + retained_;
+}
+
 // After a fault nothing works, so that destructors meet no second one.
 void FakeGpu::fault(const std::string& what) {
   has_faulted_ = true;
@@ -363,7 +370,7 @@ Result FakeGpu::launch_graph(size_t exec, Stream handle) {
       const auto [place, is_new] = side_lanes_.try_emplace(at, streams_.size());
       if (is_new) {
         ensure(streams_.size() <= kStreams, "the fake GPU models few streams");
-        streams_.emplace_back();
+        streams_.emplace_back().live = false;  // it has no handle
       }
       lane = place->second;
     }

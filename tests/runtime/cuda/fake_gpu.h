@@ -114,6 +114,8 @@ class FakeGpu {
   void poison(const std::string& kernel) { poisoned_ = kernel; }
 
   int64_t live_allocations() const;  // number of blocks, on the device and page-locked
+  // Returns how many streams, events, modules, graphs and uses of the context nobody has ended.
+  int64_t live_handles() const;
   int64_t operations() const { return operations_; }
 
  private:

@@ -100,14 +100,15 @@ void FakeGpu::Table::fill(Driver& d) {
     std::snprintf(text, static_cast<size_t>(length), "0000:%02x:00.0", static_cast<unsigned>(device));
     return kSuccess;
   };
-  d.context_retain.function = [](Context* context, Device) -> Result {
+  d.context_retain.function = [](Context* context, Device device) -> Result {
+    if (const Result early = here().called("cuDevicePrimaryCtxRetain", fmt::format("{}", device), false)) return early;
     ++here().retained_;
     *context = handle<Context>(here().number_);
-    return here().called("cuDevicePrimaryCtxRetain", "", false);
+    return kSuccess;
   };
-  d.context_release.function = [](Device) -> Result {
+  d.context_release.function = [](Device device) -> Result {
     if (--here().retained_ < 0) here().fault("a context released twice");
-    return here().called("cuDevicePrimaryCtxRelease_v2", "", false);
+    return here().called("cuDevicePrimaryCtxRelease_v2", fmt::format("{}", device), false);
   };
   d.context_set_current.function = [](Context context) -> Result { return make_current(context); };
   fill_memory(d);
@@ -158,8 +159,9 @@ void FakeGpu::Table::fill_memory(Driver& d) {
 }
 
 void FakeGpu::Table::fill_streams(Driver& d) {
-  d.stream_create.function = [](Stream* s, unsigned) -> Result {
+  d.stream_create.function = [](Stream* s, unsigned flags) -> Result {
     KB_CALL("cuStreamCreate", "")
+    if (flags != kStreamNonBlocking) gpu.fault("a stream that waits for the null stream");
     ensure(gpu.streams_.size() <= kStreams, "the fake GPU models few streams");
     gpu.streams_.emplace_back();
     *s = handle<Stream>(gpu.streams_.size() - 1);
@@ -301,8 +303,9 @@ void FakeGpu::Table::fill_modules(Driver& d) {
 }
 
 void FakeGpu::Table::fill_graphs(Driver& d) {
-  d.capture_begin.function = [](Stream s, CaptureMode) -> Result {
+  d.capture_begin.function = [](Stream s, CaptureMode mode) -> Result {
     KB_CALL("cuStreamBeginCapture_v2", stream_name(s))
+    if (mode != CaptureMode::thread_local_) gpu.fault("a capture that calls of other threads end");
     StreamState& state = gpu.stream(s);
     if (state.capture != 0) gpu.fault("a capture in a capture");
     state.capture = gpu.captures_.size();
