@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "graph/functions.h"
 #include "runtime/evaluate.h"
@@ -66,6 +67,22 @@ void lent_inputs_are_copied_from_where_they_lie(TestGpu& gpu) {
   const std::vector<double> got = losses_of_lent(*gpu.backend(), 2);
   for (size_t i = 0; i < got.size(); ++i) BOOST_TEST(std::abs(got[i] - expected[i]) < 1e-4 * gpu.slack());
   BOOST_TEST(expected[0] != expected[1]);
+}
+
+// Parts of a concat that have places of their own, as inputs have, are copied, and may be there twice. The result is
+// larger than those that come back with every step.
+void parts_of_a_concat_are_copied(TestGpu& gpu) {
+  std::vector<float> a(24), b(20'000);
+  std::iota(a.begin(), a.end(), 1.0F);
+  std::iota(b.begin(), b.end(), 1000.0F);
+  Graph graph("parts");
+  const Tensor first = input(graph, "a", DType::f32, {24}), second = input(graph, "b", DType::f32, {20'000});
+  graph.outputs.push_back({"whole", concat({first, second, first}, 0).value()});
+  std::vector<float> expected = a;
+  for (const std::vector<float>& part : {b, a}) expected.insert(expected.end(), part.begin(), part.end());
+  const std::unique_ptr<Backend> backend = gpu.backend();
+  const GraphResults results = evaluate(graph, {{"a", a}, {"b", b}}, {.backend = backend.get()});
+  BOOST_TEST((results.values<float>("whole") == expected));
 }
 
 // A step is captured once for each slot and replayed after that. Steps that wait after every part are not captured.
@@ -194,6 +211,7 @@ std::vector<GpuCheck> session_checks() {
           {"inputs_keep_their_values", [](TestGpu& gpu) { inputs_keep_their_values(gpu, 6); }, replays, true},
           {"large_inputs_keep_their_values", [](TestGpu& gpu) { inputs_keep_their_values(gpu, 96); }, replays, true},
           {"lent_inputs_are_copied_from_where_they_lie", lent_inputs_are_copied_from_where_they_lie, replays, true},
+          {"parts_of_a_concat_are_copied", parts_of_a_concat_are_copied, &DriverCalls::copies},
           {"captured_steps_equal_uncaptured_ones", captured_steps_equal_uncaptured_ones, replays},
           {"a_products_pick_is_used_again", a_products_pick_is_used_again, &DriverCalls::launches},
           {"profiled_steps_count", profiled_steps_count, replays},

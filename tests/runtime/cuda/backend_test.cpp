@@ -8,6 +8,7 @@
 #include <boost/test/unit_test.hpp>
 #include <fstream>
 #include <functional>
+#include <numeric>
 #include <sstream>
 #include <thread>
 
@@ -126,9 +127,26 @@ BOOST_AUTO_TEST_CASE(a_program_of_another_thread_runs_here) {
 BOOST_AUTO_TEST_CASE(a_backend_ends_on_another_thread) {
   FakeTestGpu gpu;
   std::unique_ptr<Backend> backend = gpu.backend();
+  std::unique_ptr<DeviceMemory> memory = backend->allocate(64);
+  std::thread([&] { memory.reset(); }).join();
   std::thread([&] { backend.reset(); }).join();
+  BOOST_TEST(gpu.gpu.live_allocations() == 0);
   BOOST_TEST(count(gpu.gpu.log, "a library ends") == 1);
   BOOST_TEST(count(gpu.gpu.log, "a library ends without a context") == 0);
+}
+
+// Memory of the host that the device does not know is copied in pieces of 8 MiB, on any thread.
+BOOST_AUTO_TEST_CASE(a_large_block_is_copied_in_pieces) {
+  FakeTestGpu gpu;
+  const std::unique_ptr<Backend> backend = gpu.backend();
+  std::vector<uint32_t> numbers((8 << 18) + 25), back(numbers.size());
+  std::iota(numbers.begin(), numbers.end(), 1u);
+  const int64_t bytes = std::ssize(numbers) * 4;
+  const std::unique_ptr<DeviceMemory> memory = backend->allocate(bytes);
+  const auto on_another_thread = [](const auto& work) { std::thread(work).join(); };
+  on_another_thread([&] { backend->upload(memory->data(), reinterpret_cast<std::byte*>(numbers.data()), bytes); });
+  on_another_thread([&] { backend->download(reinterpret_cast<std::byte*>(back.data()), memory->data(), bytes); });
+  BOOST_TEST((back == numbers));
 }
 
 BOOST_AUTO_TEST_CASE(everything_is_freed) {
@@ -212,11 +230,14 @@ BOOST_FIXTURE_TEST_CASE(a_fault_in_a_profiled_step_is_not_blamed_on_the_step_tha
 BOOST_AUTO_TEST_CASE(a_driver_that_is_older_than_the_compiler_is_told) {
   FakeTestGpu gpu;
   const std::unique_ptr<Backend> backend = gpu.backend();
-  gpu.gpu.fail("cuModuleLoadData", 0, cuda::kInvalidImage);
-  BOOST_CHECK_EXCEPTION(
-      NetSession{*backend}, Error,
-      says("the driver does not load what emulated kernels compiled\n  got:    cuModuleLoadData failed: ", "(200)",
-           "driver: CUDA 13.0\n", "update the driver"));
+  for (const auto& [result, number] :
+       {std::pair{cuda::kInvalidImage, "(200)"}, {cuda::kNoBinaryForGpu, "(209)"}, {cuda::kUnsupportedPtx, "(222)"}}) {
+    gpu.gpu.fail("cuModuleLoadData", 0, result);
+    BOOST_CHECK_EXCEPTION(
+        NetSession{*backend}, Error,
+        says("the driver does not load what emulated kernels compiled\n  got:    cuModuleLoadData failed: ", number,
+             "driver: CUDA 13.0\n", "update the driver"));
+  }
 }
 
 // No context can be had of a device that another process has for itself. The error is one of the user's, so that
@@ -232,6 +253,11 @@ BOOST_AUTO_TEST_CASE(a_device_that_is_too_old_says_so) {
   BOOST_CHECK_EXCEPTION(gpu.backend(), Error,
                         says("no GPU can be used\n  expected: compute capability 8.0 or higher\n  got:      7.5 of "
                              "device 0, fake GPU\n  hint:     --device cpu"));
+}
+
+BOOST_AUTO_TEST_CASE(a_device_that_is_just_new_enough_is_opened) {
+  FakeTestGpu gpu({.capability = 80});
+  BOOST_TEST(gpu.backend()->target().isa == "sm_80");
 }
 
 BOOST_AUTO_TEST_CASE(a_device_that_is_full_says_so) {
@@ -309,6 +335,7 @@ BOOST_AUTO_TEST_CASE(a_copy_is_timed_on_much_of_what_is_free) {
     FakeTestGpu gpu({.memory = memory});
     const std::unique_ptr<Backend> backend = gpu.backend();
     const auto other = backend->allocate(taken);
+    BOOST_TEST(gpu.backend()->memory_bytes() == memory);  // all of it, whoever has some
     return device_copy_bytes(*backend);
   };
   BOOST_TEST(bytes(int64_t{80} << 30, 1 << 20) == 1 << 30);
