@@ -115,13 +115,16 @@ BOOST_FIXTURE_TEST_CASE(reading_late_waits_for_no_more_than_it_needs, OnFake) {
   BOOST_TEST(gpu.operations() > before);
 }
 
-BOOST_AUTO_TEST_CASE(a_program_of_another_thread_runs_here) {
+BOOST_AUTO_TEST_CASE(a_program_of_another_thread_runs_here_and_ends_there) {
   FakeTestGpu gpu;
-  const std::unique_ptr<Backend> backend = gpu.backend();
+  std::unique_ptr<Backend> backend = gpu.backend();
   std::unique_ptr<NetSession> net;
   std::thread([&] { net = std::make_unique<NetSession>(*backend); }).join();
-  net->step(1);
+  for (const uint32_t i : {1u, 2u}) net->step(i);
   BOOST_TEST(net->session.read_scalar("loss") > 0);
+  std::thread([&] { net.reset(); }).join();
+  backend.reset();
+  BOOST_TEST(gpu.gpu.live_handles() == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_backend_ends_on_another_thread) {
