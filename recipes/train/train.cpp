@@ -197,7 +197,7 @@ LoopResult run_loop(const Ready& ready, const LoopStart& start, CourseScalars co
     if (start.load_state) start.load_state();
   };
   course.schedule.go_to(start.step, start.schedule_state, start.updates_ahead);
-  CopyPrograms copies = copy_programs(ready, std::move(course.join));  // by the rank among all processes
+  CopyPrograms copies = copy_programs(ready, std::move(course.join));  // numbered by the rank among all processes
   const PartedTeam team(machine.world, settled.plan);
   LoopParts parts{settled,
                   settled.config,
