@@ -12,7 +12,8 @@
 namespace kb {
 namespace {
 
-// Products of a step below which the weights stay as they are. Packing takes as long as one product's own.
+// The least number of products in a step, over all workers, for which weights are packed. Packing them takes the time
+// that each product would spend on putting them in order.
 constexpr int64_t kLeastProducts = 4;
 
 class PackProducts : Rewriter {

@@ -32,13 +32,18 @@ struct Work {
 constexpr int64_t of_chains(int64_t multiply_adds) { return 2 * kChains * multiply_adds; }
 
 #if defined(__x86_64__)
-[[gnu::target("avx512f")]] float chains512(int64_t rounds) {
+// With kBf16 each lane adds two products of bf16. They are products of zeros, which take as long as those of other
+// numbers.
+template <bool kBf16>
+[[gnu::target("avx512f,avx512bf16")]] float chains512(int64_t rounds) {
   __m512 sums[kChains], factor = _mm512_set1_ps(kFactor), term = _mm512_set1_ps(kTerm);
+  const __m512bh zeros = __m512bh(_mm512_setzero_si512());
 #pragma GCC unroll 12
   for (int c = 0; c < kChains; ++c) sums[c] = _mm512_set1_ps(static_cast<float>(c));
   for (int64_t r = 0; r < rounds; ++r) {
 #pragma GCC unroll 12
-    for (int c = 0; c < kChains; ++c) sums[c] = _mm512_fmadd_ps(sums[c], factor, term);
+    for (int c = 0; c < kChains; ++c)
+      sums[c] = kBf16 ? _mm512_dpbf16_ps(sums[c], zeros, zeros) : _mm512_fmadd_ps(sums[c], factor, term);
   }
 #pragma GCC unroll 12
   for (int c = 1; c < kChains; ++c) sums[0] = _mm512_add_ps(sums[0], sums[c]);
@@ -56,21 +61,6 @@ constexpr int64_t of_chains(int64_t multiply_adds) { return 2 * kChains * multip
 #pragma GCC unroll 12
   for (int c = 1; c < kChains; ++c) sums[0] = _mm256_add_ps(sums[0], sums[c]);
   return _mm256_cvtss_f32(sums[0]);
-}
-
-// Products in bf16, two for each f32 sum. Zeros take as long as other numbers.
-[[gnu::target("avx512f,avx512bf16")]] float chains512_bf16(int64_t rounds) {
-  __m512 sums[kChains];
-  const __m512bh factor = __m512bh(_mm512_setzero_si512());
-#pragma GCC unroll 12
-  for (int c = 0; c < kChains; ++c) sums[c] = _mm512_set1_ps(static_cast<float>(c));
-  for (int64_t r = 0; r < rounds; ++r) {
-#pragma GCC unroll 12
-    for (int c = 0; c < kChains; ++c) sums[c] = _mm512_dpbf16_ps(sums[c], factor, factor);
-  }
-#pragma GCC unroll 12
-  for (int c = 1; c < kChains; ++c) sums[0] = _mm512_add_ps(sums[0], sums[c]);
-  return _mm512_cvtss_f32(sums[0]);
 }
 
 // Four products of matrix tiles a round.
@@ -110,7 +100,7 @@ float chains128(int64_t rounds) {
 
 Work work_in_f32() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f")) return {chains512, of_chains(16)};
+  if (__builtin_cpu_supports("avx512f")) return {chains512<false>, of_chains(16)};
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return {chains256, of_chains(8)};
 #endif
   return {chains128, of_chains(4)};
@@ -120,7 +110,7 @@ Work work_in(DType dtype) {
 #if defined(__x86_64__)
   constexpr int64_t kTileOperations = 4 * 2 * amx::kTile * amx::kDepth, kTileRounds = kRounds / 8;
   if (dtype == DType::bf16 && amx::available()) return {tiles, kTileOperations, kTileRounds};
-  if (dtype == DType::bf16 && __builtin_cpu_supports("avx512bf16")) return {chains512_bf16, of_chains(32)};
+  if (dtype == DType::bf16 && __builtin_cpu_supports("avx512bf16")) return {chains512<true>, of_chains(32)};
 #endif
   Work work = work_in_f32();
   if (dtype == DType::f64) work.operations /= 2;  // a vector has half as many
